@@ -1,0 +1,101 @@
+/* Shared by the subcommands; see cli.h. */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int mw_cli_fail(const mw_error *error) {
+    fprintf(stderr, "mawam: %s\n", error->message);
+    return 1;
+}
+
+int mw_cli_usage(const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    fputs("mawam: ", stderr);
+    vfprintf(stderr, format, args);
+    fputs(" (try --help)\n", stderr);
+    va_end(args);
+    return 2;
+}
+
+int mw_cli_dispatch(const char *path, const mw_command *commands, const char *help, int argc, char **argv) {
+    if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+        FILE *out = argc < 2 ? stderr : stdout;
+        fputs(help, out);
+        for (const mw_command *c = commands; c->name; c++) fprintf(out, "  %-10s %s\n", c->name, c->summary);
+        return argc < 2 ? 2 : 0;
+    }
+    for (const mw_command *c = commands; c->name; c++)
+        if (!strcmp(c->name, argv[1])) return c->run(argc - 1, argv + 1);
+    return mw_cli_usage("%s: unknown command '%s'", path, argv[1]);
+}
+
+static bool store_number(const mw_option *option, const char *text) {
+    char *end;
+    errno = 0;
+    bool bounded = option->low != 0 || option->high != 0;
+    if (option->kind == MW_OPT_DOUBLE) {
+        double value = strtod(text, &end);
+        if (end == text || *end || errno || (bounded && !(value >= option->low && value <= option->high)))
+            return false;
+        *(double *)option->value = value;
+    } else if (option->kind == MW_OPT_U64) {
+        unsigned long long value = strtoull(text, &end, 10);
+        if (end == text || *end || errno || strchr(text, '-')) return false;
+        *(uint64_t *)option->value = value;
+    } else {
+        long value = strtol(text, &end, 10);
+        if (end == text || *end || errno || value < -2147483647L || value > 2147483647L ||
+            (bounded && !((double)value >= option->low && (double)value <= option->high)))
+            return false;
+        *(int *)option->value = (int)value;
+    }
+    return true;
+}
+
+int mw_cli_parse(int argc, char **argv, const mw_option *options, const char *help, const char **positional,
+                 int most, int *count) {
+    *count = 0;
+    for (int i = 1; i < argc; i++) {
+        char *word = argv[i];
+        if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
+            fputs(help, stdout);
+            return 0;
+        }
+        if (word[0] != '-' || !word[1]) {
+            if (*count == most) return mw_cli_usage("%s: unexpected argument '%s'", argv[0], word);
+            positional[(*count)++] = word;
+            continue;
+        }
+        const char *name = word + (word[1] == '-' ? 2 : 1), *value = strchr(name, '=');
+        size_t length = value ? (size_t)(value - name) : strlen(name);
+        const mw_option *option = options;
+        while (option->name && (strlen(option->name) != length || strncmp(option->name, name, length)))
+            option++;
+        if (!option->name) return mw_cli_usage("%s: unknown option '%s'", argv[0], word);
+        if (option->kind == MW_OPT_FLAG) {
+            if (value) return mw_cli_usage("%s: --%s takes no value", argv[0], option->name);
+            *(bool *)option->value = true;
+            continue;
+        }
+        if (value)
+            value++;
+        else if (i + 1 < argc)
+            value = argv[++i];
+        else
+            return mw_cli_usage("%s: --%s needs a value", argv[0], option->name);
+        if (option->kind == MW_OPT_STRING) {
+            *(const char **)option->value = value;
+        } else if (!store_number(option, value)) {
+            if (option->low != 0 || option->high != 0)
+                return mw_cli_usage("%s: --%s must be a number from %g to %g, not '%s'", argv[0],
+                                    option->name, option->low, option->high, value);
+            return mw_cli_usage("%s: --%s must be a number, not '%s'", argv[0], option->name, value);
+        }
+    }
+    return -1;
+}

@@ -1,0 +1,38 @@
+/* What the subcommands share. Each lives in its own file: it parses, calls the library and prints. */
+#ifndef MW_CLI_CLI_H
+#define MW_CLI_CLI_H
+
+#include "core/error.h"
+
+typedef struct mw_command {
+    const char *name, *summary;
+    int (*run)(int argc, char **argv); /* argv[0] is the command's own name; returns the exit code */
+} mw_command;
+
+int mw_cli_bench(int argc, char **argv);
+int mw_cli_env(int argc, char **argv);
+int mw_cli_verify(int argc, char **argv);
+
+/* Prints "mawam: message" to stderr and returns the exit code: 1 for failures, 2 for usage. */
+int mw_cli_fail(const mw_error *error);
+int mw_cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Picks the row of a NULL-terminated table that argv[1] names and runs it; prints `help` for --help or no
+ * argument. */
+int mw_cli_dispatch(const char *path, const mw_command *commands, const char *help, int argc, char **argv);
+
+/* Option parsing: `--name value`, `--name=value`, flags, and positional arguments. */
+typedef enum { MW_OPT_FLAG, MW_OPT_INT, MW_OPT_U64, MW_OPT_DOUBLE, MW_OPT_STRING } mw_option_kind;
+typedef struct mw_option {
+    const char *name; /* without the dashes */
+    mw_option_kind kind;
+    void *value;      /* bool, int, uint64_t, double or const char *, by kind */
+    double low, high; /* of numbers; both 0: no bounds */
+} mw_option;
+
+/* Parses argv[1..]; options end with a NULL name. Positional arguments go to positional[0..most) and *count.
+ * Returns -1 to go on, otherwise the exit code: after --help (help printed, 0) or a usage error (2). */
+int mw_cli_parse(int argc, char **argv, const mw_option *options, const char *help, const char **positional,
+                 int most, int *count);
+
+#endif

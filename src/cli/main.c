@@ -1,0 +1,24 @@
+/* The program: picks a subcommand. */
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const mw_command commands[] = {
+    {NULL, NULL, NULL},
+};
+
+static const char help[] = "mawam: test-time planning with frozen multi-agent policies\n"
+                           "\n"
+                           "usage: mawam COMMAND [...]          mawam COMMAND --help for each\n"
+                           "       mawam --version\n"
+                           "\n"
+                           "commands:\n";
+
+int main(int argc, char **argv) {
+    if (argc == 2 && !strcmp(argv[1], "--version")) {
+        printf("mawam %s\n", mw_version());
+        return 0;
+    }
+    return mw_cli_dispatch("mawam", commands, help, argc, argv);
+}

@@ -1,0 +1,73 @@
+/* What every world family implements. A family is one mw_env_class; a task is a row of that family's table,
+ * found by name. env.c owns everything the families share: lookup, checking of actions, step counting, the
+ * episode limit, snapshots' envelope, batches and scripted policies. */
+#ifndef MW_ENV_ENV_H
+#define MW_ENV_ENV_H
+
+#include "core/error.h"
+#include "core/rng.h"
+
+typedef struct mw_env_class mw_env_class;
+
+/* The part of the state that all families share; it travels in snapshots. */
+typedef struct mw_env_base {
+    uint64_t seed;
+    mw_rng rng; /* MW_RNG_ENV stream of the episode */
+    mw_outcome outcome;
+} mw_env_base;
+
+struct mw_env {
+    const mw_env_class *kind;
+    mw_env_info info;
+    void *model; /* constant after create; the family's */
+    void *state; /* everything that changes; the family's */
+    mw_env_base base;
+};
+
+/* Scripts may read the true state. They draw only from rng, which is keyed by seed and step. */
+typedef struct mw_script {
+    const char *name, *summary;
+    void (*act)(const mw_env *env, mw_rng *rng, float *real, int32_t *index);
+} mw_script;
+
+struct mw_env_class {
+    const char *family;
+    const char *const *tasks; /* NULL-terminated names */
+
+    /* Fills info, model and state for one of the family's tasks, or fails and leaves nothing allocated. */
+    mw_status (*create)(mw_env *env, const char *task, const mw_env_options *options, mw_error *error);
+    void (*destroy)(mw_env *env);
+    void (*feature)(const mw_env *env, int index, mw_feature *feature);
+
+    /* base.rng is freshly keyed and base.outcome cleared when reset is called. */
+    void (*reset)(mw_env *env);
+    /* The action is already checked: finite and in [-1,1], or legal. Sets rewards[n], outcome.terminated and
+     * outcome.won; the caller counts the step and truncates. */
+    void (*step)(mw_env *env, mw_action action, float *rewards);
+    void (*observe)(const mw_env *env, float *obs);
+    void (*legal)(const mw_env *env, uint8_t *legal); /* NULL: everything is legal */
+
+    /* The family's state as bytes, without the base. */
+    size_t (*state_size)(const mw_env *env);
+    void (*save)(const mw_env *env, void *buffer);
+    void (*load)(mw_env *env, const void *buffer);
+
+    int (*draw)(const mw_env *env, mw_shape *shapes, int capacity);
+
+    const mw_script *scripts; /* ends with a NULL name; "random" is common to all families and lives in env.c
+                               */
+};
+
+extern const mw_env_class mw_mpe_class, mw_battle_class;
+#ifdef MAWAM_HAVE_MUJOCO
+extern const mw_env_class mw_ant_class;
+#endif
+
+/* Appends a shape if there is room and counts it either way: `count = mw_shape_add(shapes, capacity, count,
+ * shape)`. */
+static inline int mw_shape_add(mw_shape *shapes, int capacity, int count, mw_shape shape) {
+    if (count < capacity) shapes[count] = shape;
+    return count + 1;
+}
+
+#endif

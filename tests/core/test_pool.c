@@ -1,0 +1,62 @@
+/* The thread pool: every worker runs, barriers hold, shares cover everything once. */
+#include "check.h"
+#include "core/pool.h"
+
+#include <stdatomic.h>
+
+typedef struct {
+    mw_pool *pool;
+    atomic_int inside;
+    int seen[8];
+} shared;
+
+static void body(void *context, int worker) {
+    shared *s = context;
+    for (int round = 0; round < 200; round++) {
+        atomic_fetch_add(&s->inside, 1);
+        mw_pool_barrier(s->pool);
+        s->seen[worker] += atomic_load(&s->inside) == mw_pool_threads(s->pool) * (round + 1);
+        mw_pool_barrier(s->pool);
+    }
+}
+
+static void runs_and_barriers(void **state) {
+    (void)state;
+    for (int threads = 1; threads <= 5; threads += 2) {
+        mw_error error;
+        shared s = {0};
+        CHECK_OK(mw_pool_create(&s.pool, threads, &error), error);
+        for (int run = 1; run <= 20; run++) {
+            atomic_store(&s.inside, 0);
+            mw_pool_run(s.pool, body, &s);
+            for (int worker = 0; worker < threads; worker++) assert_int_equal(s.seen[worker], 200 * run);
+        }
+        mw_pool_free(s.pool);
+    }
+}
+
+static void shares(void **state) {
+    (void)state;
+    mw_error error;
+    mw_pool *pool;
+    CHECK_OK(mw_pool_create(&pool, 3, &error), error);
+    for (int count = 0; count < 40; count++)
+        for (int grain = 1; grain < 9; grain++) {
+            int next = 0;
+            for (int worker = 0; worker < 3; worker++) {
+                int begin, end;
+                mw_pool_share(pool, worker, count, grain, &begin, &end);
+                assert_int_equal(begin, next);
+                assert_true(end >= begin && (end % grain == 0 || end == count));
+                next = end;
+            }
+            assert_int_equal(next, count);
+        }
+    mw_pool_free(pool);
+    CHECK_FAILS(mw_pool_create(&pool, -1, &error), MW_ERR_ARGUMENT, error, "got -1");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(runs_and_barriers), cmocka_unit_test(shares)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
