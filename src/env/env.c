@@ -1,0 +1,243 @@
+/* What all worlds share: finding a task, checking actions, counting steps, the snapshots' envelope. See
+ * env.h. */
+#include "env/env.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const mw_env_class *const families[] = {
+    &mw_mpe_class,
+    &mw_battle_class,
+#ifdef MAWAM_HAVE_MUJOCO
+    &mw_ant_class,
+#endif
+    NULL,
+};
+
+const char *mw_env_task(int index) {
+    for (const mw_env_class *const *family = families; *family; family++)
+        for (const char *const *task = (*family)->tasks; *task; task++)
+            if (index-- == 0) return *task;
+    return NULL;
+}
+
+static const mw_env_class *find_family(const char *task) {
+    for (const mw_env_class *const *family = families; *family; family++)
+        for (const char *const *name = (*family)->tasks; *name; name++)
+            if (!strcmp(*name, task)) return *family;
+    return NULL;
+}
+
+static mw_status unknown_task(const char *task, mw_error *error) {
+    char known[256] = "";
+    const char *name;
+    for (int i = 0; (name = mw_env_task(i)); i++) {
+        strncat(known, i ? ", " : "", sizeof known - strlen(known) - 1);
+        strncat(known, name, sizeof known - strlen(known) - 1);
+    }
+#ifndef MAWAM_HAVE_MUJOCO
+    if (!strcmp(task, "2ant") || !strcmp(task, "4ant"))
+        return mw_fail(error, MW_ERR_UNSUPPORTED,
+                       "task '%s' needs MuJoCo, which this build lacks (Debian package libmujoco-dev)", task);
+#endif
+    return mw_fail(error, MW_ERR_ARGUMENT, "unknown task '%.64s'; known: %s", task, known);
+}
+
+mw_status mw_env_create(mw_env **out, const char *task, const mw_env_options *options, mw_error *error) {
+    static const mw_env_options defaults = MW_ENV_OPTIONS_DEFAULT;
+    *out = NULL;
+    if (!task) return mw_fail(error, MW_ERR_ARGUMENT, "no task name given");
+    const mw_env_class *kind = find_family(task);
+    if (!kind) return unknown_task(task, error);
+    mw_env *env = calloc(1, sizeof *env);
+    if (!env) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate an environment");
+    env->kind = kind;
+    mw_status status = kind->create(env, task, options ? options : &defaults, error);
+    if (status != MW_OK) {
+        free(env);
+        return status;
+    }
+    mw_env_reset(env, 0);
+    *out = env;
+    return MW_OK;
+}
+
+void mw_env_free(mw_env *env) {
+    if (!env) return;
+    env->kind->destroy(env);
+    free(env);
+}
+
+const mw_env_info *mw_env_describe(const mw_env *env) {
+    return &env->info;
+}
+
+void mw_env_feature(const mw_env *env, int index, mw_feature *feature) {
+    *feature = (mw_feature){.unit = "", .low = -INFINITY, .high = INFINITY};
+    if (index >= 0 && index < env->info.obs_size) env->kind->feature(env, index, feature);
+}
+
+void mw_env_reset(mw_env *env, uint64_t seed) {
+    memset(&env->base, 0, sizeof env->base);
+    env->base.seed = seed;
+    env->base.rng = mw_rng_make(seed, MW_RNG_ENV, 0, 0, 0);
+    env->kind->reset(env);
+}
+
+static mw_status check_real(const mw_env *env, const float *real, mw_error *error) {
+    int d = env->info.act_size;
+    for (int i = 0; i < env->info.agents * d; i++)
+        if (!(real[i] >= -1.0f && real[i] <= 1.0f)) /* also catches NaN */
+            return mw_fail(error, MW_ERR_ARGUMENT,
+                           "%s: action value %d of agent %d is %g; it must be in [-1, 1]", env->info.task,
+                           i % d, i / d, (double)real[i]);
+    return MW_OK;
+}
+
+static mw_status check_index(const mw_env *env, const int32_t *index, mw_error *error) {
+    int d = env->info.act_size;
+    uint8_t legal[512];
+    if (env->info.agents * d > (int)sizeof legal)
+        return mw_fail(error, MW_ERR_UNSUPPORTED, "%s: too many actions to check", env->info.task);
+    env->kind->legal(env, legal);
+    for (int agent = 0; agent < env->info.agents; agent++) {
+        int32_t choice = index[agent];
+        if (choice >= 0 && choice < d && legal[agent * d + choice]) continue;
+        char allowed[128] = "";
+        for (int a = 0, used = 0; a < d; a++)
+            if (legal[agent * d + a] && used < (int)sizeof allowed - 8)
+                used += snprintf(allowed + used, sizeof allowed - (size_t)used, used ? ", %d" : "%d", a);
+        return mw_fail(error, MW_ERR_ARGUMENT, "%s: action %d of agent %d is not legal now; legal: %s",
+                       env->info.task, (int)choice, agent, allowed);
+    }
+    return MW_OK;
+}
+
+mw_status mw_env_step(mw_env *env, mw_action action, float *rewards, mw_outcome *outcome, mw_error *error) {
+    mw_outcome *now = &env->base.outcome;
+    if (now->terminated || now->truncated)
+        return mw_fail(error, MW_ERR_ARGUMENT, "%s: the episode is over after step %d; reset it first",
+                       env->info.task, now->step);
+    if (env->info.discrete ? !action.index || action.real : !action.real || action.index)
+        return mw_fail(error, MW_ERR_ARGUMENT, "%s takes %s actions; set action.%s only", env->info.task,
+                       env->info.discrete ? "discrete" : "real", env->info.discrete ? "index" : "real");
+    MW_TRY(env->info.discrete ? check_index(env, action.index, error) : check_real(env, action.real, error));
+    env->kind->step(env, action, rewards);
+    now->step++;
+    now->truncated = !now->terminated && now->step >= env->info.episode_limit;
+    if (outcome) *outcome = *now;
+    return MW_OK;
+}
+
+void mw_env_observe(const mw_env *env, float *obs) {
+    env->kind->observe(env, obs);
+}
+
+void mw_env_legal(const mw_env *env, uint8_t *legal) {
+    if (env->kind->legal)
+        env->kind->legal(env, legal);
+    else
+        memset(legal, 1, (size_t)(env->info.agents * env->info.act_size));
+}
+
+/* ---- snapshots: an envelope that names the world, the shared state, the family's state ---- */
+
+typedef struct {
+    char magic[8], task[24], rules[48];
+    mw_env_base base;
+} envelope;
+
+size_t mw_env_snapshot_size(const mw_env *env) {
+    return sizeof(envelope) + env->kind->state_size(env);
+}
+
+void mw_env_snapshot(const mw_env *env, void *buffer) {
+    envelope head;
+    memset(&head, 0, sizeof head);
+    memcpy(head.magic, "mawamenv", sizeof head.magic);
+    snprintf(head.task, sizeof head.task, "%s", env->info.task);
+    snprintf(head.rules, sizeof head.rules, "%s", env->info.rules);
+    head.base = env->base;
+    memcpy(buffer, &head, sizeof head);
+    env->kind->save(env, (unsigned char *)buffer + sizeof head);
+}
+
+mw_status mw_env_restore(mw_env *env, const void *buffer, size_t size, mw_error *error) {
+    envelope head;
+    if (size != mw_env_snapshot_size(env))
+        return mw_fail(error, MW_ERR_MISMATCH, "%s: a snapshot has %zu bytes, got %zu", env->info.task,
+                       mw_env_snapshot_size(env), size);
+    memcpy(&head, buffer, sizeof head);
+    if (memcmp(head.magic, "mawamenv", sizeof head.magic) || head.task[sizeof head.task - 1] ||
+        head.rules[sizeof head.rules - 1])
+        return mw_fail(error, MW_ERR_FORMAT, "%s: this is not an environment snapshot", env->info.task);
+    if (strcmp(head.task, env->info.task) || strcmp(head.rules, env->info.rules))
+        return mw_fail(error, MW_ERR_MISMATCH,
+                       "the snapshot is of %s under rules %s, the environment is %s under %s", head.task,
+                       head.rules, env->info.task, env->info.rules);
+    env->base = head.base;
+    env->kind->load(env, (const unsigned char *)buffer + sizeof head);
+    return MW_OK;
+}
+
+int mw_env_draw(const mw_env *env, mw_shape *shapes, int capacity) {
+    return env->kind->draw(env, shapes, capacity);
+}
+
+/* ---- scripted policies ---- */
+
+static void random_act(const mw_env *env, mw_rng *rng, float *real, int32_t *index) {
+    int n = env->info.agents, d = env->info.act_size;
+    if (!env->info.discrete) {
+        for (int i = 0; i < n * d; i++) real[i] = 2.0f * mw_rng_float(rng) - 1.0f;
+        return;
+    }
+    uint8_t legal[512];
+    env->kind->legal(env, legal);
+    for (int agent = 0; agent < n; agent++) {
+        int count = 0;
+        for (int a = 0; a < d; a++) count += legal[agent * d + a];
+        int choice = (int)mw_rng_below(rng, (uint32_t)count), a = 0;
+        while (!legal[agent * d + a] || choice-- > 0) a++;
+        index[agent] = a;
+    }
+}
+
+static const mw_script random_script = {"random", "uniform over the (legal) actions", random_act};
+
+static const mw_script *find_script(const mw_env_class *kind, const char *name) {
+    if (!strcmp(name, random_script.name)) return &random_script;
+    for (const mw_script *script = kind->scripts; script->name; script++)
+        if (!strcmp(script->name, name)) return script;
+    return NULL;
+}
+
+const char *mw_script_name(const char *task, int index) {
+    const mw_env_class *kind = find_family(task);
+    if (!kind || index < 0) return NULL;
+    if (index == 0) return random_script.name;
+    for (const mw_script *script = kind->scripts; script->name; script++)
+        if (--index == 0) return script->name;
+    return NULL;
+}
+
+mw_status mw_script_act(const mw_env *env, const char *name, uint64_t seed, float *real, int32_t *index,
+                        mw_error *error) {
+    const mw_script *script = name ? find_script(env->kind, name) : NULL;
+    if (!script) {
+        char known[160] = "random";
+        for (const mw_script *s = env->kind->scripts; s->name; s++) {
+            strncat(known, ", ", sizeof known - strlen(known) - 1);
+            strncat(known, s->name, sizeof known - strlen(known) - 1);
+        }
+        return mw_fail(error, MW_ERR_ARGUMENT, "%s has no scripted policy '%.64s'; known: %s", env->info.task,
+                       name ? name : "", known);
+    }
+    if (env->info.discrete ? !index : !real)
+        return mw_fail(error, MW_ERR_ARGUMENT, "%s: no room given for the joint action", env->info.task);
+    mw_rng rng = mw_rng_make(seed, MW_RNG_SCRIPT, (uint64_t)env->base.outcome.step, 0, 0);
+    script->act(env, &rng, real, index);
+    return MW_OK;
+}
