@@ -1,0 +1,187 @@
+/* Linear maps and convolutions over time as sums of packed products; see param.h. Sequences are time-major,
+ * [t][rows][channels], so a tap of a convolution is a product of whole time steps and padding costs nothing.
+ */
+#include "nn/param.h"
+
+#include "nn/gemm.h"
+#include "nn/ops.h"
+
+#include <assert.h>
+#include <math.h>
+
+#define MAX_TIME 512
+
+mw_dense mw_dense_conv(mw_params *params, const char *name, mw_conv_kind kind, int in, int out, int taps) {
+    mw_dense layer = {.kind = kind, .in = in, .out = out, .taps = taps};
+    /* PyTorch's default bound: 1/sqrt(fan in), where a transposed convolution counts its outputs as inputs.
+     */
+    float bound = 1.0f / sqrtf((float)((kind == MW_CONV_UP ? out : in) * taps));
+    mw_name weight = mw_name_of("%s.weight", name), bias = mw_name_of("%s.bias", name);
+    layer.w =
+        kind == MW_CONV_UP
+            ? mw_params_add(params, weight.text, MW_PARAM_TRANSPOSED, MW_INIT_UNIFORM, bound, in, out, taps)
+            : mw_params_add(params, weight.text, MW_PARAM_CONV, MW_INIT_UNIFORM, bound, out, in, taps);
+    layer.b = mw_params_add(params, bias.text, MW_PARAM_PLAIN, MW_INIT_UNIFORM, bound, out, 0, 0);
+    layer.packed = params->packed;
+    params->packed += (size_t)taps * mw_packed_size(in, out);
+    layer.packed_back = params->packed;
+    params->packed += (size_t)taps * mw_packed_size(out, in);
+    return layer;
+}
+
+mw_dense mw_dense_linear(mw_params *params, const char *name, int in, int out) {
+    mw_dense layer = {.kind = MW_CONV_SAME, .in = in, .out = out, .taps = 1};
+    float bound = 1.0f / sqrtf((float)in);
+    mw_name weight = mw_name_of("%s.weight", name), bias = mw_name_of("%s.bias", name);
+    layer.w = mw_params_add(params, weight.text, MW_PARAM_LINEAR, MW_INIT_UNIFORM, bound, out, in, 0);
+    layer.b = mw_params_add(params, bias.text, MW_PARAM_PLAIN, MW_INIT_UNIFORM, bound, out, 0, 0);
+    layer.packed = params->packed;
+    params->packed += mw_packed_size(in, out);
+    layer.packed_back = params->packed;
+    params->packed += mw_packed_size(out, in);
+    return layer;
+}
+
+void mw_dense_pack(const mw_dense *layer, const float *values, float *packed, bool backward) {
+    for (int tap = 0; tap < layer->taps; tap++) {
+        const float *w = values + layer->w + (size_t)tap * (size_t)layer->in * (size_t)layer->out;
+        mw_pack(packed + layer->packed + (size_t)tap * mw_packed_size(layer->in, layer->out), w, layer->out,
+                layer->in, layer->out);
+        if (backward)
+            mw_pack_transposed(packed + layer->packed_back +
+                                   (size_t)tap * mw_packed_size(layer->out, layer->in),
+                               w, layer->out, layer->out, layer->in);
+    }
+}
+
+int mw_dense_time(const mw_dense *layer, int t) {
+    return layer->kind == MW_CONV_DOWN ? (t - 1) / 2 + 1 : layer->kind == MW_CONV_UP ? 2 * t : t;
+}
+
+/* The input step that meets output step `out` at this tap; -1 where there is padding. */
+static int input_step(const mw_dense *layer, int out, int tap, int t) {
+    int in;
+    switch (layer->kind) {
+    case MW_CONV_DOWN:
+        in = 2 * out + tap - 1;
+        break;
+    case MW_CONV_UP:
+        in = (out + 1 - tap) % 2 ? -1 : (out + 1 - tap) / 2;
+        break;
+    default:
+        in = out + tap - layer->taps / 2;
+        break;
+    }
+    return in >= 0 && in < t ? in : -1;
+}
+
+void mw_dense_forward(const mw_dense *layer, float *y, const float *x, const float *values,
+                      const float *packed, int t, int rows) {
+    const int in = layer->in, out = layer->out, steps = mw_dense_time(layer, t);
+    const size_t matrix = mw_packed_size(in, out);
+    mw_gemm shape = {.m = rows,
+                     .n = out,
+                     .k = in,
+                     .a_row = in,
+                     .a_col = 1,
+                     .b_panel = (long)in * MW_PANEL,
+                     .c_row = out,
+                     .bias = values + layer->b};
+    if (layer->taps == 1) {
+        shape.m = t * rows;
+        mw_gemm_parts(&shape, &(mw_part){x, packed + layer->packed}, 1, y);
+        return;
+    }
+    for (int step = 0; step < steps; step++) {
+        mw_part parts[8];
+        int count = 0;
+        for (int tap = 0; tap < layer->taps; tap++) {
+            int from = input_step(layer, step, tap, t);
+            if (from >= 0)
+                parts[count++] = (mw_part){x + (size_t)from * (size_t)rows * (size_t)in,
+                                           packed + layer->packed + (size_t)tap * matrix};
+        }
+        mw_gemm_parts(&shape, parts, count, y + (size_t)step * (size_t)rows * (size_t)out);
+    }
+}
+
+size_t mw_dense_scratch(const mw_dense *layer, int t, int rows) {
+    return mw_packed_size(mw_dense_time(layer, t) * rows, layer->out);
+}
+
+/* The output step that reads input step `in` at this tap; -1 where none does. */
+static int output_step(const mw_dense *layer, int in, int tap, int steps) {
+    int out;
+    switch (layer->kind) {
+    case MW_CONV_DOWN:
+        out = (in + 1 - tap) % 2 ? -1 : (in + 1 - tap) / 2;
+        break;
+    case MW_CONV_UP:
+        out = 2 * in - 1 + tap;
+        break;
+    default:
+        out = in - tap + layer->taps / 2;
+        break;
+    }
+    return out >= 0 && out < steps ? out : -1;
+}
+
+/* dx[from] = sum over the steps and taps that read it of dy[step] w[tap]^T */
+static void backward_input(const mw_dense *layer, float *dx, const float *dy, const float *packed, int t,
+                           int rows) {
+    const int in = layer->in, out = layer->out, steps = mw_dense_time(layer, t);
+    const size_t matrix = mw_packed_size(out, in);
+    mw_gemm shape = {
+        .m = rows, .n = in, .k = out, .a_row = out, .a_col = 1, .b_panel = (long)out * MW_PANEL, .c_row = in};
+    if (layer->taps == 1) {
+        shape.m = t * rows;
+        mw_gemm_parts(&shape, &(mw_part){dy, packed + layer->packed_back}, 1, dx);
+        return;
+    }
+    for (int from = 0; from < t; from++) {
+        mw_part parts[8];
+        int count = 0;
+        for (int tap = 0; tap < layer->taps; tap++) {
+            int step = output_step(layer, from, tap, steps);
+            if (step >= 0)
+                parts[count++] = (mw_part){dy + (size_t)step * (size_t)rows * (size_t)out,
+                                           packed + layer->packed_back + (size_t)tap * matrix};
+        }
+        mw_gemm_parts(&shape, parts, count, dx + (size_t)from * (size_t)rows * (size_t)in);
+    }
+}
+
+void mw_dense_backward(const mw_dense *layer, float *dx, float *grads, const float *dy, const float *x,
+                       const float *packed, float *scratch, int t, int rows) {
+    const int in = layer->in, out = layer->out, steps = mw_dense_time(layer, t);
+    assert(steps <= MAX_TIME);
+    mw_pack(scratch, dy, out, steps * rows, out);
+    mw_gemm shape = {.m = in,
+                     .n = out,
+                     .k = rows,
+                     .a_row = 1,
+                     .a_col = in,
+                     .b_panel = (long)steps * rows * MW_PANEL,
+                     .c_row = out,
+                     .accumulate = true};
+    for (int tap = 0; tap < layer->taps; tap++) { /* dw[tap] += sum over steps of x[from]^T dy[step] */
+        mw_part parts[MAX_TIME];
+        int count = 0;
+        for (int step = 0; step < steps; step++) {
+            int from = input_step(layer, step, tap, t);
+            if (from >= 0)
+                parts[count++] = (mw_part){x + (size_t)from * (size_t)rows * (size_t)in,
+                                           scratch + (size_t)step * (size_t)rows * MW_PANEL};
+        }
+        mw_gemm_parts(&shape, parts, count, grads + layer->w + (size_t)tap * (size_t)in * (size_t)out);
+    }
+    mw_column_sums(grads + layer->b, dy, (long)steps * rows, out);
+    if (dx) backward_input(layer, dx, dy, packed, t, rows);
+}
+
+double mw_dense_flops(const mw_dense *layer, int t, int rows) {
+    double products = 0;
+    for (int step = 0; step < mw_dense_time(layer, t); step++)
+        for (int tap = 0; tap < layer->taps; tap++) products += input_step(layer, step, tap, t) >= 0;
+    return 2.0 * products * rows * layer->in * layer->out;
+}

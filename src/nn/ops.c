@@ -1,0 +1,323 @@
+/* Elementwise functions, norms, softmax, losses; see ops.h. */
+#include "nn/ops.h"
+
+#include "nn/vec.h"
+
+#include <math.h>
+
+MW_INLINE mw_vec sigmoid(mw_vec x) {
+    return mw_vec_reciprocal(1.0f + mw_vec_exp(-x));
+}
+
+/* tanh(softplus(x)) through e = exp(x): n = e(e+2), n/(n+2). Beyond 20 it is 1 in single precision. */
+MW_INLINE mw_vec tanh_softplus(mw_vec x) {
+    mw_vec e = mw_vec_exp(mw_vec_min(x, mw_vec_set(20.0f)));
+    mw_vec n = e * (e + 2.0f);
+    return n * mw_vec_reciprocal(n + 2.0f);
+}
+
+MW_INLINE mw_vec mish(mw_vec x) {
+    return x * tanh_softplus(x);
+}
+
+/* d/dx x*t(x) = t + x * (1 - t^2) * sigmoid(x) */
+MW_INLINE mw_vec mish_slope(mw_vec x) {
+    mw_vec e = mw_vec_exp(mw_vec_min(x, mw_vec_set(20.0f)));
+    mw_vec n = e * (e + 2.0f);
+    mw_vec r = mw_vec_reciprocal(n + 2.0f), t = n * r;
+    return t + x * (4.0f * (n + 1.0f) * r * r) * (e * mw_vec_reciprocal(e + 1.0f));
+}
+
+void mw_silu_forward(float *y, const float *x, int n) {
+    MW_VEC_FOR(i, part, n) {
+        mw_vec v = mw_vec_load_part(x + i, part);
+        mw_vec_store_part(y + i, v * sigmoid(v), part);
+    }
+}
+
+void mw_silu_backward(float *dx, const float *dy, const float *x, int n) {
+    MW_VEC_FOR(i, part, n) {
+        mw_vec v = mw_vec_load_part(x + i, part), s = sigmoid(v);
+        mw_vec_store_part(dx + i, mw_vec_load_part(dy + i, part) * (s + v * s * (1.0f - s)), part);
+    }
+}
+
+void mw_mish_forward(float *y, const float *x, int n) {
+    MW_VEC_FOR(i, part, n) mw_vec_store_part(y + i, mish(mw_vec_load_part(x + i, part)), part);
+}
+
+void mw_mish_backward(float *dx, const float *dy, const float *x, int n) {
+    MW_VEC_FOR(i, part, n)
+    mw_vec_store_part(dx + i, mw_vec_load_part(dy + i, part) * mish_slope(mw_vec_load_part(x + i, part)),
+                      part);
+}
+
+void mw_relu_forward(float *y, const float *x, int n) {
+    for (int i = 0; i < n; i++) y[i] = x[i] > 0 ? x[i] : 0;
+}
+
+void mw_relu_backward(float *dx, const float *dy, const float *y, int n) {
+    for (int i = 0; i < n; i++) dx[i] = y[i] > 0 ? dy[i] : 0;
+}
+
+/* ---- sums ---- */
+
+void mw_add(float *y, const float *x, long n) {
+    for (long i = 0; i < n; i++) y[i] += x[i];
+}
+
+void mw_column_sums(float *sums, const float *x, long rows, int c) {
+    for (long r = 0; r < rows; r++)
+        for (int i = 0; i < c; i++) sums[i] += x[r * c + i];
+}
+
+double mw_dot(const float *a, const float *b, long n) {
+    double lane[8] = {0}, sum = 0;
+    long i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (int l = 0; l < 8; l++) lane[l] += (double)a[i + l] * b[i + l];
+    for (; i < n; i++) sum += (double)a[i] * b[i];
+    for (int l = 0; l < 8; l++) sum += lane[l];
+    return sum;
+}
+
+MW_INLINE float sum_of(const float *x, int n) {
+    mw_vec acc = {0};
+    MW_VEC_FOR(i, part, n) acc += mw_vec_load_part(x + i, part);
+    return mw_vec_sum(acc);
+}
+
+MW_INLINE float square_sum_about(const float *x, float mean, int n) {
+    mw_vec acc = {0};
+    int i = 0;
+    for (; i + MW_LANES <= n; i += MW_LANES) {
+        mw_vec d = mw_vec_load(x + i) - mean;
+        acc += d * d;
+    }
+    float rest = 0;
+    for (; i < n; i++) rest += (x[i] - mean) * (x[i] - mean);
+    return mw_vec_sum(acc) + rest;
+}
+
+/* ---- layer norm ---- */
+
+void mw_layernorm_forward(float *y, float *stats, const float *x, const float *w, const float *b, int rows,
+                          int c) {
+    for (int r = 0; r < rows; r++, x += c, y += c) {
+        float mean = sum_of(x, c) / (float)c;
+        float scale = 1.0f / sqrtf(square_sum_about(x, mean, c) / (float)c + 1e-5f);
+        if (stats) {
+            stats[2 * r] = mean;
+            stats[2 * r + 1] = scale;
+        }
+        for (int i = 0; i < c; i++) y[i] = (x[i] - mean) * scale * w[i] + b[i];
+    }
+}
+
+void mw_layernorm_backward(float *dx, float *dw, float *db, const float *dy, const float *x,
+                           const float *stats, const float *w, int rows, int c) {
+    for (int r = 0; r < rows; r++, x += c, dy += c, dx += c) {
+        float mean = stats[2 * r], scale = stats[2 * r + 1], sum = 0, sum_x = 0;
+        for (int i = 0; i < c; i++) {
+            float norm = (x[i] - mean) * scale, g = dy[i] * w[i];
+            dw[i] += dy[i] * norm;
+            db[i] += dy[i];
+            sum += g;
+            sum_x += g * norm;
+        }
+        sum /= (float)c;
+        sum_x /= (float)c;
+        for (int i = 0; i < c; i++) dx[i] = scale * (dy[i] * w[i] - sum - (x[i] - mean) * scale * sum_x);
+    }
+}
+
+/* ---- group norm and Mish, time-major ---- */
+
+#define MAX_CHANNELS 4096
+
+/* Mean and 1/deviation of every group of sequence s, from per-channel sums over time. */
+static void group_stats(float *stats, const float *x, int t, long step, int c, int groups) {
+    float sums[MAX_CHANNELS], mean_of[MAX_CHANNELS];
+    const int width = c / groups;
+    const float count = (float)(width * t);
+    memset(sums, 0, (size_t)c * sizeof *sums);
+    for (int k = 0; k < t; k++)
+        for (int i = 0; i < c; i++) sums[i] += x[k * step + i];
+    for (int g = 0; g < groups; g++) {
+        float sum = 0;
+        for (int i = g * width; i < (g + 1) * width; i++) sum += sums[i];
+        stats[2 * g] = sum / count;
+        for (int i = g * width; i < (g + 1) * width; i++) mean_of[i] = sum / count;
+    }
+    memset(sums, 0, (size_t)c * sizeof *sums);
+    for (int k = 0; k < t; k++)
+        for (int i = 0; i < c; i++) {
+            float d = x[k * step + i] - mean_of[i];
+            sums[i] += d * d;
+        }
+    for (int g = 0; g < groups; g++) {
+        float sum = 0;
+        for (int i = g * width; i < (g + 1) * width; i++) sum += sums[i];
+        stats[2 * g + 1] = 1.0f / sqrtf(sum / count + 1e-5f);
+    }
+}
+
+/* The affine map that norm and weights amount to, per channel. */
+static void channel_affine(float *scale, float *shift, const float *stats, const float *w, const float *b,
+                           int c, int groups) {
+    const int width = c / groups;
+    for (int g = 0; g < groups; g++)
+        for (int i = g * width; i < (g + 1) * width; i++) {
+            scale[i] = stats[2 * g + 1] * w[i];
+            shift[i] = b[i] - stats[2 * g] * scale[i];
+        }
+}
+
+void mw_groupnorm_mish_forward(float *y, float *stats, const float *x, const float *w, const float *b,
+                               const float *add, int repeat, int t, int s, int c, int groups) {
+    const long step = (long)s * c;
+    float scale[MAX_CHANNELS], shift[MAX_CHANNELS];
+    for (int q = 0; q < s; q++) {
+        group_stats(stats + 2 * groups * q, x + (long)q * c, t, step, c, groups);
+        channel_affine(scale, shift, stats + 2 * groups * q, w, b, c, groups);
+        for (int k = 0; k < t; k++) {
+            const float *in = x + k * step + (long)q * c;
+            const float *plus = !add     ? NULL
+                                : repeat ? add + (long)(q / repeat) * c
+                                         : add + k * step + (long)q * c;
+            float *out = y + k * step + (long)q * c;
+            MW_VEC_FOR(i, part, c) {
+                mw_vec v = mish(mw_vec_load_part(in + i, part) * mw_vec_load_part(scale + i, part) +
+                                mw_vec_load_part(shift + i, part));
+                if (plus) v += mw_vec_load_part(plus + i, part);
+                mw_vec_store_part(out + i, v, part);
+            }
+        }
+    }
+}
+
+void mw_groupnorm_mish_backward(float *dx, float *dw, float *db, const float *dy, const float *x,
+                                const float *stats, const float *w, const float *b, int t, int s, int c,
+                                int groups) {
+    const long step = (long)s * c;
+    const int width = c / groups;
+    const float count = (float)(width * t);
+    float scale[MAX_CHANNELS], shift[MAX_CHANNELS], sum[MAX_CHANNELS], sum_x[MAX_CHANNELS];
+    float from_dy[MAX_CHANNELS], from_x[MAX_CHANNELS], constant[MAX_CHANNELS];
+    for (int q = 0; q < s; q++) {
+        const float *stat = stats + 2 * groups * q;
+        channel_affine(scale, shift, stat, w, b, c, groups);
+        memset(sum, 0, (size_t)c * sizeof *sum);
+        memset(sum_x, 0, (size_t)c * sizeof *sum_x);
+        for (int k = 0; k < t; k++) {
+            const float *in = x + k * step + (long)q * c, *dout = dy + k * step + (long)q * c;
+            float *din = dx + k * step + (long)q * c;
+            MW_VEC_FOR(i, part, c) { /* through Mish; sums of the gradient and of gradient times raw input */
+                mw_vec v = mw_vec_load_part(in + i, part);
+                mw_vec g =
+                    mw_vec_load_part(dout + i, part) *
+                    mish_slope(v * mw_vec_load_part(scale + i, part) + mw_vec_load_part(shift + i, part));
+                mw_vec_store_part(din + i, g, part);
+                mw_vec_store_part(sum + i, mw_vec_load_part(sum + i, part) + g, part);
+                mw_vec_store_part(sum_x + i, mw_vec_load_part(sum_x + i, part) + g * v, part);
+            }
+        }
+        for (int g = 0; g < groups; g++) {
+            float mean = stat[2 * g], inverse = stat[2 * g + 1], total = 0, total_x = 0;
+            for (int i = g * width; i < (g + 1) * width; i++) {
+                float norm = (sum_x[i] - mean * sum[i]) * inverse; /* sum of gradient times normalised input
+                                                                    */
+                dw[i] += norm;
+                db[i] += sum[i];
+                total += w[i] * sum[i];
+                total_x += w[i] * norm;
+            }
+            for (int i = g * width; i < (g + 1) * width; i++) { /* dx = from_dy*dy + from_x*x + constant */
+                from_dy[i] = inverse * w[i];
+                from_x[i] = -inverse * inverse * total_x / count;
+                constant[i] = -inverse * total / count - from_x[i] * mean;
+            }
+        }
+        for (int k = 0; k < t; k++) {
+            const float *in = x + k * step + (long)q * c;
+            float *din = dx + k * step + (long)q * c;
+            for (int i = 0; i < c; i++) din[i] = din[i] * from_dy[i] + in[i] * from_x[i] + constant[i];
+        }
+    }
+}
+
+/* ---- softmax ---- */
+
+void mw_softmax_rows(float *x, int rows, int c) {
+    for (int r = 0; r < rows; r++, x += c) {
+        float most = x[0];
+        for (int i = 1; i < c; i++) most = x[i] > most ? x[i] : most;
+        MW_VEC_FOR(i, part, c)
+        mw_vec_store_part(x + i, mw_vec_exp(mw_vec_load_part(x + i, part) - most), part);
+        float scale = 1.0f / sum_of(x, c);
+        for (int i = 0; i < c; i++) x[i] *= scale;
+    }
+}
+
+void mw_softmax_rows_backward(float *dx, const float *dy, const float *y, int rows, int c) {
+    for (int r = 0; r < rows; r++, dx += c, dy += c, y += c) {
+        float sum = 0;
+        for (int i = 0; i < c; i++) sum += dy[i] * y[i];
+        for (int i = 0; i < c; i++) dx[i] = y[i] * (dy[i] - sum);
+    }
+}
+
+void mw_softmax_agents(float *x, int b, int n, int c) {
+    for (int q = 0; q < b; q++, x += (long)n * c) MW_VEC_FOR(i, part, c) {
+            mw_vec most = mw_vec_load_part(x + i, part), sum = {0};
+            for (int a = 1; a < n; a++) most = mw_vec_max(most, mw_vec_load_part(x + (long)a * c + i, part));
+            for (int a = 0; a < n; a++) {
+                mw_vec e = mw_vec_exp(mw_vec_load_part(x + (long)a * c + i, part) - most);
+                mw_vec_store_part(x + (long)a * c + i, e, part);
+                sum += e;
+            }
+            mw_vec scale = mw_vec_reciprocal(sum);
+            for (int a = 0; a < n; a++)
+                mw_vec_store_part(x + (long)a * c + i, mw_vec_load_part(x + (long)a * c + i, part) * scale,
+                                  part);
+        }
+}
+
+void mw_softmax_agents_backward(float *dx, const float *dy, const float *y, int b, int n, int c) {
+    for (int q = 0; q < b; q++, dx += (long)n * c, dy += (long)n * c, y += (long)n * c)
+        for (int i = 0; i < c; i++) {
+            float sum = 0;
+            for (int a = 0; a < n; a++) sum += dy[(long)a * c + i] * y[(long)a * c + i];
+            for (int a = 0; a < n; a++)
+                dx[(long)a * c + i] = y[(long)a * c + i] * (dy[(long)a * c + i] - sum);
+        }
+}
+
+/* ---- losses ---- */
+
+double mw_mse(float *dx, const float *x, const float *target, long n, float scale) {
+    double lane[8] = {0}, sum = 0;
+    for (long i = 0; i < n; i++) {
+        float d = x[i] - target[i];
+        lane[i % 8] += (double)d * d;
+        if (dx) dx[i] = 2.0f * scale * d;
+    }
+    for (int l = 0; l < 8; l++) sum += lane[l];
+    return sum;
+}
+
+double mw_cross_entropy(float *dlogits, const float *logits, const uint8_t *legal, int label, int c,
+                        float scale) {
+    float most = -INFINITY;
+    double sum = 0;
+    for (int i = 0; i < c; i++)
+        if ((!legal || legal[i]) && logits[i] > most) most = logits[i];
+    for (int i = 0; i < c; i++)
+        if (!legal || legal[i]) sum += exp((double)logits[i] - most);
+    if (dlogits)
+        for (int i = 0; i < c; i++) {
+            double p = !legal || legal[i] ? exp((double)logits[i] - most) / sum : 0;
+            dlogits[i] = (float)(scale * (p - (i == label)));
+        }
+    return log(sum) + most - logits[label];
+}

@@ -1,0 +1,54 @@
+/* Elementwise functions, norms, softmax and losses as forward/backward pairs. Rows are dense; shapes stand
+ * next to the pointers. Gradients of parameters (dw, db, dgamma) are added to, gradients of inputs are
+ * overwritten. */
+#ifndef MW_NN_OPS_H
+#define MW_NN_OPS_H
+
+#include <stdint.h>
+
+/* ---- activations over n values; x and y may be the same array in forward, dx and dy in backward ---- */
+void mw_silu_forward(float *y, const float *x, int n);
+void mw_silu_backward(float *dx, const float *dy, const float *x, int n);
+void mw_mish_forward(float *y, const float *x, int n);
+void mw_mish_backward(float *dx, const float *dy, const float *x, int n);
+void mw_relu_forward(float *y, const float *x, int n);
+void mw_relu_backward(float *dx, const float *dy, const float *y, int n); /* y: the output */
+
+/* ---- layer norm over the last axis, eps 1e-5 ---- */
+/* y[rows][c], stats[rows][2] = mean and 1/deviation, x[rows][c], w[c], b[c] */
+void mw_layernorm_forward(float *y, float *stats, const float *x, const float *w, const float *b, int rows,
+                          int c);
+/* dx[rows][c], dw[c], db[c], dy[rows][c]; dx may be dy */
+void mw_layernorm_backward(float *dx, float *dw, float *db, const float *dy, const float *x,
+                           const float *stats, const float *w, int rows, int c);
+
+/* ---- group norm over time and channel groups, followed by Mish, plus something added ----
+ * Sequences are time-major: x[t][s][c]. y = mish(w * norm(x) + b) + add, where add is row s/repeat of
+ * [s/repeat][c] for every time step (repeat > 0), or [t][s][c] (repeat == 0), or nothing (NULL). */
+void mw_groupnorm_mish_forward(float *y, float *stats /* [s][groups][2] */, const float *x, const float *w,
+                               const float *b, const float *add, int repeat, int t, int s, int c, int groups);
+/* dx[t][s][c] and dy may be the same array. */
+void mw_groupnorm_mish_backward(float *dx, float *dw, float *db, const float *dy, const float *x,
+                                const float *stats, const float *w, const float *b, int t, int s, int c,
+                                int groups);
+
+/* ---- softmax over the last axis of x[rows][c], in place ---- */
+void mw_softmax_rows(float *x, int rows, int c);
+/* dx = y * (dy - sum(dy*y)) per row; dx may be dy */
+void mw_softmax_rows_backward(float *dx, const float *dy, const float *y, int rows, int c);
+/* ---- softmax over the middle axis of x[b][n][c], in place: over agents, per column ---- */
+void mw_softmax_agents(float *x, int b, int n, int c);
+void mw_softmax_agents_backward(float *dx, const float *dy, const float *y, int b, int n, int c);
+
+/* ---- sums ---- */
+void mw_add(float *y, const float *x, long n);                      /* y += x */
+void mw_column_sums(float *sums, const float *x, long rows, int c); /* sums[c] += over rows of x[rows][c] */
+double mw_dot(const float *a, const float *b, long n);              /* in double, fixed order */
+
+/* ---- losses; they return the sum and write the gradient of scale * sum ---- */
+double mw_mse(float *dx, const float *x, const float *target, long n, float scale);
+/* Cross-entropy of logits[c] over legal[c] (NULL: all) at `label`; dlogits may be NULL. */
+double mw_cross_entropy(float *dlogits, const float *logits, const uint8_t *legal, int label, int c,
+                        float scale);
+
+#endif

@@ -1,0 +1,75 @@
+/* The proposer's velocity network u(x, j | ret, keep): a U-Net over time, shared by all agents, which meet in
+ * attention. Inside, sequences are time-major, [t][b*n][channels]. Spec section 3. */
+#ifndef MW_POLICY_NETWORK_H
+#define MW_POLICY_NETWORK_H
+
+#include "core/arena.h"
+#include "nn/param.h"
+
+#define MW_LEVELS 3
+#define MW_GROUPS 8
+#define MW_HEADS  4
+
+typedef struct mw_policy_config {
+    int agents, obs;
+    int dim, mults[MW_LEVELS];
+    int time;     /* T: observations in a segment, context included; divisible by 4 */
+    int context;  /* C: clamped steps at its start */
+    int bins;     /* N: time bins of the flow */
+    bool project; /* attention has its output projection W_O */
+} mw_policy_config;
+
+mw_status mw_policy_config_check(const mw_policy_config *config, mw_error *error);
+
+typedef struct mw_res_block {
+    int in, out;
+    mw_dense conv1, conv2, time, skip; /* skip: only if in != out */
+    size_t norm1_w, norm1_b, norm2_w, norm2_b;
+} mw_res_block;
+
+typedef struct mw_agent_attention {
+    int channels, qk, v; /* qk, v: per head */
+    mw_dense q, k, value, q_time, k_time, value_time, out;
+    size_t gamma;
+} mw_agent_attention;
+
+typedef struct mw_policy_net {
+    mw_policy_config config;
+    mw_params params;
+    mw_dense time_mlp[2], return_mlp[3];
+    mw_res_block down[MW_LEVELS][2], middle[2], up[MW_LEVELS - 1][2];
+    mw_dense shrink[MW_LEVELS - 1], grow[MW_LEVELS - 1];
+    mw_agent_attention middle_attention, skip_attention[MW_LEVELS - 1];
+    mw_dense final_conv, final_out;
+    size_t final_norm_w, final_norm_b;
+} mw_policy_net;
+
+/* The network's structure and parameter table; weights live in arrays of params.total floats, packed matrices
+ * in arrays of params.packed floats. */
+mw_status mw_policy_net_make(mw_policy_net *net, const mw_policy_config *config, mw_error *error);
+void mw_policy_net_free(mw_policy_net *net);
+void mw_policy_net_pack(const mw_policy_net *net, const float *values, float *packed, bool backward);
+double mw_policy_net_flops(const mw_policy_net *net, int batch); /* of one forward pass over `batch` joint
+                                                                    trajectories */
+
+/* One thread's kept values and scratch. */
+typedef struct mw_policy_acts mw_policy_acts;
+
+/* With arena->base NULL this only measures and returns NULL. */
+mw_policy_acts *mw_policy_acts_take(const mw_policy_net *net, mw_arena *arena, int max_batch, bool training);
+
+/* The network's input buffer for a batch: [t][b*n][o], to be filled before forward. */
+float *mw_policy_input(mw_policy_acts *acts);
+
+/* bin[b], target[b], keep[b]; returns the velocity [t][b*n][o], inside acts. */
+const float *mw_policy_forward(const mw_policy_net *net, mw_policy_acts *acts, const float *values,
+                               const float *packed, const int *bin, const float *target, const float *keep,
+                               int batch);
+
+/* grads += gradient of <dvelocity, velocity> for the last forward pass; needs backward packing. dvelocity is
+ * overwritten. */
+void mw_policy_backward(const mw_policy_net *net, mw_policy_acts *acts, float *grads, float *dvelocity,
+                        const float *values, const float *packed, const float *target, const float *keep,
+                        int batch);
+
+#endif
