@@ -7,28 +7,35 @@
 #include <stdio.h>
 
 typedef struct mw_map {
-    const unsigned char *data; /* NULL for an empty file */
+    const unsigned char *data; /* page-aligned; NULL for an empty file */
     size_t size;
 } mw_map;
 
-mw_status mw_map_open(mw_map *map, const char *path, mw_error *error);
-void mw_map_close(mw_map *map);
+/* Regular files only. Cutting a mapped file short in place is outside the contract (the system answers with
+ * SIGBUS); replacing it by rename, as the writer below does, is safe: the map keeps the old contents. */
+mw_status mw_map_open(mw_map *map, const char *path, mw_error *error); /* *map is empty after a failure */
+void mw_map_close(mw_map *map);                                        /* safe to call twice */
 
-/* A file that becomes visible under its path only when committed. */
+/* A file that becomes visible under its path only when committed. Until then it is a hidden temporary file in
+ * the same folder. */
 typedef struct mw_writer {
     FILE *stream;
     char *path, *temporary;
 } mw_writer;
 
 mw_status mw_writer_open(mw_writer *writer, const char *path, mw_error *error);
+/* After a failed put the writer can only be abandoned; a commit would fail too. */
 mw_status mw_writer_put(mw_writer *writer, const void *data, size_t size, mw_error *error);
 mw_status mw_writer_commit(mw_writer *writer, mw_error *error); /* flush, sync, rename; frees the writer
                                                                    either way */
 void mw_writer_abandon(mw_writer *writer); /* removes the temporary file; safe to call twice */
 
-/* Whole small files. The text is zero-terminated; free it with free(). */
+#define MW_TEXT_LIMIT ((size_t)64 << 20)
+
+/* Whole small files. The text (at most MW_TEXT_LIMIT bytes, none of them zero) is zero-terminated; free it
+ * with free(). size may be NULL. */
 mw_status mw_file_read_text(const char *path, char **text, size_t *size, mw_error *error);
-mw_status mw_file_write(const char *path, const void *data, size_t size, mw_error *error);
+mw_status mw_file_write(const char *path, const void *data, size_t size, mw_error *error); /* atomic */
 
 mw_status mw_dir_make(const char *path, mw_error *error); /* like mkdir -p */
 bool mw_file_exists(const char *path);

@@ -1,0 +1,269 @@
+/* Maps and atomic writes over POSIX; see file.h. */
+#include "core/file.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The system's reason for the last failure, after what could not be done and to which file. */
+static mw_status fail_system(mw_error *error, const char *action, const char *path) {
+    int reason = errno;
+    return mw_fail(error, reason == ENOMEM ? MW_ERR_MEMORY : MW_ERR_IO, "cannot %s '%s': %s", action, path,
+                   strerror(reason));
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------- */
+
+static const char *kind_name(mode_t mode) {
+    if (S_ISDIR(mode)) return "a directory";
+    if (S_ISFIFO(mode)) return "a pipe";
+    if (S_ISSOCK(mode)) return "a socket";
+    return S_ISREG(mode) ? "a regular file" : "a device";
+}
+
+/* Opens without blocking, because a pipe without a writer would otherwise hang the program. */
+static mw_status open_regular(const char *path, int *descriptor, size_t *size, mw_error *error) {
+    struct stat info;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) return fail_system(error, "open", path);
+    mw_status status = MW_OK;
+    if (fstat(fd, &info) != 0)
+        status = fail_system(error, "examine", path);
+    else if (!S_ISREG(info.st_mode))
+        status = mw_fail(error, MW_ERR_IO, "cannot read '%s': it is %s, not a regular file", path,
+                         kind_name(info.st_mode));
+    if (status != MW_OK) {
+        close(fd);
+        return status;
+    }
+    *descriptor = fd;
+    *size = (size_t)info.st_size;
+    return MW_OK;
+}
+
+mw_status mw_map_open(mw_map *map, const char *path, mw_error *error) {
+    int fd = -1;
+    size_t size = 0;
+    *map = (mw_map){0};
+    MW_TRY(open_regular(path, &fd, &size, error));
+    mw_status status = MW_OK;
+    if (size > 0) {
+        void *data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (data == MAP_FAILED)
+            status = fail_system(error, "map", path);
+        else
+            *map = (mw_map){data, size};
+    }
+    close(fd);
+    return status;
+}
+
+void mw_map_close(mw_map *map) {
+    if (map->data) munmap((void *)map->data, map->size);
+    *map = (mw_map){0};
+}
+
+/* Reads up to size bytes; fewer if the file has shrunk meanwhile. Returns a negative number on failure. */
+static ssize_t read_all(int fd, char *out, size_t size) {
+    size_t used = 0;
+    while (used < size) {
+        ssize_t got = read(fd, out + used, size - used);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return -1;
+        if (got == 0) break;
+        used += (size_t)got;
+    }
+    return (ssize_t)used;
+}
+
+mw_status mw_file_read_text(const char *path, char **text, size_t *size, mw_error *error) {
+    int fd = -1;
+    size_t expected = 0;
+    *text = NULL;
+    MW_TRY(open_regular(path, &fd, &expected, error));
+    if (expected > MW_TEXT_LIMIT) {
+        close(fd);
+        return mw_fail(error, MW_ERR_FORMAT, "'%s' has %zu bytes, too many for a text file (limit %zu)", path,
+                       expected, MW_TEXT_LIMIT);
+    }
+    char *buffer = malloc(expected + 1);
+    ssize_t got = buffer ? read_all(fd, buffer, expected) : -1;
+    mw_status status = MW_OK;
+    if (got < 0) {
+        status = fail_system(error, "read", path);
+    } else {
+        const char *zero = memchr(buffer, 0, (size_t)got);
+        if (zero)
+            status =
+                mw_fail(error, MW_ERR_FORMAT, "'%s' is not a text: byte %td is zero", path, zero - buffer);
+    }
+    close(fd);
+    if (status != MW_OK) {
+        free(buffer);
+        return status;
+    }
+    buffer[got] = 0;
+    *text = buffer;
+    if (size) *size = (size_t)got;
+    return MW_OK;
+}
+
+bool mw_file_exists(const char *path) {
+    return access(path, F_OK) == 0;
+}
+
+/* ---- writing ------------------------------------------------------------------------------------------- */
+
+/* The part of the path up to and including the last slash: what a sibling's name is appended to. */
+static size_t folder_length(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? (size_t)(slash - path) + 1 : 0;
+}
+
+static void writer_free(mw_writer *writer) {
+    free(writer->path);
+    free(writer->temporary);
+    *writer = (mw_writer){0};
+}
+
+/* Creates a new file next to the target. The name does not contain the target's, so that it fits wherever the
+ * target's fits; plain open() rather than mkstemp() gives it the permissions of the process's umask. */
+static int create_temporary(mw_writer *writer, size_t folder) {
+    static atomic_uint counter;
+    int fd;
+    do {
+        snprintf(writer->temporary + folder, 48, ".mawam-%ld-%u.tmp", (long)getpid(),
+                 atomic_fetch_add(&counter, 1u));
+        fd = open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    } while (fd < 0 && errno == EEXIST);
+    return fd;
+}
+
+mw_status mw_writer_open(mw_writer *writer, const char *path, mw_error *error) {
+    struct stat info;
+    size_t folder = folder_length(path);
+    *writer = (mw_writer){0};
+    if (!path[folder]) return mw_fail(error, MW_ERR_ARGUMENT, "cannot write '%s': not a file name", path);
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
+        return mw_fail(error, MW_ERR_IO, "cannot write '%s': it is %s, not a regular file", path,
+                       kind_name(info.st_mode));
+    writer->path = strdup(path);
+    writer->temporary = malloc(folder + 48);
+    if (!writer->path || !writer->temporary) {
+        writer_free(writer);
+        return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a writer for '%s'", path);
+    }
+    memcpy(writer->temporary, path, folder);
+    int fd = create_temporary(writer, folder);
+    if (fd >= 0) writer->stream = fdopen(fd, "wb");
+    if (writer->stream) return MW_OK;
+    mw_status status = fail_system(error, "create", path);
+    if (fd >= 0) {
+        close(fd);
+        unlink(writer->temporary);
+    }
+    writer_free(writer);
+    return status;
+}
+
+mw_status mw_writer_put(mw_writer *writer, const void *data, size_t size, mw_error *error) {
+    assert(writer->stream);
+    if (size == 0) return MW_OK;
+    errno = 0;
+    if (fwrite(data, 1, size, writer->stream) != size) {
+        if (errno == 0) errno = EIO;
+        return fail_system(error, "write", writer->path);
+    }
+    return MW_OK;
+}
+
+/* Makes the new name survive a crash. Folders that cannot be opened or synced (no read permission, some
+ * network file systems) are not an error: the file itself is already safe. */
+static bool sync_folder(const char *path) {
+    size_t length = folder_length(path);
+    char *folder = length ? strndup(path, length) : strdup(".");
+    if (!folder) return false;
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    free(folder);
+    if (fd < 0) return true;
+    bool ok = fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP || errno == EROFS;
+    int reason = errno;
+    close(fd);
+    errno = reason;
+    return ok;
+}
+
+mw_status mw_writer_commit(mw_writer *writer, mw_error *error) {
+    assert(writer->stream);
+    errno = 0;
+    bool ok = !ferror(writer->stream) && fflush(writer->stream) == 0 && fsync(fileno(writer->stream)) == 0;
+    int reason = errno;
+    if (fclose(writer->stream) != 0 && ok) {
+        ok = false;
+        reason = errno;
+    }
+    writer->stream = NULL;
+    errno = reason ? reason : EIO; /* a stream that failed earlier has forgotten why */
+    mw_status status = MW_OK;
+    if (!ok)
+        status = fail_system(error, "write", writer->path);
+    else if (rename(writer->temporary, writer->path) != 0)
+        status = fail_system(error, "replace", writer->path);
+    if (status != MW_OK)
+        unlink(writer->temporary);
+    else if (!sync_folder(writer->path))
+        status = fail_system(error, "sync the folder of", writer->path);
+    writer_free(writer);
+    return status;
+}
+
+void mw_writer_abandon(mw_writer *writer) {
+    if (writer->stream) {
+        fclose(writer->stream);
+        unlink(writer->temporary);
+    }
+    writer_free(writer);
+}
+
+mw_status mw_file_write(const char *path, const void *data, size_t size, mw_error *error) {
+    mw_writer writer;
+    MW_TRY(mw_writer_open(&writer, path, error));
+    mw_status status = mw_writer_put(&writer, data, size, error);
+    if (status == MW_OK) return mw_writer_commit(&writer, error);
+    mw_writer_abandon(&writer);
+    return status;
+}
+
+mw_status mw_dir_make(const char *path, mw_error *error) {
+    struct stat info;
+    if (!path[0]) return mw_fail(error, MW_ERR_ARGUMENT, "cannot make a directory with an empty name");
+    char *prefix = strdup(path);
+    if (!prefix) return mw_fail(error, MW_ERR_MEMORY, "cannot make '%s': out of memory", path);
+    mw_status status = MW_OK;
+    for (char *end = prefix; status == MW_OK && *end;) {
+        end += strspn(end, "/");
+        end += strcspn(end, "/");
+        char kept = *end;
+        *end = 0;
+        /* Some file systems answer EROFS or EACCES for what already exists, so look before believing them. */
+        if (mkdir(prefix, 0777) != 0) {
+            int reason = errno;
+            if (stat(prefix, &info) != 0) {
+                errno = reason;
+                status = fail_system(error, "make the directory", prefix);
+            } else if (!S_ISDIR(info.st_mode)) {
+                status = mw_fail(error, MW_ERR_IO, "cannot make the directory '%s': '%s' is %s", path, prefix,
+                                 kind_name(info.st_mode));
+            }
+        }
+        *end = kept;
+    }
+    free(prefix);
+    return status;
+}

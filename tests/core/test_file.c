@@ -1,0 +1,205 @@
+/* Maps of all kinds of files, and the promise of the writer: the old file or the new one, nothing else. */
+#include "core/file.h"
+#include "scratch.h"
+
+static void maps(void **state) {
+    (void)state;
+    mw_error error;
+    mw_map map;
+    scratch_write(scratch("a"), "hello", 5);
+    CHECK_OK(mw_map_open(&map, scratch("a"), &error), error);
+    assert_int_equal(map.size, 5);
+    assert_memory_equal(map.data, "hello", 5);
+    mw_map_close(&map);
+    mw_map_close(&map);
+
+    scratch_write(scratch("empty"), "", 0);
+    CHECK_OK(mw_map_open(&map, scratch("empty"), &error), error);
+    assert_int_equal(map.size, 0);
+    assert_null(map.data);
+    mw_map_close(&map);
+}
+
+static void refused_reads(void **state) {
+    (void)state;
+    mw_error error;
+    mw_map map = {(const unsigned char *)"", 1};
+    char *text;
+    assert_int_equal(mkfifo(scratch("pipe"), 0600), 0);
+    scratch_write(scratch("a"), "", 0);
+    CHECK_FAILS(mw_map_open(&map, scratch("no"), &error), MW_ERR_IO, error, "/no': No such file");
+    assert_null(map.data);
+    CHECK_FAILS(mw_map_open(&map, scratch("a/b"), &error), MW_ERR_IO, error, "Not a directory");
+    CHECK_FAILS(mw_map_open(&map, scratch_folder, &error), MW_ERR_IO, error, "it is a directory");
+    CHECK_FAILS(mw_map_open(&map, scratch("pipe"), &error), MW_ERR_IO, error, "it is a pipe");
+    CHECK_FAILS(mw_map_open(&map, "/dev/null", &error), MW_ERR_IO, error, "it is a device");
+    CHECK_FAILS(mw_file_read_text(scratch("no"), &text, NULL, &error), MW_ERR_IO, error, "No such file");
+    CHECK_FAILS(mw_file_read_text("/dev/zero", &text, NULL, &error), MW_ERR_IO, error, "it is a device");
+    assert_int_equal(mw_map_open(&map, scratch("no"), NULL), MW_ERR_IO);
+    if (geteuid() != 0) {
+        assert_int_equal(chmod(scratch("a"), 0), 0);
+        CHECK_FAILS(mw_map_open(&map, scratch("a"), &error), MW_ERR_IO, error, "Permission denied");
+    }
+}
+
+static void texts(void **state) {
+    (void)state;
+    mw_error error;
+    char *text;
+    size_t size;
+    scratch_write(scratch("t"), "one\ntwo", 7);
+    CHECK_OK(mw_file_read_text(scratch("t"), &text, &size, &error), error);
+    assert_string_equal(text, "one\ntwo");
+    assert_int_equal(size, 7);
+    free(text);
+    scratch_write(scratch("t"), "", 0);
+    CHECK_OK(mw_file_read_text(scratch("t"), &text, NULL, &error), error);
+    assert_string_equal(text, "");
+    free(text);
+    scratch_write(scratch("t"), "one\0two", 7);
+    CHECK_FAILS(mw_file_read_text(scratch("t"), &text, &size, &error), MW_ERR_FORMAT, error,
+                "byte 3 is zero");
+    assert_null(text);
+    assert_int_equal(truncate(scratch("t"), (off_t)MW_TEXT_LIMIT + 1), 0);
+    CHECK_FAILS(mw_file_read_text(scratch("t"), &text, &size, &error), MW_ERR_FORMAT, error,
+                "67108865 bytes, too many");
+}
+
+static void check_content(const char *path, const char *expected) {
+    char seen[64];
+    size_t size = scratch_read(path, seen, sizeof seen);
+    assert_int_equal(size, strlen(expected));
+    assert_memory_equal(seen, expected, size);
+}
+
+static void atomic_writes(void **state) {
+    (void)state;
+    mw_error error;
+    mw_writer writer, other;
+    const char *path = scratch("w");
+    CHECK_OK(mw_file_write(path, "old", 3, &error), error);
+    check_content(path, "old");
+
+    CHECK_OK(mw_writer_open(&writer, path, &error), error);
+    CHECK_OK(mw_writer_put(&writer, "ne", 2, &error), error);
+    fflush(writer.stream);
+    check_content(path, "old");
+    CHECK_OK(mw_writer_open(&other, path, &error), error);
+    CHECK_OK(mw_writer_put(&other, "other", 5, &error), error);
+    CHECK_OK(mw_writer_put(&writer, "w", 1, &error), error);
+    CHECK_OK(mw_writer_put(&writer, NULL, 0, &error), error);
+    assert_int_equal(scratch_count(false), 3);
+    CHECK_OK(mw_writer_commit(&writer, &error), error);
+    check_content(path, "new");
+    mw_writer_abandon(&other);
+    mw_writer_abandon(&other);
+    check_content(path, "new");
+    assert_int_equal(scratch_count(false), 1);
+}
+
+/* A map taken before a replacement keeps the old contents. */
+static void map_survives_replacement(void **state) {
+    (void)state;
+    mw_error error;
+    mw_map map;
+    CHECK_OK(mw_file_write(scratch("w"), "old", 3, &error), error);
+    CHECK_OK(mw_map_open(&map, scratch("w"), &error), error);
+    CHECK_OK(mw_file_write(scratch("w"), "n", 1, &error), error);
+    assert_memory_equal(map.data, "old", 3);
+    mw_map_close(&map);
+    check_content(scratch("w"), "n");
+}
+
+static void permissions(void **state) {
+    (void)state;
+    mw_error error;
+    struct stat info;
+    mode_t before = umask(027);
+    CHECK_OK(mw_file_write(scratch("w"), "x", 1, &error), error);
+    umask(before);
+    assert_int_equal(stat(scratch("w"), &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0640);
+}
+
+static void refused_writes(void **state) {
+    (void)state;
+    mw_error error;
+    char longest[256];
+    scratch_write(scratch("a"), "", 0);
+    CHECK_FAILS(mw_file_write(scratch("no/x"), "x", 1, &error), MW_ERR_IO, error, "No such file");
+    CHECK_FAILS(mw_file_write(scratch("a/x"), "x", 1, &error), MW_ERR_IO, error, "Not a directory");
+    CHECK_FAILS(mw_file_write(scratch("x/"), "x", 1, &error), MW_ERR_ARGUMENT, error, "not a file name");
+    CHECK_FAILS(mw_file_write("", "x", 1, &error), MW_ERR_ARGUMENT, error, "not a file name");
+    CHECK_FAILS(mw_file_write(scratch_folder, "x", 1, &error), MW_ERR_IO, error, "it is a directory");
+    CHECK_FAILS(mw_file_write("/dev/full", "x", 1, &error), MW_ERR_IO, error, "it is a device");
+    memset(longest, 'n', sizeof longest);
+    longest[255] = 0; /* the longest name most file systems take: its temporary must not be longer */
+    char path[400];
+    snprintf(path, sizeof path, "%s/%s", scratch_folder, longest);
+    CHECK_OK(mw_file_write(path, "x", 1, &error), error);
+    assert_int_equal(remove(path), 0);
+    snprintf(path, sizeof path, "%s/n%s", scratch_folder, longest);
+    CHECK_FAILS(mw_file_write(path, "x", 1, &error), MW_ERR_IO, error, "File name too long");
+    assert_int_equal(scratch_count(false), 1);
+}
+
+/* Small data fails when it is flushed at the commit, large data in the middle of a put. */
+static void full_disk(void **state) {
+    (void)state;
+    mw_error error = {0};
+    static char large[1 << 16];
+    CHECK_OK(mw_file_write(scratch("w"), "old", 3, &error), error);
+    const size_t sizes[] = {200, 5000, sizeof large};
+    for (int i = 0; i < 3; i++) {
+        scratch_full_disk_begin(100);
+        mw_status status = mw_file_write(scratch("w"), large, sizes[i], &error);
+        scratch_full_disk_end();
+        assert_int_equal(status, MW_ERR_IO);
+        assert_non_null(strstr(error.message, "/w': File too large"));
+        check_content(scratch("w"), "old");
+        assert_int_equal(scratch_count(false), 1);
+    }
+    /* A failed put cannot be committed by mistake. */
+    mw_writer writer;
+    CHECK_OK(mw_writer_open(&writer, scratch("w"), &error), error);
+    scratch_full_disk_begin(100);
+    mw_status status = mw_writer_put(&writer, large, sizeof large, &error);
+    scratch_full_disk_end();
+    assert_int_equal(status, MW_ERR_IO);
+    CHECK_FAILS(mw_writer_commit(&writer, &error), MW_ERR_IO, error, "cannot write");
+    check_content(scratch("w"), "old");
+    assert_int_equal(scratch_count(false), 1);
+}
+
+static void folders(void **state) {
+    (void)state;
+    mw_error error;
+    scratch_write(scratch("f"), "", 0);
+    CHECK_OK(mw_dir_make(scratch("a/b//c/"), &error), error);
+    CHECK_OK(mw_dir_make(scratch("a/b/c"), &error), error);
+    CHECK_OK(mw_dir_make("/", &error), error);
+    CHECK_OK(mw_dir_make(".", &error), error);
+    assert_true(mw_file_exists(scratch("a/b/c")));
+    assert_false(mw_file_exists(scratch("a/c")));
+    CHECK_FAILS(mw_dir_make(scratch("f"), &error), MW_ERR_IO, error, "is a regular file");
+    CHECK_FAILS(mw_dir_make(scratch("f/g"), &error), MW_ERR_IO, error, "is a regular file");
+    CHECK_FAILS(mw_dir_make("", &error), MW_ERR_ARGUMENT, error, "empty name");
+    assert_int_equal(rmdir(scratch("a/b/c")) + rmdir(scratch("a/b")) + rmdir(scratch("a")), 0);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, scratch_setup, scratch_teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(maps),
+        TEST(refused_reads),
+        TEST(texts),
+        TEST(atomic_writes),
+        TEST(map_survives_replacement),
+        TEST(permissions),
+        TEST(refused_writes),
+        TEST(full_disk),
+        TEST(folders),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
