@@ -3,16 +3,14 @@
 #ifndef MW_NN_ADAM_H
 #define MW_NN_ADAM_H
 
-#include <stddef.h>
+#include "core/arena.h"
+#include "core/pool.h"
 
 typedef struct mw_adam {
     float rate, beta1, beta2, epsilon; /* 0.9, 0.999, 1e-8 are PyTorch's defaults */
     float clip;                        /* bound of the global gradient norm; 0: none */
     long step;                         /* steps taken */
 } mw_adam;
-
-/* L2 norm of the gradient, in double. */
-double mw_gradient_norm(const float *grads, size_t n);
 
 /* One step on values[n] with moments m[n], v[n]; grads are scaled by `scale` on the way (1, or from
  * clipping). A range [begin, end) may be updated on its own, by several threads; step is the number of this
@@ -28,5 +26,27 @@ void mw_ema_update(float *average, const float *values, float decay, size_t begi
 
 /* Linear warm-up to 1, then a cosine from 1 to `floor` at `total`. */
 float mw_schedule(long step, long warmup, long total, float floor);
+
+/* ---- the whole step: values, moments, average, and gradients that were collected in shards ----
+ * The number of shards is fixed by the work, not by the threads, and they are added in order: the bits do not
+ * depend on the number of workers. */
+typedef struct mw_optimizer {
+    mw_adam adam;
+    float decay; /* of the average; 0: none is kept */
+    size_t total;
+    int shards;
+    float *values, *average, *m, *v; /* [total] */
+    float *grads;                    /* [shards][total] */
+    double *partial;                 /* sums of squares of blocks of the gradient */
+    double norm;                     /* of the last gradient, before clipping */
+    mw_arena arena;
+} mw_optimizer;
+
+mw_status mw_optimizer_create(mw_optimizer *optimizer, const mw_adam *adam, float decay, size_t total,
+                              int shards, mw_error *error);
+void mw_optimizer_free(mw_optimizer *optimizer);
+/* Called by every worker of a run, with all shards complete: sums them into shard 0, clips, updates values
+ * and average. Ends without a barrier. */
+void mw_optimizer_step(mw_optimizer *optimizer, mw_pool *pool, int worker);
 
 #endif

@@ -11,8 +11,15 @@
 
 #define MAX_TIME 512
 
+static void reserve_packed(mw_params *params, mw_dense *layer) {
+    layer->packed = params->packed;
+    params->packed += (size_t)layer->taps * mw_packed_size(layer->in, layer->out);
+    layer->packed_back = params->packed;
+    params->packed += (size_t)layer->taps * mw_packed_size(layer->out, layer->in);
+}
+
 mw_dense mw_dense_conv(mw_params *params, const char *name, mw_conv_kind kind, int in, int out, int taps) {
-    mw_dense layer = {.kind = kind, .in = in, .out = out, .taps = taps};
+    mw_dense layer = {.kind = kind, .in = in, .out = out, .taps = taps, .bias = true};
     /* PyTorch's default bound: 1/sqrt(fan in), where a transposed convolution counts its outputs as inputs.
      */
     float bound = 1.0f / sqrtf((float)((kind == MW_CONV_UP ? out : in) * taps));
@@ -22,23 +29,24 @@ mw_dense mw_dense_conv(mw_params *params, const char *name, mw_conv_kind kind, i
             ? mw_params_add(params, weight.text, MW_PARAM_TRANSPOSED, MW_INIT_UNIFORM, bound, in, out, taps)
             : mw_params_add(params, weight.text, MW_PARAM_CONV, MW_INIT_UNIFORM, bound, out, in, taps);
     layer.b = mw_params_add(params, bias.text, MW_PARAM_PLAIN, MW_INIT_UNIFORM, bound, out, 0, 0);
-    layer.packed = params->packed;
-    params->packed += (size_t)taps * mw_packed_size(in, out);
-    layer.packed_back = params->packed;
-    params->packed += (size_t)taps * mw_packed_size(out, in);
+    reserve_packed(params, &layer);
     return layer;
 }
 
 mw_dense mw_dense_linear(mw_params *params, const char *name, int in, int out) {
-    mw_dense layer = {.kind = MW_CONV_SAME, .in = in, .out = out, .taps = 1};
+    mw_dense layer = {.kind = MW_CONV_SAME, .in = in, .out = out, .taps = 1, .bias = true};
     float bound = 1.0f / sqrtf((float)in);
     mw_name weight = mw_name_of("%s.weight", name), bias = mw_name_of("%s.bias", name);
     layer.w = mw_params_add(params, weight.text, MW_PARAM_LINEAR, MW_INIT_UNIFORM, bound, out, in, 0);
     layer.b = mw_params_add(params, bias.text, MW_PARAM_PLAIN, MW_INIT_UNIFORM, bound, out, 0, 0);
-    layer.packed = params->packed;
-    params->packed += mw_packed_size(in, out);
-    layer.packed_back = params->packed;
-    params->packed += mw_packed_size(out, in);
+    reserve_packed(params, &layer);
+    return layer;
+}
+
+mw_dense mw_dense_matrix(mw_params *params, const char *name, int in, int out, mw_init init, float spread) {
+    mw_dense layer = {.kind = MW_CONV_SAME, .in = in, .out = out, .taps = 1};
+    layer.w = mw_params_add(params, name, MW_PARAM_PLAIN, init, spread, in, out, 0);
+    reserve_packed(params, &layer);
     return layer;
 }
 
@@ -86,7 +94,7 @@ void mw_dense_forward(const mw_dense *layer, float *y, const float *x, const flo
                      .a_col = 1,
                      .b_panel = (long)in * MW_PANEL,
                      .c_row = out,
-                     .bias = values + layer->b};
+                     .bias = layer->bias ? values + layer->b : NULL};
     if (layer->taps == 1) {
         shape.m = t * rows;
         mw_gemm_parts(&shape, &(mw_part){x, packed + layer->packed}, 1, y);
@@ -175,7 +183,7 @@ void mw_dense_backward(const mw_dense *layer, float *dx, float *grads, const flo
         }
         mw_gemm_parts(&shape, parts, count, grads + layer->w + (size_t)tap * (size_t)in * (size_t)out);
     }
-    mw_column_sums(grads + layer->b, dy, (long)steps * rows, out);
+    if (layer->bias) mw_column_sums(grads + layer->b, dy, (long)steps * rows, out);
     if (dx) backward_input(layer, dx, dy, packed, t, rows);
 }
 

@@ -120,8 +120,10 @@ void mw_layernorm_backward(float *dx, float *dw, float *db, const float *dy, con
         float mean = stats[2 * r], scale = stats[2 * r + 1], sum = 0, sum_x = 0;
         for (int i = 0; i < c; i++) {
             float norm = (x[i] - mean) * scale, g = dy[i] * w[i];
-            dw[i] += dy[i] * norm;
-            db[i] += dy[i];
+            if (dw) {
+                dw[i] += dy[i] * norm;
+                db[i] += dy[i];
+            }
             sum += g;
             sum_x += g * norm;
         }

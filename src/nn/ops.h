@@ -18,7 +18,7 @@ void mw_relu_backward(float *dx, const float *dy, const float *y, int n); /* y: 
 /* y[rows][c], stats[rows][2] = mean and 1/deviation, x[rows][c], w[c], b[c] */
 void mw_layernorm_forward(float *y, float *stats, const float *x, const float *w, const float *b, int rows,
                           int c);
-/* dx[rows][c], dw[c], db[c], dy[rows][c]; dx may be dy */
+/* dx[rows][c], dw[c], db[c] (both may be NULL), dy[rows][c]; dx may be dy */
 void mw_layernorm_backward(float *dx, float *dw, float *db, const float *dy, const float *x,
                            const float *stats, const float *w, int rows, int c);
 

@@ -67,12 +67,15 @@ typedef enum mw_conv_kind {
 typedef struct mw_dense {
     mw_conv_kind kind;
     int in, out, taps;
-    size_t w, b;                /* offsets of [taps][in][out] and [out] */
+    bool bias;
+    size_t w, b;                /* offsets of [taps][in][out] and, with bias, [out] */
     size_t packed, packed_back; /* offsets of the packed matrices: forward, and transposed for backward */
 } mw_dense;
 
 /* Adds name.weight and name.bias with PyTorch's default initialisation. */
 mw_dense mw_dense_linear(mw_params *params, const char *name, int in, int out);
+/* A bare matrix, stored as [in][out], without bias. */
+mw_dense mw_dense_matrix(mw_params *params, const char *name, int in, int out, mw_init init, float spread);
 mw_dense mw_dense_conv(mw_params *params, const char *name, mw_conv_kind kind, int in, int out, int taps);
 
 /* packed <- the layer's matrices; backward ones only if asked for. */

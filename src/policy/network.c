@@ -153,16 +153,18 @@ typedef struct {
     const float *values;
     float *packed;
     bool backward;
+    int worker, workers, next;
 } pack_context;
 
 static void pack_one(void *context, const mw_dense *layer, int time) {
     (void)time;
     pack_context *c = context;
-    mw_dense_pack(layer, c->values, c->packed, c->backward);
+    if (c->next++ % c->workers == c->worker) mw_dense_pack(layer, c->values, c->packed, c->backward);
 }
 
-void mw_policy_net_pack(const mw_policy_net *net, const float *values, float *packed, bool backward) {
-    visit_all(net, pack_one, &(pack_context){values, packed, backward});
+void mw_policy_net_pack(const mw_policy_net *net, const float *values, float *packed, bool backward,
+                        int worker, int workers) {
+    visit_all(net, pack_one, &(pack_context){values, packed, backward, worker, workers, 0});
 }
 
 typedef struct {
@@ -521,7 +523,7 @@ static void embed_backward(const mw_policy_net *net, const pass *p, const float 
     mw_dense_backward(&net->return_mlp[0], NULL, g, half, target, p->packed, a->pack, 1, b);
 }
 
-void mw_policy_backward(const mw_policy_net *net, mw_policy_acts *acts, float *grads, float *dvelocity,
+void mw_policy_backward(const mw_policy_net *net, mw_policy_acts *acts, float *grads, const float *dvelocity,
                         const float *values, const float *packed, const float *target, const float *keep,
                         int batch) {
     const int n = net->config.agents;

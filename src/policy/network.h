@@ -48,7 +48,9 @@ typedef struct mw_policy_net {
  * in arrays of params.packed floats. */
 mw_status mw_policy_net_make(mw_policy_net *net, const mw_policy_config *config, mw_error *error);
 void mw_policy_net_free(mw_policy_net *net);
-void mw_policy_net_pack(const mw_policy_net *net, const float *values, float *packed, bool backward);
+/* Packs the matrices that fall to `worker` of `workers`; all of them together pack everything. */
+void mw_policy_net_pack(const mw_policy_net *net, const float *values, float *packed, bool backward,
+                        int worker, int workers);
 double mw_policy_net_flops(const mw_policy_net *net, int batch); /* of one forward pass over `batch` joint
                                                                     trajectories */
 
@@ -66,9 +68,8 @@ const float *mw_policy_forward(const mw_policy_net *net, mw_policy_acts *acts, c
                                const float *packed, const int *bin, const float *target, const float *keep,
                                int batch);
 
-/* grads += gradient of <dvelocity, velocity> for the last forward pass; needs backward packing. dvelocity is
- * overwritten. */
-void mw_policy_backward(const mw_policy_net *net, mw_policy_acts *acts, float *grads, float *dvelocity,
+/* grads += gradient of <dvelocity, velocity> for the last forward pass; needs backward packing. */
+void mw_policy_backward(const mw_policy_net *net, mw_policy_acts *acts, float *grads, const float *dvelocity,
                         const float *values, const float *packed, const float *target, const float *keep,
                         int batch);
 
