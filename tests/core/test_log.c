@@ -54,12 +54,19 @@ static void terminal_begin(int columns) {
     close(end);
 }
 
-/* Takes what was written since the last call into screen. */
+/* Takes what was written since the last call into screen. A terminal passes bytes on in its own time, so a
+ * mark is sent after them and awaited. */
 static void terminal_read(void) {
+    const char mark = '\x03';
+    size_t used = 0;
     fflush(stderr);
-    fcntl(terminal, F_SETFL, O_NONBLOCK);
-    ssize_t size = read(terminal, screen, sizeof screen - 1);
-    screen[size > 0 ? size : 0] = 0;
+    assert_int_equal(write(STDERR_FILENO, &mark, 1), 1);
+    do {
+        ssize_t size = read(terminal, screen + used, sizeof screen - used);
+        assert_true(size > 0);
+        used += (size_t)size;
+    } while (screen[used - 1] != mark);
+    screen[used - 1] = 0;
 }
 
 static void terminal_end(void) {
