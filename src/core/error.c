@@ -38,7 +38,8 @@ mw_status mw_fail_within(mw_error *error, mw_status status, const char *format, 
         int used = vsnprintf(error->message, sizeof error->message, format, args);
         va_end(args);
         if (used >= 0 && (size_t)used < sizeof error->message)
-            snprintf(error->message + used, sizeof error->message - (size_t)used, ": %s", inner);
+            snprintf(error->message + used, sizeof error->message - (size_t)used, ": %.*s",
+                     (int)sizeof inner - 2 - used, inner);
         error->status = status;
     }
     return status;

@@ -15,9 +15,9 @@
 mw_status mw_json_parse(json_t **value, const char *text, size_t size, const char *what, mw_error *error);
 mw_status mw_json_read(json_t **value, const char *path, mw_error *error);
 
-/* Indented, members in the order of insertion, arrays of scalars on one line, real numbers in the fewest
- * digits that read back as the same value (always with a point or an exponent, so that they stay real);
- * atomic. */
+/* Indented, members in the order of insertion, arrays of scalars on one line; atomic. Real numbers have the
+ * fewest of 15, 16 or 17 significant digits that read back as the same value, and always a point or an
+ * exponent, so that they stay real. */
 mw_status mw_json_write(const json_t *value, const char *path, mw_error *error);
 
 /* Required members; the message names `what` and the key. */

@@ -135,14 +135,14 @@ static void streaming(void **state) {
     mw_error error;
     mw_npy_writer writer;
     mw_npy npy;
-    int16_t rows[70][2][3];
+    int16_t rows[70 * 6];
     char streamed[1024], whole[1024];
-    for (int i = 0; i < 420; i++) (&rows[0][0][0])[i] = (int16_t)(i * 157);
+    for (int i = 0; i < 420; i++) rows[i] = (int16_t)(i * 157);
     CHECK_OK(mw_npy_writer_open(&writer, scratch("s"), MW_I16, 2, (size_t[]){2, 3}, &error), error);
     assert_false(mw_file_exists(scratch("s")));
     CHECK_OK(mw_npy_writer_rows(&writer, rows, 1, &error), error);
-    CHECK_OK(mw_npy_writer_rows(&writer, rows + 1, 0, &error), error);
-    CHECK_OK(mw_npy_writer_rows(&writer, rows + 1, 69, &error), error);
+    CHECK_OK(mw_npy_writer_rows(&writer, rows + 6, 0, &error), error);
+    CHECK_OK(mw_npy_writer_rows(&writer, rows + 6, 69, &error), error);
     uint64_t hash = writer.hash;
     CHECK_OK(mw_npy_writer_commit(&writer, &error), error);
     CHECK_OK(mw_npy_write(scratch("w"), MW_I16, 3, (size_t[]){70, 2, 3}, rows, &error), error);
