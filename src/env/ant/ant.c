@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SUBSTEPS  5
-#define STEP_TIME 0.05 /* seconds: 5 sub-steps of 0.01 */
+#define SUBSTEPS 5
 
 static const mw_ant *world_of(const mw_env *env) {
     return env->model;
@@ -178,7 +177,7 @@ mw_ant_result mw_ant_advance(mw_env *env, const double *ctrl) {
     mw_ant_result result = {.forward = 0};
     if (mw_engine_run(substeps, env, NULL) && !broke_down(data)) {
         state->torso_x = data->xpos[3 * MW_ANT_TORSO];
-        result.forward = (state->torso_x - before.torso_x) / STEP_TIME;
+        result.forward = (state->torso_x - before.torso_x) / MW_ANT_STEP_TIME;
         result.terminated = data->qpos[2] < 0.2 || data->qpos[2] > 1.0;
     } else {
         mj_resetData(world_of(env)->physics, data);

@@ -16,6 +16,8 @@ enum {
     MW_ANT_MOST_OBS = 64,
 };
 
+#define MW_ANT_STEP_TIME 0.05 /* seconds: 5 sub-steps of 0.01 */
+
 /* A split: which joints each agent drives, in the order of its action values. Joints are named by their
  * number in the model. */
 #define MW_ANT_HIP(leg)   (2 * (leg)-1)

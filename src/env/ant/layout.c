@@ -59,11 +59,12 @@ __attribute__((format(printf, 7, 8))) static void add(builder *b, mw_ant_source 
     va_end(args);
 }
 
-/* The reference pose (angle 0) counts as in play: episodes start there, outside the ankles' limits. */
+/* Joint limits are soft: in play they give way by up to 8.4 degrees. The reference pose (angle 0) counts too,
+ * because episodes start there, outside the ankles' limits. */
 static void add_angle(builder *b, int joint, const char *whose, int number) {
-    const double *range = b->physics->jnt_range + 2 * joint;
-    add(b, MW_ANT_FROM_QPOS, b->physics->jnt_qposadr[joint], "rad", fmin(range[0], 0), fmax(range[1], 0),
-        "%s %d %s angle", whose, number, is_hip(joint) ? "hip" : "ankle");
+    const double *range = b->physics->jnt_range + 2 * joint, give = 10 * M_PI / 180;
+    add(b, MW_ANT_FROM_QPOS, b->physics->jnt_qposadr[joint], "rad", fmin(range[0], 0) - give,
+        fmax(range[1], 0) + give, "%s %d %s angle", whose, number, is_hip(joint) ? "hip" : "ankle");
 }
 
 /* Six contact slots per body that this joint touches and no earlier joint of the agent listed. */
