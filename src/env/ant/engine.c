@@ -48,11 +48,16 @@ static void on_warning(const char *message) {
     printf("WARNING: %s\n\n", message);
 }
 
+/* Writes only when there is something to change: other threads may be reading the handlers. */
 static void install_handlers(void) {
-    if (mju_user_error != on_error) host_error = mju_user_error;
-    if (mju_user_warning != on_warning) host_warning = mju_user_warning;
-    mju_user_error = on_error;
-    mju_user_warning = on_warning;
+    if (mju_user_error != on_error) {
+        host_error = mju_user_error;
+        mju_user_error = on_error;
+    }
+    if (mju_user_warning != on_warning) {
+        host_warning = mju_user_warning;
+        mju_user_warning = on_warning;
+    }
 }
 
 bool mw_engine_run(void (*body)(void *context), void *context, char message[MW_ENGINE_MESSAGE]) {
