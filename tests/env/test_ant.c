@@ -1,5 +1,5 @@
 /* The Ant tasks against recorded steps, the model's derived numbers, the rules recomputed by hand, and the
- * published reference returns. */
+ * reference returns of an independent implementation. */
 #include "check.h"
 
 #ifndef MAWAM_HAVE_MUJOCO
@@ -293,7 +293,8 @@ static double play_episodes(const char *task, const char *script, int count, dou
     return sum / count;
 }
 
-/* Published with this engine: random -56.5 (std 96.5, 400 episodes), length 164; still 999.6 (std 4.5). */
+/* An independent implementation on this engine: random -56.5 (std 96.5, 400 episodes), length 164; still
+ * 999.6 (std 4.5). */
 static void reference_returns(void **state) {
     (void)state;
     double length;
