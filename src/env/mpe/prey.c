@@ -9,14 +9,14 @@
 
 /* ---- the scripted prey ---- */
 
-/* Runs along a field: away from each predator with the inverse of its distance, back inside near the border
- * of the square, and off solid obstacles. With all of its acceleration it could hardly be caught within 25
- * steps and there would be little to learn; the throttle holds its steady speed at 0.96, just below a
- * predator's. */
+/* Runs away from each predator with the inverse of its distance, and off solid obstacles; near the border of
+ * the square it turns back with all it has. Elsewhere it holds back: with its full acceleration it could
+ * hardly be caught within 25 steps and there would be little to learn. The throttle makes its steady
+ * speed 1.09, just above a predator's. */
 static void flee(const mw_mpe_task *task, const mw_mpe_state *state, double action[2]) {
-    const double throttle = 0.15, border = 0.8, inward = 60, obstacle_gap = 0.1, repulsion = 40;
+    const double throttle = 0.17, obstacle_gap = 0.1, repulsion = 40, foresight = 0.2, border = 0.9, turn = 5;
     int prey = task->learners;
-    const double *self = state->pos[prey];
+    const double *self = state->pos[prey], *velocity = state->vel[prey];
     double field[2] = {0, 0};
     for (int e = 0; e < task->solids; e++) {
         if (e == prey) continue;
@@ -27,12 +27,13 @@ static void flee(const mw_mpe_task *task, const mw_mpe_state *state, double acti
         field[0] += weight * dx / d;
         field[1] += weight * dy / d;
     }
-    for (int c = 0; c < 2; c++) {
-        double outside = fabs(self[c]) - border;
-        if (outside > 0) field[c] -= copysign(inward * outside, self[c]);
-    }
     double length = sqrt(field[0] * field[0] + field[1] * field[1]);
-    for (int c = 0; c < 2; c++) action[c] = length > 0 ? throttle * field[c] / length : 0;
+    for (int c = 0; c < 2; c++) {
+        double ahead = self[c] + foresight * velocity[c], outside = fabs(ahead) - border;
+        action[c] = length > 0 ? throttle * field[c] / length : 0;
+        if (outside > 0) action[c] -= copysign(turn * outside, ahead);
+        action[c] = fmin(fmax(action[c], -1), 1);
+    }
 }
 
 /* ---- the network prey ---- */
