@@ -1,0 +1,59 @@
+/* The recording behind a replay page: hostile strings stay data, imagined paths arrive as given. */
+#include "check.h"
+#include "core/file.h"
+#include "core/json.h"
+#include "env/replay.h"
+
+#include <unistd.h>
+
+static void records(void **state) {
+    (void)state;
+    static const char subtitle[] = "</script><script>alert(\"x\\y\")</script>\n\t& caf\xc3\xa9";
+    char path[] = "/tmp/mawam-page-XXXXXX";
+    int descriptor = mkstemp(path);
+    assert_true(descriptor >= 0);
+    close(descriptor);
+    mw_env *env;
+    mw_replay *replay;
+    mw_error error;
+    const float points[3][2] = {{0, 0}, {0.25f, -1}, {1e-3f, 2}};
+    CHECK_OK(mw_env_create(&env, "world", NULL, &error), error);
+    CHECK_OK(mw_replay_create(&replay, env, subtitle, &error), error);
+    CHECK_FAILS(mw_replay_path(replay, points, 3, 1, true, &error), MW_ERR_ARGUMENT, error, "frame");
+    CHECK_OK(mw_replay_frame(replay, env, NULL, &error), error);
+    CHECK_OK(mw_replay_path(replay, points, 3, -1.5, true, &error), error);
+    CHECK_OK(mw_replay_path(replay, points, 1, NAN, false, &error), error);
+    CHECK_OK(mw_replay_frame(replay, env, (const float[]){1, 2, INFINITY}, &error), error);
+    CHECK_OK(mw_replay_write(replay, path, &error), error);
+    mw_replay_free(replay);
+
+    char *page;
+    size_t size;
+    CHECK_OK(mw_file_read_text(path, &page, &size, &error), error);
+    char *begin = strstr(page, "id='data'>") + strlen("id='data'>"), *end = strstr(begin, "</script>");
+    json_t *data, *frame, *first;
+    CHECK_OK(mw_json_parse(&data, begin, (size_t)(end - begin), "page", &error), error);
+    assert_string_equal(json_string_value(json_object_get(data, "subtitle")), subtitle);
+    assert_int_equal(json_array_size(json_object_get(data, "frames")), 2);
+    frame = json_array_get(json_object_get(data, "frames"), 0);
+    assert_int_equal(json_array_size(json_object_get(frame, "shapes")), 9);
+    assert_int_equal(json_array_size(json_object_get(frame, "paths")), 2);
+    first = json_array_get(json_object_get(frame, "paths"), 0);
+    CHECK_NEAR(json_number_value(json_object_get(first, "score")), -1.5, 0);
+    assert_true(json_is_true(json_object_get(first, "chosen")));
+    for (size_t i = 0; i < 6; i++)
+        CHECK_NEAR(json_number_value(json_array_get(json_object_get(first, "points"), i)),
+                   points[i / 2][i % 2], 1e-5);
+    frame = json_array_get(json_object_get(data, "frames"), 1);
+    assert_null(json_object_get(frame, "paths"));
+    assert_true(json_is_null(json_array_get(json_array_get(json_object_get(data, "rewards"), 0), 2)));
+    json_decref(data);
+    free(page);
+    mw_env_free(env);
+    unlink(path);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(records)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
