@@ -5,6 +5,8 @@
 #include <string.h>
 
 static const mw_command commands[] = {
+    {"env", "worlds: list, describe, play", mw_cli_env},
+    {"verify", "compare with recorded numbers", mw_cli_verify},
     {NULL, NULL, NULL},
 };
 

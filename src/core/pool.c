@@ -12,16 +12,23 @@
 
 #define SPINS 4000 /* about 40 us of pause instructions on a current core */
 
+/* A number that some threads wait on. Waking costs a system call, which is skipped while nobody sleeps. */
+typedef struct {
+    atomic_uint value, sleepers;
+} gate;
+
 struct mw_pool {
     int threads;
     int started; /* threads that exist besides the caller */
     pthread_t *handles;
+    /* What a worker needs to begin a run shares one cache line. */
+    _Alignas(64) gate epoch; /* raised once per run */
     mw_pool_body *body;
     void *context;
-    _Alignas(64) atomic_uint epoch;   /* raised once per run */
+    atomic_bool stop;
+    _Alignas(64) gate finished;       /* raised by every worker at the end of a run */
     _Alignas(64) atomic_uint arrived; /* at the current barrier */
-    _Alignas(64) atomic_uint phase;   /* raised when a barrier opens */
-    _Alignas(64) atomic_bool stop;
+    _Alignas(64) gate phase;          /* raised when a barrier opens */
 };
 
 typedef struct {
@@ -37,24 +44,31 @@ static inline void pause_briefly(void) {
 #endif
 }
 
-/* Waits until *word differs from seen. */
-static void wait_change(atomic_uint *word, unsigned seen) {
+/* Waits until the value differs from seen and returns it. A thread counts itself among the sleepers before it
+ * looks a last time, and change() looks for sleepers after it has raised the value, so one of the two sees
+ * the other. */
+static unsigned wait_change(gate *g, unsigned seen) {
+    unsigned value;
     for (int spin = 0; spin < SPINS; spin++) {
-        if (atomic_load_explicit(word, memory_order_acquire) != seen) return;
+        value = atomic_load_explicit(&g->value, memory_order_acquire);
+        if (value != seen) return value;
         pause_briefly();
     }
-    while (atomic_load_explicit(word, memory_order_acquire) == seen)
-        syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+    atomic_fetch_add(&g->sleepers, 1);
+    while ((value = atomic_load(&g->value)) == seen)
+        syscall(SYS_futex, &g->value, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+    atomic_fetch_sub(&g->sleepers, 1);
+    return value;
 }
 
-static void change(atomic_uint *word) {
-    atomic_fetch_add_explicit(word, 1, memory_order_acq_rel);
-    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1 << 30, NULL, NULL, 0);
+static void change(gate *g) {
+    atomic_fetch_add(&g->value, 1);
+    if (atomic_load(&g->sleepers)) syscall(SYS_futex, &g->value, FUTEX_WAKE_PRIVATE, 1 << 30, NULL, NULL, 0);
 }
 
 void mw_pool_barrier(mw_pool *pool) {
     if (!pool || pool->threads == 1) return;
-    unsigned phase = atomic_load_explicit(&pool->phase, memory_order_acquire);
+    unsigned phase = atomic_load_explicit(&pool->phase.value, memory_order_acquire);
     if (atomic_fetch_add_explicit(&pool->arrived, 1, memory_order_acq_rel) + 1 == (unsigned)pool->threads) {
         atomic_store_explicit(&pool->arrived, 0, memory_order_release);
         change(&pool->phase);
@@ -65,12 +79,13 @@ void mw_pool_barrier(mw_pool *pool) {
 
 static void *worker_main(void *argument) {
     worker_start start = *(worker_start *)argument;
+    mw_pool *pool = start.pool;
     free(argument);
     for (unsigned epoch = 0;; epoch++) {
-        wait_change(&start.pool->epoch, epoch);
-        if (atomic_load(&start.pool->stop)) return NULL;
-        start.pool->body(start.pool->context, start.worker);
-        mw_pool_barrier(start.pool);
+        wait_change(&pool->epoch, epoch);
+        if (atomic_load(&pool->stop)) return NULL;
+        pool->body(pool->context, start.worker);
+        change(&pool->finished);
     }
 }
 
@@ -125,9 +140,10 @@ void mw_pool_run(mw_pool *pool, mw_pool_body *body, void *context) {
     }
     pool->body = body;
     pool->context = context;
+    unsigned finished = atomic_load(&pool->finished.value), all = finished + (unsigned)pool->threads - 1;
     change(&pool->epoch);
     body(context, 0);
-    mw_pool_barrier(pool);
+    while (finished != all) finished = wait_change(&pool->finished, finished);
 }
 
 void mw_pool_share(const mw_pool *pool, int worker, int count, int grain, int *begin, int *end) {

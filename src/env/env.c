@@ -207,28 +207,32 @@ static void random_act(const mw_env *env, mw_rng *rng, float *real, int32_t *ind
 
 static const mw_script random_script = {"random", "uniform over the (legal) actions", random_act};
 
-static const mw_script *find_script(const mw_env_class *kind, const char *name) {
+static const mw_script *scripts_of(const mw_env_class *kind, const char *task) {
+    return kind->task_scripts ? kind->task_scripts(task) : kind->scripts;
+}
+
+static const mw_script *find_script(const mw_env *env, const char *name) {
     if (!strcmp(name, random_script.name)) return &random_script;
-    for (const mw_script *script = kind->scripts; script->name; script++)
+    for (const mw_script *script = scripts_of(env->kind, env->info.task); script->name; script++)
         if (!strcmp(script->name, name)) return script;
     return NULL;
 }
 
 const char *mw_script_name(const char *task, int index) {
-    const mw_env_class *kind = find_family(task);
+    const mw_env_class *kind = task ? find_family(task) : NULL;
     if (!kind || index < 0) return NULL;
     if (index == 0) return random_script.name;
-    for (const mw_script *script = kind->scripts; script->name; script++)
+    for (const mw_script *script = scripts_of(kind, task); script->name; script++)
         if (--index == 0) return script->name;
     return NULL;
 }
 
 mw_status mw_script_act(const mw_env *env, const char *name, uint64_t seed, float *real, int32_t *index,
                         mw_error *error) {
-    const mw_script *script = name ? find_script(env->kind, name) : NULL;
+    const mw_script *script = name ? find_script(env, name) : NULL;
     if (!script) {
         char known[160] = "random";
-        for (const mw_script *s = env->kind->scripts; s->name; s++) {
+        for (const mw_script *s = scripts_of(env->kind, env->info.task); s->name; s++) {
             strncat(known, ", ", sizeof known - strlen(known) - 1);
             strncat(known, s->name, sizeof known - strlen(known) - 1);
         }

@@ -54,8 +54,10 @@ struct mw_env_class {
 
     int (*draw)(const mw_env *env, mw_shape *shapes, int capacity);
 
-    const mw_script *scripts; /* ends with a NULL name; "random" is common to all families and lives in env.c
-                               */
+    /* Scripts end with a NULL name; "random" is common to all families and lives in env.c. A family whose
+     * tasks have different scripts sets task_scripts instead of scripts. */
+    const mw_script *scripts;
+    const mw_script *(*task_scripts)(const char *task);
 };
 
 extern const mw_env_class mw_mpe_class, mw_battle_class;

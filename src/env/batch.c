@@ -1,0 +1,175 @@
+/* Many environments of one task stepped as one batch. Every worker of a thread pool takes a contiguous share
+ * of the environments and writes straight into the caller's arrays, so results do not depend on the number of
+ * threads. */
+#include "env/batch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Per worker, so that the first failing environment can be named whatever order the workers run in. */
+typedef struct {
+    int index; /* of the failing environment; -1: none */
+    mw_error error;
+} failure;
+
+struct mw_env_batch {
+    int count;
+    int obs_stride, legal_stride, real_stride, index_stride; /* values of one environment */
+    int agents;
+    mw_env **envs;
+    mw_pool *pool; /* NULL: the caller's thread alone */
+    failure *failures;
+};
+
+void mw_env_batch_free(mw_env_batch *batch) {
+    if (!batch) return;
+    for (int i = 0; batch->envs && i < batch->count; i++) mw_env_free(batch->envs[i]);
+    mw_pool_free(batch->pool);
+    free(batch->envs);
+    free(batch->failures);
+    free(batch);
+}
+
+mw_status mw_env_batch_create(mw_env_batch **out, const char *task, const mw_env_options *options, int count,
+                              int threads, mw_error *error) {
+    *out = NULL;
+    if (count < 1 || count > 1 << 24)
+        return mw_fail(error, MW_ERR_ARGUMENT, "a batch has 1 to %d environments; got %d", 1 << 24, count);
+    mw_env_batch *batch = calloc(1, sizeof *batch);
+    if (!batch) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a batch");
+    batch->count = count;
+    mw_status status = threads == 1 ? MW_OK : mw_pool_create(&batch->pool, threads, error);
+    batch->envs = calloc((size_t)count, sizeof *batch->envs);
+    batch->failures = calloc((size_t)mw_pool_threads(batch->pool), sizeof *batch->failures);
+    if (status == MW_OK && (!batch->envs || !batch->failures))
+        status = mw_fail(error, MW_ERR_MEMORY, "cannot allocate a batch of %d environments", count);
+    for (int i = 0; status == MW_OK && i < count; i++)
+        status = mw_env_create(&batch->envs[i], task, options, error);
+    if (status != MW_OK) {
+        mw_env_batch_free(batch);
+        return status;
+    }
+    const mw_env_info *info = mw_env_describe(batch->envs[0]);
+    batch->agents = info->agents;
+    batch->obs_stride = info->agents * info->obs_size;
+    batch->legal_stride = batch->real_stride = info->agents * info->act_size;
+    batch->index_stride = info->agents;
+    *out = batch;
+    return MW_OK;
+}
+
+mw_env *mw_env_batch_get(mw_env_batch *batch, int index) {
+    return index >= 0 && index < batch->count ? batch->envs[index] : NULL;
+}
+
+static void look(const mw_env_batch *batch, int i, float *obs, uint8_t *legal) {
+    if (obs) mw_env_observe(batch->envs[i], obs + (size_t)i * (size_t)batch->obs_stride);
+    if (legal) mw_env_legal(batch->envs[i], legal + (size_t)i * (size_t)batch->legal_stride);
+}
+
+/* ---- reset ---- */
+
+typedef struct {
+    mw_env_batch *batch;
+    const uint64_t *seeds;
+    const uint8_t *mask;
+    float *obs;
+    uint8_t *legal;
+} reset_job;
+
+static void reset_share(void *context, int worker) {
+    const reset_job *job = context;
+    int begin, end;
+    mw_pool_share(job->batch->pool, worker, job->batch->count, 1, &begin, &end);
+    for (int i = begin; i < end; i++) {
+        if (!job->mask || job->mask[i]) mw_env_reset(job->batch->envs[i], job->seeds[i]);
+        look(job->batch, i, job->obs, job->legal);
+    }
+}
+
+void mw_env_batch_reset(mw_env_batch *batch, const uint64_t *seeds, const uint8_t *mask, float *obs,
+                        uint8_t *legal) {
+    reset_job job = {batch, seeds, mask, obs, legal};
+    mw_pool_run(batch->pool, reset_share, &job);
+}
+
+/* ---- step ---- */
+
+typedef struct {
+    mw_env_batch *batch;
+    mw_action action;
+    float *rewards;
+    mw_outcome *outcomes;
+    float *obs;
+    uint8_t *legal;
+} step_job;
+
+static void step_share(void *context, int worker) {
+    const step_job *job = context;
+    mw_env_batch *batch = job->batch;
+    failure *failed = &batch->failures[worker];
+    int begin, end;
+    failed->index = -1;
+    mw_pool_share(batch->pool, worker, batch->count, 1, &begin, &end);
+    for (int i = begin; i < end; i++) {
+        mw_action action = {
+            job->action.real ? job->action.real + (size_t)i * (size_t)batch->real_stride : NULL,
+            job->action.index ? job->action.index + (size_t)i * (size_t)batch->index_stride : NULL};
+        mw_error *error = failed->index < 0 ? &failed->error : NULL;
+        mw_status status =
+            mw_env_step(batch->envs[i], action, job->rewards + (size_t)i * (size_t)batch->agents,
+                        &job->outcomes[i], error);
+        if (status != MW_OK && failed->index < 0) failed->index = i;
+        look(batch, i, job->obs, job->legal);
+    }
+}
+
+static mw_status first_failure(const mw_env_batch *batch, mw_error *error) {
+    for (int worker = 0; worker < mw_pool_threads(batch->pool); worker++) {
+        const failure *failed = &batch->failures[worker];
+        if (failed->index < 0) continue;
+        if (error) *error = failed->error;
+        return mw_fail_within(error, failed->error.status, "environment %d", failed->index);
+    }
+    return MW_OK;
+}
+
+mw_status mw_env_batch_step(mw_env_batch *batch, mw_action action, float *rewards, mw_outcome *outcomes,
+                            float *obs, uint8_t *legal, mw_error *error) {
+    step_job job = {batch, action, rewards, outcomes, obs, legal};
+    mw_pool_run(batch->pool, step_share, &job);
+    return first_failure(batch, error);
+}
+
+/* ---- scripts ---- */
+
+typedef struct {
+    mw_env_batch *batch;
+    const char *script;
+    const uint64_t *seeds;
+    float *real;
+    int32_t *index;
+} script_job;
+
+static void script_share(void *context, int worker) {
+    const script_job *job = context;
+    mw_env_batch *batch = job->batch;
+    failure *failed = &batch->failures[worker];
+    int begin, end;
+    failed->index = -1;
+    mw_pool_share(batch->pool, worker, batch->count, 1, &begin, &end);
+    for (int i = begin; i < end; i++) {
+        float *real = job->real ? job->real + (size_t)i * (size_t)batch->real_stride : NULL;
+        int32_t *index = job->index ? job->index + (size_t)i * (size_t)batch->index_stride : NULL;
+        mw_error *error = failed->index < 0 ? &failed->error : NULL;
+        mw_status status = mw_script_act(batch->envs[i], job->script, job->seeds[i], real, index, error);
+        if (status != MW_OK && failed->index < 0) failed->index = i;
+    }
+}
+
+mw_status mw_env_batch_script(mw_env_batch *batch, const char *script, const uint64_t *seeds, float *real,
+                              int32_t *index, mw_error *error) {
+    script_job job = {batch, script, seeds, real, index};
+    mw_pool_run(batch->pool, script_share, &job);
+    return first_failure(batch, error);
+}

@@ -1,0 +1,219 @@
+/* Recording of replays; see replay.h. Frames are kept as the JSON text they will be in the page, rounded to
+ * what a screen can show. */
+#include "env/replay.h"
+
+#include "core/file.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_SHAPES = 256, MAX_ROLES = 32 };
+
+typedef struct {
+    char *data;
+    size_t size, capacity;
+    bool failed; /* out of memory; checked once at the end of each addition */
+} text;
+
+struct mw_replay {
+    char subtitle[160], title[64], family[16];
+    int agents, frames, paths; /* paths of the open frame */
+    const char *roles[MAX_ROLES];
+    int role_count;
+    text body;    /* all frames; the last one is left open for paths */
+    text rewards; /* "[a,b],[a,b]": per step, per agent */
+    mw_shape shapes[MAX_SHAPES];
+};
+
+/* ---- text ---- */
+
+static void append(text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void append(text *t, const char *format, ...) {
+    char piece[512];
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(piece, sizeof piece, format, args);
+    va_end(args);
+    if (t->failed || length < 0 || length >= (int)sizeof piece) {
+        t->failed = true;
+        return;
+    }
+    if (t->size + (size_t)length + 1 > t->capacity) {
+        size_t capacity = 2 * t->capacity + 4096;
+        char *data = realloc(t->data, capacity);
+        if (!data) {
+            t->failed = true;
+            return;
+        }
+        t->data = data;
+        t->capacity = capacity;
+    }
+    memcpy(t->data + t->size, piece, (size_t)length + 1);
+    t->size += (size_t)length;
+}
+
+/* A JSON number with a few significant digits; what is not finite becomes null. */
+static void append_number(text *t, double value, int digits) {
+    if (isfinite(value))
+        append(t, "%.*g", digits, value == 0 ? 0.0 : value);
+    else
+        append(t, "null");
+}
+
+/* Safe inside a <script> element too: '<' never appears, nor anything outside printable ASCII. Bytes beyond
+ * ASCII pass as they are, for UTF-8. */
+static void append_string(text *t, const char *string) {
+    append(t, "\"");
+    for (const unsigned char *c = (const unsigned char *)string; *c; c++) {
+        if (*c < 32 || *c == '"' || *c == '\\' || *c == '<' || *c == '>' || *c == '&' || *c == 127)
+            append(t, "\\u%04x", *c);
+        else
+            append(t, "%c", *c);
+    }
+    append(t, "\"");
+}
+
+/* ---- recording ---- */
+
+mw_status mw_replay_create(mw_replay **out, const mw_env *env, const char *subtitle, mw_error *error) {
+    mw_replay *replay = *out = calloc(1, sizeof *replay);
+    if (!replay) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a replay");
+    const mw_env_info *info = mw_env_describe(env);
+    snprintf(replay->title, sizeof replay->title, "%s", info->task);
+    snprintf(replay->family, sizeof replay->family, "%s", info->family);
+    snprintf(replay->subtitle, sizeof replay->subtitle, "%s", subtitle ? subtitle : "");
+    replay->agents = info->agents;
+    return MW_OK;
+}
+
+void mw_replay_free(mw_replay *replay) {
+    if (!replay) return;
+    free(replay->body.data);
+    free(replay->rewards.data);
+    free(replay);
+}
+
+static int role_index(mw_replay *replay, const char *role) {
+    for (int i = 0; i < replay->role_count; i++)
+        if (!strcmp(replay->roles[i], role)) return i;
+    if (replay->role_count == MAX_ROLES) return MAX_ROLES - 1;
+    replay->roles[replay->role_count] = role;
+    return replay->role_count++;
+}
+
+/* [kind, role, id, radius, health, shield, ax, ay, az, bx, by, bz]; trailing zeros are left out. */
+static void append_shape(mw_replay *replay, const mw_shape *shape) {
+    double values[12] = {
+        shape->kind, role_index(replay, shape->role), shape->id, shape->radius, shape->health, shape->shield};
+    for (int c = 0; c < 3; c++) {
+        values[6 + c] = shape->a[c];
+        values[9 + c] = shape->kind == MW_SHAPE_CIRCLE ? 0 : shape->b[c];
+    }
+    int used = 12;
+    while (used > 8 && values[used - 1] == 0) used--;
+    for (int i = 0; i < used; i++) {
+        append(&replay->body, i ? "," : "[");
+        append_number(&replay->body, values[i], 5);
+    }
+    append(&replay->body, "]");
+}
+
+static void close_frame(text *body, int paths) {
+    append(body, paths ? "]}" : "}");
+}
+
+mw_status mw_replay_frame(mw_replay *replay, const mw_env *env, const float *rewards, mw_error *error) {
+    text *body = &replay->body;
+    if (replay->frames > 0) {
+        close_frame(body, replay->paths);
+        append(body, ",\n");
+    }
+    int count = mw_env_draw(env, replay->shapes, MAX_SHAPES);
+    append(body, "{\"shapes\":[");
+    for (int i = 0; i < count && i < MAX_SHAPES; i++) {
+        if (i) append(body, ",");
+        append_shape(replay, &replay->shapes[i]);
+    }
+    append(body, "]");
+    if (rewards) {
+        append(&replay->rewards, replay->rewards.size ? ",[" : "[");
+        for (int i = 0; i < replay->agents; i++) {
+            if (i) append(&replay->rewards, ",");
+            append_number(&replay->rewards, rewards[i], 6);
+        }
+        append(&replay->rewards, "]");
+    }
+    replay->frames++;
+    replay->paths = 0;
+    if (body->failed || replay->rewards.failed)
+        return mw_fail(error, MW_ERR_MEMORY, "out of memory while recording frame %d", replay->frames);
+    return MW_OK;
+}
+
+mw_status mw_replay_path(mw_replay *replay, const float (*points)[2], int count, double score, bool chosen,
+                         mw_error *error) {
+    text *body = &replay->body;
+    if (replay->frames == 0) return mw_fail(error, MW_ERR_ARGUMENT, "a path needs a frame to belong to");
+    append(body, replay->paths++ ? "," : ",\"paths\":[");
+    append(body, "{\"score\":");
+    append_number(body, score, 6);
+    append(body, ",\"chosen\":%s,\"points\":[", chosen ? "true" : "false");
+    for (int i = 0; i < count; i++)
+        for (int c = 0; c < 2; c++) {
+            if (i + c) append(body, ",");
+            append_number(body, points[i][c], 5);
+        }
+    append(body, "]}");
+    return body->failed ? mw_fail(error, MW_ERR_MEMORY, "out of memory while recording a path") : MW_OK;
+}
+
+/* ---- writing ---- */
+
+static void append_header(const mw_replay *replay, text *t) {
+    append(t, "{\"task\":");
+    append_string(t, replay->title);
+    append(t, ",\"family\":");
+    append_string(t, replay->family);
+    append(t, ",\"subtitle\":");
+    append_string(t, replay->subtitle);
+    append(t, ",\"roles\":[");
+    for (int i = 0; i < replay->role_count; i++) {
+        if (i) append(t, ",");
+        append_string(t, replay->roles[i]);
+    }
+    append(t, "],\n\"frames\":[");
+}
+
+mw_status mw_replay_write(const mw_replay *replay, const char *path, mw_error *error) {
+    text head = {0}, end = {0};
+    append_header(replay, &head);
+    if (replay->frames) close_frame(&end, replay->paths);
+    append(&end, "],\n\"rewards\":[");
+    mw_writer writer = {0};
+    mw_status status = head.failed || end.failed ? mw_fail(error, MW_ERR_MEMORY, "%s: out of memory", path)
+                                                 : mw_writer_open(&writer, path, error);
+    const struct {
+        const char *data;
+        size_t size;
+    } parts[] = {{mw_replay_page_head, strlen(mw_replay_page_head)},
+                 {head.data, head.size},
+                 {replay->body.data, replay->body.size},
+                 {end.data, end.size},
+                 {replay->rewards.data, replay->rewards.size},
+                 {"]}", 2},
+                 {mw_replay_page_tail, strlen(mw_replay_page_tail)}};
+    bool open = status == MW_OK;
+    for (size_t i = 0; status == MW_OK && i < sizeof parts / sizeof *parts; i++)
+        if (parts[i].size) status = mw_writer_put(&writer, parts[i].data, parts[i].size, error);
+    if (status == MW_OK)
+        status = mw_writer_commit(&writer, error);
+    else if (open)
+        mw_writer_abandon(&writer);
+    free(head.data);
+    free(end.data);
+    return status;
+}
