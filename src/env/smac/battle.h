@@ -61,7 +61,8 @@ typedef struct mw_battle_model {
     double x[MW_BATTLE_UNITS], y[MW_BATTLE_UNITS]; /* spawn */
     double speed[MW_BATTLE_UNITS];
     double radius[MW_BATTLE_UNITS];
-    float contact[MW_BATTLE_UNITS]; /* squared distance within which others are neighbours, padded a little */
+    float contact[MW_BATTLE_UNITS]; /* squared distance within which others are neighbours, a little more */
+    float scan;                     /* the same of the range in which enemies look for targets */
     double reach[MW_BATTLE_UNITS][MW_BATTLE_UNITS]; /* squared attack reach of [attacker][target] */
     float damage[MW_BATTLE_UNITS][MW_BATTLE_UNITS]; /* of one hit by [attacker] on [target] */
     float max_health[MW_BATTLE_UNITS], max_shield[MW_BATTLE_UNITS];
@@ -145,6 +146,20 @@ static inline uint32_t mw_battle_living_allies(const mw_battle_model *model, con
 
 static inline uint32_t mw_battle_living_enemies(const mw_battle_model *model, const mw_battle_state *state) {
     return state->alive & ~((1u << model->allies) - 1);
+}
+
+/* Living units, the unit itself included, whose squared distance is at most `limit` as single precision
+ * computes it: a first sieve. The table instead of a shift lets compilers vectorise the loop. */
+static inline uint32_t mw_battle_near(const mw_battle_state *state, int unit, float limit) {
+    static const uint32_t bit[MW_BATTLE_UNITS] = {0x1,   0x2,   0x4,   0x8,   0x10,   0x20,   0x40,   0x80,
+                                                  0x100, 0x200, 0x400, 0x800, 0x1000, 0x2000, 0x4000, 0x8000};
+    uint32_t near = 0;
+    float x = state->x[unit], y = state->y[unit];
+    for (int i = 0; i < MW_BATTLE_UNITS; i++) {
+        float dx = state->x[i] - x, dy = state->y[i] - y;
+        near |= dx * dx + dy * dy <= limit ? bit[i] : 0;
+    }
+    return near & state->alive;
 }
 
 /* Weapon cooldown in seconds. */

@@ -72,6 +72,8 @@ static void set_units(mw_battle_model *model) {
         model->period[i] = (uint8_t)ceil(type->cooldown * 16);
         model->largest_radius = fmax(model->largest_radius, type->radius);
     }
+    double scan = MW_BATTLE_SCAN + model->largest_radius;
+    model->scan = (float)(scan * scan * 1.00001);
     for (int i = 0; i < model->units; i++) {
         double contact = model->largest_radius + model->radius[i];
         model->contact[i] = (float)(contact * contact * 1.00001);

@@ -82,7 +82,7 @@ static inline vec velocity_of(const mw_battle_state *state, int unit) {
  * and no line. */
 static bool neighbour_line(const mw_battle_model *model, const mw_battle_state *state, int unit, int other,
                            double distance, double share, line *out) {
-    vec k = sub(position_of(state, other), position_of(state, unit));
+    vec k = {state->x[other] - state->x[unit], state->y[other] - state->y[unit], true};
     vec v = velocity_of(state, unit), u = sub(v, velocity_of(state, other)), c;
     double sum = model->radius[unit] + model->radius[other], square = distance * distance, rate = 16;
     if (square > sum * sum) {
@@ -97,7 +97,7 @@ static bool neighbour_line(const mw_battle_model *model, const mw_battle_state *
         }
         rate = 1;
     }
-    vec z = sub(u, scale(rate, k));
+    vec z = sub(u, (vec){rate * k.x, rate * k.y, true});
     double speed = length(z);
     if (speed == 0) return false;
     vec n = over(z, speed);
@@ -226,10 +226,10 @@ static int all_wall_lines(const mw_battle_model *model, const mw_battle_state *s
     vec p = position_of(state, unit);
     double reach = model->radius[unit] + model->speed[unit];
     double above = p.y - MW_BATTLE_SOUTH, below = MW_BATTLE_NORTH - p.y;
-    double dy = fmax(0, fmin(above, below)); /* the two walls are never both in reach */
+    double dy = above < below ? above : below; /* the two walls are never both in reach */
     if (dy > reach) return 0;
-    double dx = fmax(0, fmax(-p.x, p.x - MW_BATTLE_WIDTH));
-    if (sqrt(dx * dx + dy * dy) > reach) return 0;
+    double dx = p.x < 0 ? -p.x : p.x > MW_BATTLE_WIDTH ? p.x - MW_BATTLE_WIDTH : 0;
+    if (dy > 0 ? dx * dx + dy * dy > reach * reach : dx > reach) return 0;
     vec v = velocity_of(state, unit);
     return above < below ? wall_lines(p, v, model->radius[unit], 0, MW_BATTLE_SOUTH, lines)
                          : wall_lines(p, v, model->radius[unit], MW_BATTLE_NORTH, MW_BATTLE_WIDTH, lines);
@@ -237,18 +237,28 @@ static int all_wall_lines(const mw_battle_model *model, const mw_battle_state *s
 
 /* ---- linear programs ---- */
 
-static inline double violation(const line *l, vec v) {
-    return det(l->d, sub(l->p, v));
+/* The programs exist twice: for lines and wishes that are all double, which is the rule, and for mixed ones.
+ * `mixed` is a constant wherever it is used. */
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+ALWAYS_INLINE vec as(vec a, bool mixed) {
+    a.single = mixed && a.single;
+    return a;
+}
+
+ALWAYS_INLINE double violation(const line *l, vec v, bool mixed) {
+    return det(as(l->d, mixed), sub(as(l->p, mixed), as(v, mixed)));
 }
 
 /* The optimum on line k subject to the lines before it and the disc |v| <= most. */
-static bool on_line(const line *lines, int k, double most, vec wish, bool direction, vec *out) {
-    vec p = lines[k].p, d = lines[k].d;
+ALWAYS_INLINE bool on_line(const line *lines, int k, double most, vec wish, bool direction, bool mixed,
+                           vec *out) {
+    vec p = as(lines[k].p, mixed), d = as(lines[k].d, mixed);
     double g = dot(p, d), space = g * g + most * most - dot(p, p);
     if (space < 0) return false;
     double root = sqrt(space), low = -g - root, high = -g + root;
     for (int i = 0; i < k; i++) {
-        vec other = lines[i].d, gap = sub(p, lines[i].p);
+        vec other = as(lines[i].d, mixed), gap = sub(p, as(lines[i].p, mixed));
         double den = det(d, other), num = det(other, gap);
         if (fabs(den) < PARALLEL) {
             if (num < 0) return false;
@@ -274,59 +284,68 @@ static bool on_line(const line *lines, int k, double most, vec wish, bool direct
 }
 
 /* Returns the number of lines satisfied in order; fewer than count if the program is infeasible. */
-static int in_plane(const line *lines, int count, double most, vec wish, bool direction, vec *out) {
+ALWAYS_INLINE int in_plane(const line *lines, int count, double most, vec wish, bool direction, bool mixed,
+                           vec *out) {
+    wish = as(wish, mixed);
     *out = wish;
     if (direction)
         *out = scale(most, wish);
     else if (dot(wish, wish) > most * most)
         *out = scale(most, over(wish, length(wish)));
     for (int k = 0; k < count; k++)
-        if (violation(&lines[k], *out) > 0 && !on_line(lines, k, most, wish, direction, out)) return k;
+        if (violation(&lines[k], *out, mixed) > 0 && !on_line(lines, k, most, wish, direction, mixed, out))
+            return k;
     return count;
 }
 
 /* The line of equal violation of two lines. */
-static bool bisector(const line *a, const line *b, line *out) {
-    double delta = det(a->d, b->d);
+ALWAYS_INLINE bool bisector(const line *one, const line *two, bool mixed, line *out) {
+    line a = {as(one->p, mixed), as(one->d, mixed)}, b = {as(two->p, mixed), as(two->d, mixed)};
+    double delta = det(a.d, b.d);
     if (fabs(delta) <= PARALLEL) {
-        if (dot(a->d, b->d) > 0) return false;
-        out->p = scale(0.5, add(a->p, b->p));
+        if (dot(a.d, b.d) > 0) return false;
+        out->p = scale(0.5, add(a.p, b.p));
     } else {
-        vec gap = sub(a->p, b->p);
-        double t = rounded(det(b->d, gap) / delta, a->d.single && b->d.single && gap.single);
-        out->p = add(a->p, scale(t, a->d));
+        vec gap = sub(a.p, b.p);
+        double t = rounded(det(b.d, gap) / delta, a.d.single && b.d.single && gap.single);
+        out->p = add(a.p, scale(t, a.d));
     }
-    vec d = sub(b->d, a->d);
+    vec d = sub(b.d, a.d);
     out->d = over(d, length(d));
     return true;
 }
 
 /* No velocity satisfies all lines: keep to the walls and violate the neighbours' lines as little as possible.
  */
-static void least_violation(const line *lines, int count, int walls, int first, double most, vec *now) {
+ALWAYS_INLINE void least_violation(const line *lines, int count, int walls, int first, double most,
+                                   bool mixed, vec *now) {
     double worst = 0;
     for (int i = first; i < count; i++) {
-        if (!(violation(&lines[i], *now) > worst)) continue;
+        if (!(violation(&lines[i], *now, mixed) > worst)) continue;
         line projected[MOST_LINES];
         int used = 0;
         for (; used < walls; used++) projected[used] = lines[used];
-        for (int j = walls; j < i; j++) used += bisector(&lines[i], &lines[j], &projected[used]);
+        for (int j = walls; j < i; j++) used += bisector(&lines[i], &lines[j], mixed, &projected[used]);
         vec inward = {-lines[i].d.y, lines[i].d.x, lines[i].d.single}, better;
-        if (in_plane(projected, used, most, inward, true, &better) == used) *now = better;
-        worst = violation(&lines[i], *now);
+        if (in_plane(projected, used, most, inward, true, mixed, &better) == used) *now = better;
+        worst = violation(&lines[i], *now, mixed);
     }
 }
 
-/* Other living units within contact distance, by a test that lets in a little more than that. */
-static uint32_t close_units(const mw_battle_model *model, const mw_battle_state *state, int unit) {
-    uint32_t close = 0;
-    float x = state->x[unit], y = state->y[unit], limit = model->contact[unit];
-    for (int first = 0; first < model->lanes; first += 8)
-        for (int i = first; i < first + 8; i++) {
-            float dx = state->x[i] - x, dy = state->y[i] - y;
-            close |= dx * dx + dy * dy <= limit ? 1u << i : 0u;
-        }
-    return close & state->alive & ~(1u << unit);
+ALWAYS_INLINE vec best_velocity(const line *lines, int count, int walls, double most, vec wish, bool mixed) {
+    vec now;
+    int satisfied = in_plane(lines, count, most, wish, false, mixed, &now);
+    if (satisfied < count) least_violation(lines, count, walls, satisfied, most, mixed, &now);
+    return now;
+}
+
+static vec best_plain(const line *lines, int count, int walls, double most, vec wish) {
+    return best_velocity(lines, count, walls, most, wish, false);
+}
+
+static __attribute__((noinline)) vec best_mixed(const line *lines, int count, int walls, double most,
+                                                vec wish) {
+    return best_velocity(lines, count, walls, most, wish, true);
 }
 
 void mw_orca(const mw_battle_model *model, const mw_battle_state *state, const mw_battle_plan *plan, int unit,
@@ -334,19 +353,22 @@ void mw_orca(const mw_battle_model *model, const mw_battle_state *state, const m
     line lines[MOST_LINES];
     int walls = all_wall_lines(model, state, unit, lines), count = walls;
     double contact = model->largest_radius + model->radius[unit];
-    for (uint32_t left = close_units(model, state, unit); left; left &= left - 1) {
+    bool mixed = false;
+    for (uint32_t left = mw_battle_near(state, unit, model->contact[unit]) & ~(1u << unit); left;
+         left &= left - 1) {
         int other = __builtin_ctz(left);
         double dx = (double)state->x[other] - state->x[unit], dy = (double)state->y[other] - state->y[unit];
         double square = dx * dx + dy * dy;
         if (square > contact * contact) continue;
         double share = plan->moving >> other & 1 ? 0.5 : 1;
-        count += neighbour_line(model, state, unit, other, sqrt(square), share, &lines[count]);
+        bool made = neighbour_line(model, state, unit, other, sqrt(square), share, &lines[count]);
+        mixed |= made && lines[count].p.single;
+        count += made;
     }
-    double most = model->speed[unit];
-    vec wish = {plan->vx[unit], plan->vy[unit], plan->single >> unit & 1}, now;
-    int satisfied = in_plane(lines, count, most, wish, false, &now);
-    if (satisfied < count) least_violation(lines, count, walls, satisfied, most, &now);
-    *vx = now.x;
-    *vy = now.y;
-    *single = now.single;
+    vec wish = {plan->vx[unit], plan->vy[unit], plan->single >> unit & 1};
+    mixed |= wish.single;
+    vec best = (mixed ? best_mixed : best_plain)(lines, count, walls, model->speed[unit], wish);
+    *vx = best.x;
+    *vy = best.y;
+    *single = best.single;
 }
