@@ -1,0 +1,385 @@
+/* The course of a battle: targets, preferred velocities, movement, shots, rewards, one tick after the other,
+ * and the class that puts it behind env.h. Loops run over `lanes` entries where plain arithmetic vectorises;
+ * entries past the last unit stay zero. */
+#include "env/smac/battle.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- spawn ---- */
+
+static bool overlap(const mw_battle_model *model, const mw_battle_state *state, int a, int b) {
+    double dx = (double)state->x[a] - state->x[b], dy = (double)state->y[a] - state->y[b];
+    double apart = model->radius[a] + model->radius[b];
+    return dx * dx + dy * dy < apart * apart;
+}
+
+/* Displaces units first..end-1 uniformly, given that no two of them overlap. Halves are drawn until each is
+ * free of overlaps, then both again while one overlaps the other: the same distribution as drawing all units
+ * until it fits, in far fewer draws. */
+static void scatter(const mw_battle_model *model, mw_battle_state *state, int first, int end, mw_rng *rng) {
+    if (end - first == 1) {
+        state->x[first] = (float)(model->x[first] + model->jitter * (mw_rng_u32(rng) * 0x1p-31 - 1));
+        state->y[first] = (float)(model->y[first] + model->jitter * (mw_rng_u32(rng) * 0x1p-31 - 1));
+        return;
+    }
+    int middle = (first + end) / 2;
+    bool free;
+    do {
+        scatter(model, state, first, middle, rng);
+        scatter(model, state, middle, end, rng);
+        free = true;
+        for (int i = first; i < middle && free; i++)
+            for (int j = middle; j < end && free; j++) free = !overlap(model, state, i, j);
+    } while (!free);
+}
+
+void mw_battle_spawn(const mw_battle_model *model, mw_battle_state *state, mw_rng *rng) {
+    memset(state, 0, sizeof *state);
+    for (int i = 0; i < model->units; i++) {
+        state->x[i] = (float)model->x[i];
+        state->y[i] = (float)model->y[i];
+    }
+    if (model->jitter > 0) scatter(model, state, 0, model->units, rng);
+    memcpy(state->health, model->max_health, sizeof state->health);
+    memcpy(state->shield, model->max_shield, sizeof state->shield);
+    memset(state->target, -1, sizeof state->target);
+    memset(state->shot, -1, sizeof state->shot);
+    memset(state->action, -1, sizeof state->action);
+    state->alive = state->single = (uint16_t)((1u << model->units) - 1);
+}
+
+/* ---- first half of a tick: what the units want ---- */
+
+void mw_battle_command(const mw_battle_model *model, const mw_battle_state *state, const int32_t *actions,
+                       mw_battle_orders *orders) {
+    static const double dx[MW_BATTLE_MOVES] = {0, 0, 0, 0, 2, -2}, dy[MW_BATTLE_MOVES] = {0, 0, 2, -2, 0, 0};
+    uint32_t march = mw_battle_living_enemies(model, state);
+    for (int i = 0; i < MW_BATTLE_UNITS; i++) {
+        orders->goal_x[i] = MW_BATTLE_GOAL_X;
+        orders->goal_y[i] = MW_BATTLE_GOAL_Y;
+    }
+    for (int i = 0; i < model->allies; i++) {
+        int action = actions[i];
+        orders->attack[i] = -1;
+        if (action >= MW_BATTLE_MOVES) {
+            orders->attack[i] = (int8_t)(model->allies + action - MW_BATTLE_MOVES);
+        } else if (action >= 2) {
+            orders->goal_x[i] = state->x[i] + dx[action];
+            orders->goal_y[i] = state->y[i] + dy[action];
+            march |= 1u << i;
+        }
+    }
+    orders->march = (uint16_t)march;
+}
+
+/* Full speed toward the goal, for all units at once; nothing exactly at the goal. */
+static void aim(const mw_battle_model *model, const mw_battle_state *state, const mw_battle_orders *orders,
+                mw_battle_plan *plan) {
+    for (int first = 0; first < model->lanes; first += 8)
+        for (int i = first; i < first + 8; i++) {
+            double dx = orders->goal_x[i] - state->x[i], dy = orders->goal_y[i] - state->y[i];
+            double distance = sqrt(dx * dx + dy * dy);
+            double divisor = distance > 0 ? distance : 1;
+            plan->vx[i] = dx * model->speed[i] / divisor;
+            plan->vy[i] = dy * model->speed[i] / divisor;
+        }
+}
+
+/* Attack: in reach stand and fire, otherwise full speed toward the target, computed in single precision. */
+static void chase(const mw_battle_model *model, const mw_battle_state *state, int unit, int target,
+                  mw_battle_plan *plan) {
+    float dx = state->x[target] - state->x[unit], dy = state->y[target] - state->y[unit];
+    float square = dx * dx + dy * dy;
+    uint16_t bit = (uint16_t)(1u << unit);
+    if (square <= model->reach[unit][target]) {
+        plan->attacking |= bit;
+        plan->victim[unit] = (int8_t)target;
+        plan->vx[unit] = plan->vy[unit] = 0;
+        return;
+    }
+    float distance = sqrtf(square), speed = (float)model->speed[unit];
+    plan->vx[unit] = dx * speed / distance;
+    plan->vy[unit] = dy * speed / distance;
+    plan->single |= bit;
+    plan->moving |= bit;
+}
+
+static void march(int unit, mw_battle_plan *plan) {
+    if (plan->vx[unit] != 0 || plan->vy[unit] != 0) plan->moving |= (uint16_t)(1u << unit);
+}
+
+/* An enemy sticks to a target that lives and either aims back or is in reach. */
+static bool keeps_target(const mw_battle_model *model, const mw_battle_state *state, int unit) {
+    int target = state->target[unit];
+    if (target < 0 || !(state->alive >> target & 1)) return false;
+    return state->target[target] == unit ||
+           mw_battle_square(state, unit, target) <= model->reach[unit][target];
+}
+
+/* The nearest ally in scan range; failing that, the first of those that aim at this enemy from wherever. An
+ * aiming ally counts as in range up to the reach of the largest unit. */
+static int choose_target(const mw_battle_model *model, const mw_battle_state *state, int unit,
+                         uint32_t aiming) {
+    uint32_t allies = (1u << model->allies) - 1, near = mw_battle_near(state, unit, model->scan) & allies;
+    double best = INFINITY;
+    int choice = aiming ? __builtin_ctz(aiming) : -1;
+    for (; near; near &= near - 1) {
+        int ally = __builtin_ctz(near);
+        double dx = (double)state->x[ally] - state->x[unit], dy = (double)state->y[ally] - state->y[unit];
+        double distance = sqrt(dx * dx + dy * dy);
+        double range = MW_BATTLE_SCAN + model->radius[ally];
+        bool seen =
+            distance < range || ((aiming >> ally & 1) && distance <= MW_BATTLE_SCAN + model->largest_radius);
+        if (seen && distance < best) {
+            best = distance;
+            choice = ally;
+        }
+    }
+    return choice;
+}
+
+void mw_battle_think(const mw_battle_model *model, mw_battle_state *state, const mw_battle_orders *orders,
+                     mw_battle_plan *plan) {
+    uint16_t aiming[MW_BATTLE_UNITS] = {0}; /* [enemy]: allies that target it */
+    plan->moving = plan->single = plan->attacking = plan->firing = 0;
+    aim(model, state, orders, plan);
+    for (int i = 0; i < model->allies; i++) {
+        if (!(state->alive >> i & 1)) continue;
+        int target = orders->attack[i];
+        state->target[i] = -1;
+        if (target >= 0) {
+            if (state->alive >> target & 1) {
+                state->target[i] = (int8_t)target;
+                aiming[target] |= (uint16_t)(1u << i);
+            }
+            chase(model, state, i, target, plan); /* also a corpse, until the end of the step */
+        } else if (orders->march >> i & 1) {
+            march(i, plan);
+        }
+    }
+    for (int i = model->allies; i < model->units; i++) {
+        if (!(state->alive >> i & 1)) continue;
+        if (!keeps_target(model, state, i))
+            state->target[i] = (int8_t)choose_target(model, state, i, aiming[i]);
+        if (state->target[i] >= 0)
+            chase(model, state, i, state->target[i], plan);
+        else
+            march(i, plan);
+    }
+    for (uint32_t left = plan->attacking; left; left &= left - 1) {
+        int i = __builtin_ctz(left);
+        if (state->cooldown[i] <= 1) plan->firing |= (uint16_t)(1u << i);
+    }
+
+    double vx[MW_BATTLE_UNITS] = {0}, vy[MW_BATTLE_UNITS] = {0};
+    uint16_t single = 0;
+    for (uint32_t left = plan->moving; left; left &= left - 1) {
+        int i = __builtin_ctz(left);
+        bool narrow;
+        mw_orca(model, state, plan, i, &vx[i], &vy[i], &narrow);
+        single |= (uint16_t)(narrow << i);
+    }
+    memcpy(plan->vx, vx, sizeof vx);
+    memcpy(plan->vy, vy, sizeof vy);
+    plan->single = single;
+}
+
+/* ---- second half: what happens ---- */
+
+static void remove_unit(mw_battle_state *state, int unit) {
+    state->alive &= (uint16_t) ~(1u << unit);
+    state->single &= (uint16_t) ~(1u << unit);
+    state->vx[unit] = state->vy[unit] = 0;
+    state->shield[unit] = 0;
+    state->cooldown[unit] = state->shield_cooldown[unit] = 0;
+    state->target[unit] = -1;
+}
+
+/* One hit. Shields take it first and without armor. Returns the points for hitting an enemy. */
+static double hit(const mw_battle_model *model, mw_battle_state *state, int target, float amount) {
+    if (!(state->alive >> target & 1)) return 0;
+    if (model->max_shield[target] > 0) state->shield_cooldown[target] = 160;
+    float absorbed = fminf(amount, state->shield[target]);
+    float wound = fmaxf(0, fminf(amount - absorbed - model->type[target]->armor, state->health[target]));
+    state->shield[target] -= absorbed;
+    state->health[target] -= wound;
+    double points = (double)absorbed + wound;
+    if (state->health[target] == 0) {
+        points += 10;
+        remove_unit(state, target);
+    }
+    return target >= model->allies ? points : 0;
+}
+
+static void recharge(const mw_battle_model *model, mw_battle_state *state, int i) {
+    if (state->shield_cooldown[i] > 0) state->shield_cooldown[i]--;
+    if (state->shield_cooldown[i] == 0)
+        state->shield[i] = fminf(model->max_shield[i], state->shield[i] + 0.125f);
+}
+
+/* Nobody fires: the order of execution has no consequence and all units act at once. */
+static void execute_quiet(const mw_battle_model *model, mw_battle_state *state, const mw_battle_plan *plan) {
+    for (int first = 0; first < model->lanes; first += 8)
+        for (int i = first; i < first + 8; i++) {
+            state->x[i] = (float)(state->x[i] + plan->vx[i] / 16);
+            state->y[i] = (float)(state->y[i] + plan->vy[i] / 16);
+        }
+    for (int i = 0; i < MW_BATTLE_UNITS; i++) state->cooldown[i] -= state->cooldown[i] > 0;
+    memcpy(state->vx, plan->vx, sizeof state->vx);
+    memcpy(state->vy, plan->vy, sizeof state->vy);
+    if (model->map->mixed)
+        for (uint32_t left = state->alive; left; left &= left - 1)
+            recharge(model, state, __builtin_ctz(left));
+}
+
+double mw_battle_execute(const mw_battle_model *model, mw_battle_state *state, const mw_battle_plan *plan,
+                         const int *order, int count) {
+    state->single = plan->single;
+    if (!plan->firing) {
+        execute_quiet(model, state, plan);
+        return 0;
+    }
+    double points = 0;
+    for (int turn = 0; turn < count; turn++) {
+        int i = order[turn];
+        if (!(state->alive >> i & 1)) continue; /* killed earlier in this tick */
+        state->vx[i] = plan->vx[i];
+        state->vy[i] = plan->vy[i];
+        state->x[i] = (float)(state->x[i] + plan->vx[i] / 16);
+        state->y[i] = (float)(state->y[i] + plan->vy[i] / 16);
+        state->cooldown[i] -= state->cooldown[i] > 0;
+        if (model->map->mixed) recharge(model, state, i);
+        if (!(plan->firing >> i & 1)) continue;
+        state->cooldown[i] = model->period[i];
+        int target = plan->victim[i];
+        state->shot[i] = (int8_t)target;
+        for (int n = 0; n < model->type[i]->hits; n++)
+            points += hit(model, state, target, model->damage[i][target]);
+    }
+    return points;
+}
+
+double mw_battle_score(const mw_battle_model *model, const mw_battle_state *state, double points) {
+    return (points + (mw_battle_living_enemies(model, state) ? 0 : 200)) / model->reward_scale;
+}
+
+double mw_battle_step(const mw_battle_model *model, mw_battle_state *state, const int32_t *actions,
+                      mw_rng *rng) {
+    mw_battle_orders orders;
+    double points = 0;
+    mw_battle_command(model, state, actions, &orders);
+    for (int i = 0; i < model->allies; i++) state->action[i] = (int8_t)actions[i];
+    memset(state->shot, -1, sizeof state->shot);
+    for (int tick = 0; tick < MW_BATTLE_TICKS; tick++) {
+        mw_battle_plan plan;
+        int order[MW_BATTLE_UNITS], count = 0;
+        mw_battle_think(model, state, &orders, &plan);
+        if (plan.firing) {
+            for (uint32_t left = state->alive; left; left &= left - 1) order[count++] = __builtin_ctz(left);
+            mw_rng_shuffle(rng, order, count);
+        }
+        points += mw_battle_execute(model, state, &plan, order, count);
+    }
+    return mw_battle_score(model, state, points);
+}
+
+/* ---- the class ---- */
+
+static const char *const tasks[] = {"3m", "8m", "5m_vs_6m", "2s3z", NULL};
+
+static mw_status create(mw_env *env, const char *task, const mw_env_options *options, mw_error *error) {
+    mw_battle_model *model = malloc(sizeof *model);
+    mw_battle_state *state = calloc(1, sizeof *state);
+    mw_status status = model && state ? mw_battle_model_init(model, task, options->spawn_jitter, error)
+                                      : mw_fail(error, MW_ERR_MEMORY, "%s: cannot allocate a battle", task);
+    if (status != MW_OK) {
+        free(model);
+        free(state);
+        return status;
+    }
+    env->model = model;
+    env->state = state;
+    env->info = (mw_env_info){.task = model->map->name,
+                              .family = mw_battle_class.family,
+                              .rules = model->rules,
+                              .summary = model->map->summary,
+                              .agents = model->allies,
+                              .obs_size = model->obs_size,
+                              .act_size = model->actions,
+                              .discrete = true,
+                              .episode_limit = model->map->limit};
+    return MW_OK;
+}
+
+static void destroy(mw_env *env) {
+    free(env->model);
+    free(env->state);
+}
+
+static void feature(const mw_env *env, int index, mw_feature *out) {
+    mw_battle_feature(env->model, index, out);
+}
+
+static void reset(mw_env *env) {
+    mw_battle_spawn(env->model, env->state, &env->base.rng);
+}
+
+static void step(mw_env *env, mw_action action, float *rewards) {
+    const mw_battle_model *model = env->model;
+    mw_battle_state *state = env->state;
+    float reward = (float)mw_battle_step(model, state, action.index, &env->base.rng);
+    for (int i = 0; i < model->allies; i++) rewards[i] = reward;
+    env->base.outcome.won = !mw_battle_living_enemies(model, state);
+    env->base.outcome.terminated = env->base.outcome.won || !mw_battle_living_allies(model, state);
+}
+
+static void observe(const mw_env *env, float *obs) {
+    mw_battle_observe(env->model, env->state, obs);
+}
+
+static void legal(const mw_env *env, uint8_t *mask) {
+    mw_battle_legal(env->model, env->state, mask);
+}
+
+static size_t state_size(const mw_env *env) {
+    (void)env;
+    return sizeof(mw_battle_state);
+}
+
+static void save(const mw_env *env, void *buffer) {
+    memcpy(buffer, env->state, sizeof(mw_battle_state));
+}
+
+/* Whatever the bytes are, nothing in them may lead outside the arrays. */
+static void load(mw_env *env, const void *buffer) {
+    const mw_battle_model *model = env->model;
+    mw_battle_state *state = env->state;
+    memcpy(state, buffer, sizeof *state);
+    state->alive &= (uint16_t)((1u << model->units) - 1);
+    for (int i = 0; i < MW_BATTLE_UNITS; i++) {
+        if (state->target[i] >= model->units) state->target[i] = -1;
+        if (state->shot[i] >= model->units) state->shot[i] = -1;
+        if (state->action[i] >= model->actions) state->action[i] = -1;
+    }
+}
+
+static int draw(const mw_env *env, mw_shape *shapes, int capacity) {
+    return mw_battle_draw(env->model, env->state, shapes, capacity);
+}
+
+const mw_env_class mw_battle_class = {.family = "battle",
+                                      .tasks = tasks,
+                                      .create = create,
+                                      .destroy = destroy,
+                                      .feature = feature,
+                                      .reset = reset,
+                                      .step = step,
+                                      .observe = observe,
+                                      .legal = legal,
+                                      .state_size = state_size,
+                                      .save = save,
+                                      .load = load,
+                                      .draw = draw,
+                                      .scripts = mw_battle_scripts};
