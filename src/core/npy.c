@@ -10,7 +10,6 @@
 #define MAGIC        "\x93NUMPY"
 #define MAGIC_SIZE   6
 #define HEADER_LIMIT ((size_t)1 << 20) /* ours never exceed 400 bytes; NumPy itself warns above 10000 */
-#define DATA_ALIGN   64
 
 /* Type letters after the byte order. Those without a row are valid for NumPy but not for us. */
 static const struct {
@@ -254,48 +253,31 @@ uint64_t mw_npy_hash(const mw_npy *npy) {
 
 /* ---- writing ------------------------------------------------------------------------------------------- */
 
-#define HEADER_SIZE 512 /* more than eight extents of twenty digits need */
-
-static int put_dictionary(char *out, const char *order_code, int dims, const size_t *shape) {
-    int used = sprintf(out, "{'descr': '%s', 'fortran_order': False, 'shape': (", order_code);
-    for (int i = 0; i < dims; i++) used += sprintf(out + used, i ? ", %zu" : "%zu", shape[i]);
-    return used + sprintf(out + used, dims == 1 ? ",), }" : "), }");
-}
-
-/* The whole prefix, from the magic number to the first data byte; returns its size. There is always room for
- * the largest first extent, so that a prefix written before the rows are counted can be completed in place.
- */
-static mw_status make_prefix(char out[HEADER_SIZE], mw_dtype type, int dims, const size_t *shape,
-                             size_t *prefix_size, mw_error *error) {
-    char code[4] = "";
-    for (size_t i = 0; i < CODE_COUNT; i++)
-        if (codes[i].type == type) snprintf(code, sizeof code, "%c%s", codes[i].order, codes[i].code);
-    if (!code[0])
-        return mw_fail(error, MW_ERR_UNSUPPORTED, ".npy files have no elements of type %s",
-                       mw_dtype_name(type));
-    size_t widest[MW_MAX_DIMS] = {0};
-    if (dims > 0) memcpy(widest, shape, (size_t)dims * sizeof *shape);
-    widest[0] = SIZE_MAX;
-    size_t length = (size_t)put_dictionary(out, code, dims, widest) + 1;
-    size_t size = (10 + length + DATA_ALIGN - 1) / DATA_ALIGN * DATA_ALIGN;
-    assert(size <= HEADER_SIZE);
-    memset(out, ' ', size);
-    int used = put_dictionary(out + 10, code, dims, shape);
-    out[10 + used] = ' ';
-    out[size - 1] = '\n';
-    memcpy(out, MAGIC "\x01\x00", 8);
-    out[8] = (char)((size - 10) & 255);
-    out[9] = (char)((size - 10) >> 8);
-    *prefix_size = size;
-    return MW_OK;
-}
+/* From the magic number to the first data byte. Eight extents whose product fits in 63 bits have at most 26
+ * digits, so the header of any array takes less than 110 bytes: a prefix written before the rows are counted
+ * can be completed in place. */
+#define PREFIX_SIZE 128
 
 static mw_status put_prefix(mw_writer *writer, mw_dtype type, int dims, const size_t *shape,
                             mw_error *error) {
-    char prefix[HEADER_SIZE];
-    size_t size = 0;
-    MW_TRY(make_prefix(prefix, type, dims, shape, &size, error));
-    return mw_writer_put(writer, prefix, size, error);
+    char prefix[PREFIX_SIZE + 128];
+    size_t code = 0;
+    while (code < CODE_COUNT && codes[code].type != type) code++;
+    if (code == CODE_COUNT)
+        return mw_fail(error, MW_ERR_UNSUPPORTED, "%s: .npy files have no elements of type %s", writer->path,
+                       mw_dtype_name(type));
+    memcpy(prefix, MAGIC "\x01\x00", 8);
+    prefix[8] = PREFIX_SIZE - 10;
+    prefix[9] = 0;
+    char *end = prefix + 10;
+    end += sprintf(end, "{'descr': '%c%s', 'fortran_order': False, 'shape': (", codes[code].order,
+                   codes[code].code);
+    for (int i = 0; i < dims; i++) end += sprintf(end, i ? ", %zu" : "%zu", shape[i]);
+    end += sprintf(end, dims == 1 ? ",), }" : "), }");
+    assert(end < prefix + PREFIX_SIZE);
+    memset(end, ' ', (size_t)(prefix + PREFIX_SIZE - 1 - end));
+    prefix[PREFIX_SIZE - 1] = '\n';
+    return mw_writer_put(writer, prefix, PREFIX_SIZE, error);
 }
 
 static mw_status check_dims(const char *path, int dims, mw_error *error) {

@@ -27,12 +27,12 @@ mw_status mw_npy_expect(const mw_npy *npy, const char *path, mw_dtype type, int 
 /* FNV-1a over the data bytes: the checksum that the streaming writer collects. */
 uint64_t mw_npy_hash(const mw_npy *npy);
 
-/* Version 1.0, data at a multiple of 64 bytes. The bytes are those the streaming writer below gives. */
+/* Version 1.0, data at byte 128. The bytes are those the streaming writer below gives. */
 mw_status mw_npy_write(const char *path, mw_dtype type, int dims, const size_t *shape, const void *data,
                        mw_error *error);
 
-/* Streaming: rows of unknown number are appended; the header (padded for the purpose) is completed at the
- * end. */
+/* Streaming: rows of unknown number are appended; the header (which has room for any number) is completed at
+ * the end. */
 typedef struct mw_npy_writer {
     mw_writer writer;
     mw_dtype type;

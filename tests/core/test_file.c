@@ -97,6 +97,27 @@ static void atomic_writes(void **state) {
     assert_int_equal(scratch_count(false), 1);
 }
 
+/* Files that happen to have the temporary's name (left by a crash, say) are stepped over, not written to. */
+static void temporary_names(void **state) {
+    (void)state;
+    mw_error error;
+    mw_writer writer;
+    CHECK_OK(mw_writer_open(&writer, scratch("w"), &error), error);
+    long process;
+    unsigned number;
+    assert_int_equal(sscanf(strrchr(writer.temporary, '/'), "/.mawam-%ld-%u.tmp", &process, &number), 2);
+    mw_writer_abandon(&writer);
+    char name[64];
+    for (unsigned i = 1; i <= 3; i++) {
+        snprintf(name, sizeof name, ".mawam-%ld-%u.tmp", process, number + i);
+        scratch_write(scratch(name), "theirs", 6);
+    }
+    CHECK_OK(mw_file_write(scratch("w"), "ours", 4, &error), error);
+    check_content(scratch("w"), "ours");
+    check_content(scratch(name), "theirs");
+    assert_int_equal(scratch_count(false), 4);
+}
+
 /* A map taken before a replacement keeps the old contents. */
 static void map_survives_replacement(void **state) {
     (void)state;
@@ -191,14 +212,9 @@ static void folders(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(maps),
-        TEST(refused_reads),
-        TEST(texts),
-        TEST(atomic_writes),
-        TEST(map_survives_replacement),
-        TEST(permissions),
-        TEST(refused_writes),
-        TEST(full_disk),
+        TEST(maps),          TEST(refused_reads),   TEST(texts),
+        TEST(atomic_writes), TEST(temporary_names), TEST(map_survives_replacement),
+        TEST(permissions),   TEST(refused_writes),  TEST(full_disk),
         TEST(folders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

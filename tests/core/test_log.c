@@ -198,7 +198,10 @@ static void repaints_are_rare(void **state) {
     terminal_begin(100);
     double begin = mw_clock_seconds();
     mw_progress_start(&progress, "work", 1e9);
-    for (int i = 0; mw_clock_seconds() - begin < 0.35; i++) mw_progress_update(&progress, i, "%d", i);
+    for (int i = 0; mw_clock_seconds() - begin < 0.35; i++) {
+        mw_progress_update(&progress, i, "%d", i);
+        usleep(5000);
+    }
     double elapsed = mw_clock_seconds() - begin;
     terminal_read();
     mw_progress_finish(&progress);

@@ -4,6 +4,8 @@
 #include "core/safetensors.h"
 #include "scratch.h"
 
+#include <limits.h>
+
 /* The file with this header text and so many bytes 0, 1, 2, ... of data. */
 static size_t build(unsigned char *out, const char *header, size_t data) {
     uint64_t length = strlen(header);
@@ -95,6 +97,8 @@ static void whole_numbers(void **state) {
     for (const char *key = "cdefghi"; *key; key++)
         CHECK_FAILS(mw_safetensors_meta_int(&file, (char[]){*key, 0}, -100, 100, &value, &error),
                     MW_ERR_FORMAT, error, "expected a whole number");
+    CHECK_FAILS(mw_safetensors_meta_int(&file, "f", LONG_MIN, LONG_MAX, &value, &error), MW_ERR_FORMAT, error,
+                "expected a whole number");
     CHECK_FAILS(mw_safetensors_meta_int(&file, "z", 0, 1, &value, &error), MW_ERR_MISMATCH, error,
                 "there is no metadata 'z'");
     mw_safetensors_close(&file);
