@@ -151,7 +151,7 @@ MW_API void mw_env_batch_reset(mw_env_batch *batch, const uint64_t *seeds, const
                                uint8_t *legal);
 /* action.real[count][n][d] or action.index[count][n]; rewards[count][n]; outcomes[count]; obs, legal as
  * above. Finished environments must be reset before the next step. On error the first failing environment is
- * named. */
+ * named; those whose actions were accepted have stepped. */
 MW_API mw_status mw_env_batch_step(mw_env_batch *batch, mw_action action, float *rewards,
                                    mw_outcome *outcomes, float *obs, uint8_t *legal, mw_error *error);
 

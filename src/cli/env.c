@@ -40,7 +40,7 @@ static int env_list(int argc, char **argv) {
     json_t *array = json_array();
     const char *task;
     if (!json)
-        printf("%-9s %-7s %6s %5s %9s %6s  %s\n", "task", "family", "agents", "obs", "actions", "limit", "");
+        printf("%-9s %-7s %6s %5s %-12s %6s%s\n", "task", "family", "agents", "obs", " actions", "limit", "");
     for (int i = 0; (task = mw_env_task(i)); i++) {
         mw_env *env;
         mw_error error;
@@ -52,8 +52,8 @@ static int env_list(int argc, char **argv) {
         if (json)
             json_array_append_new(array, info_json(info));
         else
-            printf("%-9s %-7s %6d %5d %4d %-4s %6d  %s\n", info->task, info->family, info->agents,
-                   info->obs_size, info->act_size, info->discrete ? "kind" : "real", info->episode_limit,
+            printf("%-9s %-7s %6d %5d %3d %-8s %6d  %s\n", info->task, info->family, info->agents,
+                   info->obs_size, info->act_size, info->discrete ? "discrete" : "real", info->episode_limit,
                    info->summary);
         mw_env_free(env);
     }

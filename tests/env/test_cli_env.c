@@ -102,11 +102,11 @@ static void playing(void **state) {
     (void)state;
     const char *task;
     for (int i = 0; (task = mw_env_task(i)); i++) {
-        static const char *const ways[] = {"--envs 1", "--envs 5 --threads 2", "--envs 64 --threads 3"};
+        static const char *const ways[] = {"--envs 1", "--envs 3 --threads 2", "--envs 64 --threads 3"};
         double returns = 0, length = 0;
         for (int way = 0; way < 3; way++) {
             char command[160];
-            snprintf(command, sizeof command, "env play %s --episodes 7 --seed 3 --json %s", task, ways[way]);
+            snprintf(command, sizeof command, "env play %s --episodes 4 --seed 3 --json %s", task, ways[way]);
             json_t *result = run_json(command);
             if (way == 0) returns = number(result, "return"), length = number(result, "episode_length");
             CHECK_NEAR(number(result, "return"), returns, 0);

@@ -5,6 +5,7 @@
 #include "env/batch.h"
 
 enum { MAX_AGENTS = 32, MAX_VALUES = 1024, MAX_OBS = 8192 };
+enum { LONG = 150 }; /* steps of an episode that are enough to see */
 
 /* One joint action in either form. */
 typedef struct {
@@ -221,7 +222,7 @@ static void adversarial(void **state) {
                 mw_outcome outcome = {0};
                 mw_error error;
                 mw_env_reset(env, seed);
-                for (int t = 0; !outcome.terminated && !outcome.truncated; t++) {
+                for (int t = 0; t < LONG && !outcome.terminated && !outcome.truncated; t++) {
                     joint a;
                     float rewards[MAX_AGENTS];
                     assert_true(t < env->info.episode_limit);
@@ -279,7 +280,7 @@ static void descriptions(void **state) {
 enum { COUNT = 7, ROUNDS = 40 };
 
 typedef struct {
-    float rewards[COUNT * MAX_AGENTS], obs[COUNT * 600];
+    float rewards[COUNT * MAX_AGENTS], obs[COUNT * 1024];
     uint8_t legal[COUNT * 300];
     mw_outcome outcomes[COUNT];
 } batch_sight;
@@ -294,7 +295,7 @@ static void play_batch(const char *task, int threads, batch_sight *seen) {
     const mw_env_info *info = mw_env_describe(mw_env_batch_get(batch, 0));
     float *real = calloc((size_t)(COUNT * info->agents * info->act_size), sizeof *real);
     int32_t *index = calloc((size_t)(COUNT * info->agents), sizeof *index);
-    assert_true(info->agents * info->obs_size <= 600 && info->agents * info->act_size <= 300);
+    assert_true(info->agents * info->obs_size <= 1024 && info->agents * info->act_size <= 300);
     for (int i = 0; i < COUNT; i++) seeds[i] = (uint64_t)(100 + i);
     mw_env_batch_reset(batch, seeds, NULL, NULL, NULL);
     for (int round = 0; round < ROUNDS; round++) {
