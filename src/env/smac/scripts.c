@@ -3,6 +3,7 @@
 #include "env/smac/battle.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 static void still(const mw_env *env, mw_rng *rng, float *real, int32_t *index) {
     const mw_battle_model *model = env->model;
@@ -22,6 +23,16 @@ static double distance(const mw_battle_state *state, int a, int b) {
     return hypot((double)state->x[b] - state->x[a], (double)state->y[b] - state->y[a]);
 }
 
+/* Ties go to the lower id. */
+static int nearest_of(const mw_battle_state *state, int unit, uint32_t others) {
+    int nearest = -1;
+    for (; others; others &= others - 1) {
+        int other = __builtin_ctz(others);
+        if (nearest < 0 || distance(state, unit, other) < distance(state, unit, nearest)) nearest = other;
+    }
+    return nearest;
+}
+
 /* Attack this enemy (a unit id) if that is legal, else go there. */
 static int32_t attack_or_approach(const mw_battle_model *model, const mw_battle_state *state, int unit,
                                   int enemy, const uint8_t *legal) {
@@ -37,10 +48,7 @@ static void nearest(const mw_env *env, mw_rng *rng, float *real, int32_t *index)
     (void)rng, (void)real;
     mw_battle_legal(model, state, legal);
     for (int i = 0; i < model->allies; i++) {
-        int enemy = -1;
-        for (int j = model->allies; j < model->units; j++)
-            if ((state->alive >> j & 1) && (enemy < 0 || distance(state, i, j) < distance(state, i, enemy)))
-                enemy = j;
+        int enemy = nearest_of(state, i, mw_battle_living_enemies(model, state));
         const uint8_t *mask = legal + i * model->actions;
         index[i] = mask[0] ? 0 : enemy < 0 ? 1 : attack_or_approach(model, state, i, enemy, mask);
     }
@@ -63,9 +71,135 @@ static void focus(const mw_env *env, mw_rng *rng, float *real, int32_t *index) {
     }
 }
 
+/* ---- ambush ----
+ * An enemy answers only allies within 5 + radius of it or attacking it, while shots may be ordered from 6
+ * away. So the team steps out of the enemies' way, waits until they stand at their goal, and picks them off
+ * one by one from places that no other enemy sees. */
+
+typedef struct {
+    const mw_battle_model *model;
+    const mw_battle_state *state;
+    int victim;       /* unit id */
+    uint32_t engaged; /* enemies that have a target */
+    uint32_t quiet;   /* living enemies without one, except the victim */
+} ambush_plan;
+
+/* How deep a place is inside the view of quiet enemies, with a little margin; 0: unseen. */
+static double exposure(const ambush_plan *plan, int unit, double x, double y) {
+    double range = MW_BATTLE_SCAN + plan->model->radius[unit] + 0.1, sum = 0;
+    for (uint32_t left = plan->quiet; left; left &= left - 1) {
+        int enemy = __builtin_ctz(left);
+        sum += fmax(0, range - hypot(plan->state->x[enemy] - x, plan->state->y[enemy] - y));
+    }
+    return sum;
+}
+
+/* Engaged enemies first, those that are weak and near; otherwise the quiet one nearest to any ally. */
+static int choose_victim(const mw_battle_model *model, const mw_battle_state *state, uint32_t engaged) {
+    int victim = -1;
+    double best = INFINITY;
+    uint32_t enemies = engaged ? engaged : mw_battle_living_enemies(model, state);
+    for (; enemies; enemies &= enemies - 1) {
+        int enemy = __builtin_ctz(enemies);
+        double value = INFINITY;
+        for (uint32_t left = mw_battle_living_allies(model, state); left; left &= left - 1)
+            value = fmin(value, distance(state, __builtin_ctz(left), enemy));
+        if (engaged) value = state->health[enemy] + state->shield[enemy] + 20 * value;
+        if (value < best) {
+            best = value;
+            victim = enemy;
+        }
+    }
+    return victim;
+}
+
+static double away_from_victim(const ambush_plan *plan, double x, double y) {
+    return hypot(plan->state->x[plan->victim] - x, plan->state->y[plan->victim] - y);
+}
+
+/* Moves lead along a lattice of strides: looks for the nearest point of it that is in shooting distance of
+ * the victim and unseen by the others, and makes the safer first move of the way there. */
+static int32_t stalk(const ambush_plan *plan, int unit, const uint8_t *legal) {
+    enum { FAR = 4 };
+    double x = plan->state->x[unit], y = plan->state->y[unit], stride = plan->model->speed[unit] / 2;
+    double best = INFINITY;
+    int east = 0, north = 0;
+    for (int i = -FAR; i <= FAR; i++)
+        for (int j = -FAR; j <= FAR; j++) {
+            double to_x = x + i * stride, to_y = y + j * stride;
+            if (to_x < 0 || to_x > MW_BATTLE_WIDTH || to_y < MW_BATTLE_SOUTH || to_y > MW_BATTLE_NORTH)
+                continue;
+            double late = fmax(0, away_from_victim(plan, to_x, to_y) - (MW_BATTLE_SHOOT - 0.05));
+            double cost = abs(i) + abs(j) + 10 * late + 100 * exposure(plan, unit, to_x, to_y);
+            if (cost < best) {
+                best = cost;
+                east = i;
+                north = j;
+            }
+        }
+    int32_t along = north > 0 ? 2 : 3, across = east > 0 ? 4 : 5;
+    double seen_along = exposure(plan, unit, x, y + (north > 0 ? stride : -stride));
+    double seen_across = exposure(plan, unit, x + (east > 0 ? stride : -stride), y);
+    bool can_along = north && legal[along], can_across = east && legal[across];
+    if (can_along && (!can_across || seen_along <= seen_across)) return along;
+    return can_across ? across : 1;
+}
+
+/* Melee units fall upon what the shooters have drawn out, and upon everybody once the team is superior or has
+ * no shooters left. */
+static int32_t ambush_melee(const ambush_plan *plan, int unit, const uint8_t *legal) {
+    const mw_battle_model *model = plan->model;
+    const mw_battle_state *state = plan->state;
+    uint32_t allies = mw_battle_living_allies(model, state), enemies = mw_battle_living_enemies(model, state);
+    bool shooters = false;
+    for (uint32_t left = allies; left; left &= left - 1)
+        shooters |= model->type[__builtin_ctz(left)]->range >= 1;
+    bool storm = !shooters || __builtin_popcount(allies) > __builtin_popcount(enemies);
+    int enemy = nearest_of(state, unit, storm ? enemies : plan->engaged);
+    if (enemy >= 0 && (storm || legal[MW_BATTLE_MOVES + enemy - model->allies]))
+        return attack_or_approach(model, state, unit, enemy, legal);
+    return exposure(plan, unit, state->x[unit], state->y[unit]) > 0 ? stalk(plan, unit, legal) : 1;
+}
+
+static int32_t ambush_one(const ambush_plan *plan, int unit, const uint8_t *legal) {
+    const mw_battle_state *state = plan->state;
+    int32_t attack = MW_BATTLE_MOVES + plan->victim - plan->model->allies;
+    if (plan->model->type[unit]->range < 1) return ambush_melee(plan, unit, legal);
+    bool unseen = exposure(plan, unit, state->x[unit], state->y[unit]) == 0;
+    return legal[attack] && unseen ? attack : stalk(plan, unit, legal);
+}
+
+static void ambush(const mw_env *env, mw_rng *rng, float *real, int32_t *index) {
+    const mw_battle_model *model = env->model;
+    const mw_battle_state *state = env->state;
+    uint8_t legal[MW_BATTLE_SIDE * (MW_BATTLE_MOVES + MW_BATTLE_SIDE)];
+    uint32_t engaged = 0;
+    bool settled = true;
+    (void)rng, (void)real;
+    mw_battle_legal(model, state, legal);
+    for (uint32_t left = mw_battle_living_enemies(model, state); left; left &= left - 1) {
+        int enemy = __builtin_ctz(left);
+        if (state->target[enemy] >= 0) engaged |= 1u << enemy;
+        settled &= hypot(state->x[enemy] - MW_BATTLE_GOAL_X, state->y[enemy] - MW_BATTLE_GOAL_Y) < 2.5;
+    }
+    ambush_plan plan = {model, state, choose_victim(model, state, engaged), engaged, 0};
+    plan.quiet =
+        mw_battle_living_enemies(model, state) & ~engaged & ~(1u << (plan.victim < 0 ? 0 : plan.victim));
+    for (int i = 0; i < model->allies; i++) {
+        const uint8_t *mask = legal + i * model->actions;
+        if (mask[0])
+            index[i] = 0;
+        else if (engaged || settled)
+            index[i] = plan.victim < 0 ? 1 : ambush_one(&plan, i, mask);
+        else
+            index[i] = mask[2] ? 2 : 1;
+    }
+}
+
 const mw_script mw_battle_scripts[] = {
     {"still", "stop", still},
     {"nearest", "attack the nearest enemy, or walk to it", nearest},
     {"focus", "all attack the weakest enemy, or walk to it", focus},
+    {"ambush", "step aside, then attack one enemy at a time, unseen by the others", ambush},
     {NULL, NULL, NULL},
 };
