@@ -5,6 +5,7 @@
 #include <string.h>
 
 static const mw_command commands[] = {
+    {"bench", "how fast this machine scores, generates and trains", mw_cli_bench},
     {"env", "worlds: list, describe, play", mw_cli_env},
     {"verify", "compare with recorded numbers", mw_cli_verify},
     {NULL, NULL, NULL},

@@ -61,6 +61,11 @@ void mw_optimizer_free(mw_optimizer *optimizer) {
     mw_arena_free(&optimizer->arena);
 }
 
+void mw_optimizer_sum(mw_optimizer *o) {
+    for (int shard = 1; shard < o->shards; shard++)
+        mw_add(o->grads, o->grads + (size_t)shard * o->total, (long)o->total);
+}
+
 void mw_optimizer_step(mw_optimizer *o, mw_pool *pool, int worker) {
     const int blocks = (int)((o->total + BLOCK - 1) / BLOCK);
     int first, last;

@@ -48,5 +48,7 @@ void mw_optimizer_free(mw_optimizer *optimizer);
 /* Called by every worker of a run, with all shards complete: sums them into shard 0, clips, updates values
  * and average. Ends without a barrier. */
 void mw_optimizer_step(mw_optimizer *optimizer, mw_pool *pool, int worker);
+/* Only the sum of all shards into shard 0, by one worker. */
+void mw_optimizer_sum(mw_optimizer *optimizer);
 
 #endif

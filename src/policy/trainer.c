@@ -187,8 +187,7 @@ static void step_body(void *context, int worker) {
     if (c->update)
         mw_optimizer_step(o, t->pool, worker);
     else if (worker == 0)
-        for (int shard = 1; shard < o->shards; shard++)
-            mw_add(o->grads, o->grads + (size_t)shard * o->total, (long)o->total);
+        mw_optimizer_sum(o);
 }
 
 double mw_policy_trainer_step(mw_policy_trainer *t, const mw_flow_batch *batch, bool update) {

@@ -1,0 +1,102 @@
+/* mawam bench: how fast this machine scores, generates and trains. */
+#include "cli/cli.h"
+#include "core/json.h"
+#include "core/machine.h"
+#include "study/bench.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "usage: mawam bench [options]\n"
+    "\n"
+    "Measures, in one run: the machine's own rate of single-precision matrix products, then scoring of "
+    "candidate futures by\n"
+    "the world model, generation by the proposer (all candidates in one batch, and one after the other), and "
+    "with --train a\n"
+    "training step of each network. Prints medians, rates, the share of the machine's rate and the "
+    "workspace.\n"
+    "\n"
+    "  --task T       spread, tag, world, 2ant, 4ant, 3m, 8m, 5m_vs_6m, 2s3z   (spread)\n"
+    "  --preset P     compact, paper                                           (compact)\n"
+    "  --envs E       environments planned together                            (1)\n"
+    "  --M M          candidates of each                                       (8)\n"
+    "  --K K          sampling steps                                           (3)\n"
+    "  --H H          planning horizon                                         (the task's)\n"
+    "  --threads N    threads; 0: one per core                                 (0)\n"
+    "  --train        also training steps (batch 256 and 64)\n"
+    "  --world V      default or paper: variant of the world model             (default)\n"
+    "  --seconds S    time for each measurement                                (1)\n"
+    "  --json         one JSON object instead of the table\n"
+    "\n"
+    "examples:\n"
+    "  mawam bench --train\n"
+    "  mawam bench --task 8m --envs 4 --M 16 --threads 1\n"
+    "  mawam bench --preset paper --json\n";
+
+static void print_table(const mw_bench_options *o, const mw_bench_report *r, const char *cpu) {
+    printf("%s, preset %s, world model %s: %d environment%s x %d candidates, K=%d, H=%d\n", o->shape->task,
+           o->preset->name, o->paper_world ? "paper" : "default", o->envs, o->envs == 1 ? "" : "s",
+           o->candidates, o->steps, o->horizon ? o->horizon : o->shape->horizon);
+    printf("%s, %s, %d thread%s; parameters: world %zu, policy %zu\n", cpu, mw_machine_vectors(), r->threads,
+           r->threads == 1 ? "" : "s", r->world_parameters, r->policy_parameters);
+    printf("sgemm peak: %.1f GFLOP/s on %d, %.1f on one\n\n", r->peak, r->threads, r->peak_one);
+    printf("%-24s %10s %10s %8s %12s\n", "", "median ms", "GFLOP/s", "of peak", "workspace");
+    for (int i = 0; i < MW_BENCH_ITEMS; i++)
+        if (r->item[i].measured)
+            printf("%-24s %10.3f %10.1f %7.0f%% %9.1f MB\n", r->item[i].name, r->item[i].ms,
+                   r->item[i].gflops, 100 * r->item[i].share, (double)r->item[i].bytes / 1e6);
+}
+
+static int print_json(const mw_bench_options *o, const mw_bench_report *r, const char *cpu) {
+    json_t *items = json_array();
+    for (int i = 0; i < MW_BENCH_ITEMS; i++)
+        if (r->item[i].measured)
+            json_array_append_new(items, json_pack("{s:s, s:f, s:f, s:f, s:I}", "name", r->item[i].name, "ms",
+                                                   r->item[i].ms, "gflops", r->item[i].gflops,
+                                                   "share_of_peak", r->item[i].share, "workspace_bytes",
+                                                   (json_int_t)r->item[i].bytes));
+    json_t *all =
+        json_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:f, s:f, s:I, s:I, s:o}",
+                  "version", mw_version(), "cpu", cpu, "vectors", mw_machine_vectors(), "threads", r->threads,
+                  "task", o->shape->task, "preset", o->preset->name, "world",
+                  o->paper_world ? "paper" : "default", "envs", o->envs, "M", o->candidates, "K", o->steps,
+                  "H", o->horizon ? o->horizon : o->shape->horizon, "peak_gflops", r->peak,
+                  "peak_gflops_one_thread", r->peak_one, "world_parameters", (json_int_t)r->world_parameters,
+                  "policy_parameters", (json_int_t)r->policy_parameters, "items", items);
+    if (!all) return mw_cli_fail(&(mw_error){MW_ERR_MEMORY, "cannot write the report"});
+    json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+    putchar('\n');
+    json_decref(all);
+    return 0;
+}
+
+int mw_cli_bench(int argc, char **argv) {
+    mw_bench_options o = {.envs = 1, .candidates = 8, .steps = 3, .seconds = 1};
+    const char *task = "spread", *preset = "compact", *world = "default";
+    bool json = false;
+    const mw_option options[] = {
+        {"task", MW_OPT_STRING, &task, 0, 0},       {"preset", MW_OPT_STRING, &preset, 0, 0},
+        {"envs", MW_OPT_INT, &o.envs, 1, 4096},     {"M", MW_OPT_INT, &o.candidates, 1, 1024},
+        {"K", MW_OPT_INT, &o.steps, 1, 5},          {"H", MW_OPT_INT, &o.horizon, 1, 1000},
+        {"threads", MW_OPT_INT, &o.threads, 0, 16}, {"train", MW_OPT_FLAG, &o.train, 0, 0},
+        {"world", MW_OPT_STRING, &world, 0, 0},     {"seconds", MW_OPT_DOUBLE, &o.seconds, 0.01, 60},
+        {"json", MW_OPT_FLAG, &json, 0, 0},         {NULL, MW_OPT_FLAG, NULL, 0, 0}};
+    int count;
+    int code = mw_cli_parse(argc, argv, options, help, NULL, 0, &count);
+    if (code >= 0) return code;
+    if (!(o.shape = mw_task_shape_find(task))) return mw_cli_usage("bench: unknown task '%s'", task);
+    if (!(o.preset = mw_preset_find(preset))) return mw_cli_usage("bench: unknown preset '%s'", preset);
+    if (strcmp(world, "default") && strcmp(world, "paper"))
+        return mw_cli_usage("bench: --world must be 'default' or 'paper', not '%s'", world);
+    o.paper_world = !strcmp(world, "paper");
+    mw_bench_report report;
+    mw_error error = {0};
+    if (mw_bench_run(&o, &report, &error) != MW_OK) return mw_cli_fail(&error);
+    char cpu[128];
+    mw_machine_cpu(cpu, sizeof cpu);
+    if (json) return print_json(&o, &report, cpu);
+    print_table(&o, &report, cpu);
+    return 0;
+}

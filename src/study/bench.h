@@ -1,0 +1,45 @@
+/* Measurements of speed: the machine's own sgemm rate, then scoring, generation and training steps, all in
+ * one run, so that ratios mean something on a noisy machine. */
+#ifndef MW_STUDY_BENCH_H
+#define MW_STUDY_BENCH_H
+
+#include "policy/preset.h"
+
+typedef struct mw_bench_options {
+    const mw_task_shape *shape;
+    const mw_preset *preset;
+    int envs, candidates, steps, horizon; /* E, M, K; horizon 0: the task's */
+    int threads;
+    bool train, paper_world; /* paper_world: the paper's variant of the world model instead of the default */
+    double seconds;          /* about how long to measure each item */
+} mw_bench_options;
+
+typedef struct mw_bench_item {
+    const char *name;
+    bool measured;
+    double ms;     /* median */
+    double gflops; /* rate at the median */
+    double share;  /* of the sgemm peak with the same number of threads */
+    size_t bytes;  /* of workspace */
+} mw_bench_item;
+
+enum {
+    MW_BENCH_SCORE,
+    MW_BENCH_GENERATE,
+    MW_BENCH_SEQUENTIAL,
+    MW_BENCH_TRAIN_WORLD,
+    MW_BENCH_TRAIN_POLICY,
+    MW_BENCH_ITEMS
+};
+
+typedef struct mw_bench_report {
+    double peak;     /* GFLOP/s of large single-precision products on all threads */
+    double peak_one; /* on one */
+    int threads;
+    size_t world_parameters, policy_parameters;
+    mw_bench_item item[MW_BENCH_ITEMS];
+} mw_bench_report;
+
+mw_status mw_bench_run(const mw_bench_options *options, mw_bench_report *report, mw_error *error);
+
+#endif
