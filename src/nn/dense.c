@@ -6,10 +6,9 @@
 #include "nn/gemm.h"
 #include "nn/ops.h"
 
-#include <assert.h>
 #include <math.h>
 
-#define MAX_TIME 512
+#define SUM_ROWS 256
 
 static void reserve_packed(mw_params *params, mw_dense *layer) {
     layer->packed = params->packed;
@@ -159,31 +158,43 @@ static void backward_input(const mw_dense *layer, float *dx, const float *dy, co
     }
 }
 
-void mw_dense_backward(const mw_dense *layer, float *dx, float *grads, const float *dy, const float *x,
-                       const float *packed, float *scratch, int t, int rows) {
+/* grads of w[tap] += sum over steps of x[from]^T dy[step], for rows [row, row + k) of steps [first, last) */
+static void backward_weights(const mw_dense *layer, float *grads, const float *x, const float *packed_dy,
+                             int t, int rows, int row, int k, int first, int last) {
     const int in = layer->in, out = layer->out, steps = mw_dense_time(layer, t);
-    assert(steps <= MAX_TIME);
-    mw_pack(scratch, dy, out, steps * rows, out);
     mw_gemm shape = {.m = in,
                      .n = out,
-                     .k = rows,
+                     .k = k,
                      .a_row = 1,
                      .a_col = in,
                      .b_panel = (long)steps * rows * MW_PANEL,
                      .c_row = out,
                      .accumulate = true};
-    for (int tap = 0; tap < layer->taps; tap++) { /* dw[tap] += sum over steps of x[from]^T dy[step] */
-        mw_part parts[MAX_TIME];
+    for (int tap = 0; tap < layer->taps; tap++) {
+        mw_part parts[SUM_ROWS];
         int count = 0;
-        for (int step = 0; step < steps; step++) {
+        for (int step = first; step < last; step++) {
             int from = input_step(layer, step, tap, t);
             if (from >= 0)
-                parts[count++] = (mw_part){x + (size_t)from * (size_t)rows * (size_t)in,
-                                           scratch + (size_t)step * (size_t)rows * MW_PANEL};
+                parts[count++] =
+                    (mw_part){x + ((size_t)from * (size_t)rows + (size_t)row) * (size_t)in,
+                              packed_dy + ((size_t)step * (size_t)rows + (size_t)row) * MW_PANEL};
         }
         mw_gemm_parts(&shape, parts, count, grads + layer->w + (size_t)tap * (size_t)in * (size_t)out);
     }
-    if (layer->bias) mw_column_sums(grads + layer->b, dy, (long)steps * rows, out);
+}
+
+void mw_dense_backward(const mw_dense *layer, float *dx, float *grads, const float *dy, const float *x,
+                       const float *packed, float *scratch, int t, int rows) {
+    const int steps = mw_dense_time(layer, t);
+    mw_pack(scratch, dy, layer->out, steps * rows, layer->out);
+    /* sums over many rows go in blocks that stay in the first caches */
+    const int k = rows < SUM_ROWS ? rows : SUM_ROWS, together = SUM_ROWS / k;
+    for (int row = 0; row < rows; row += k)
+        for (int first = 0; first < steps; first += together)
+            backward_weights(layer, grads, x, scratch, t, rows, row, rows - row < k ? rows - row : k, first,
+                             first + together < steps ? first + together : steps);
+    if (layer->bias) mw_column_sums(grads + layer->b, dy, (long)steps * rows, layer->out);
     if (dx) backward_input(layer, dx, dy, packed, t, rows);
 }
 

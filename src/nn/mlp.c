@@ -5,6 +5,9 @@
 
 #include <assert.h>
 
+#define CHUNK_ROWS                                                                                           \
+    168 /* rows that go through all layers together: their values stay in cache; 12 full tiles */
+
 mw_mlp mw_mlp_make(mw_params *params, const char *prefix, const int *sizes, int layers,
                    mw_activation activation) {
     assert(layers <= MW_MLP_LAYERS);
@@ -19,61 +22,68 @@ void mw_mlp_pack(const mw_mlp *mlp, const float *values, float *packed, bool bac
     for (int i = 0; i < mlp->layers; i++) mw_dense_pack(&mlp->layer[i], values, packed, backward);
 }
 
+static int chunk_of(int rows) {
+    return rows < CHUNK_ROWS ? rows : CHUNK_ROWS;
+}
+
 void mw_mlp_acts_take(const mw_mlp *mlp, mw_mlp_acts *acts, mw_arena *arena, int rows, bool training) {
+    const size_t all = (size_t)rows, chunk = (size_t)chunk_of(rows);
     size_t widest = 0, scratch = 0;
+    *acts = (mw_mlp_acts){.training = training};
     for (int i = 0; i < mlp->layers; i++) {
-        size_t out = (size_t)rows * (size_t)mlp->layer[i].out,
-               need = mw_dense_scratch(&mlp->layer[i], 1, rows);
-        size_t in = (size_t)rows * (size_t)mlp->layer[i].in;
-        if (out > widest) widest = out;
-        if (in > widest) widest = in;
+        const mw_dense *layer = &mlp->layer[i];
+        const bool last = i + 1 == mlp->layers;
+        const size_t out = (size_t)layer->out, need = mw_dense_scratch(layer, 1, (int)chunk);
+        acts->pre[i] = mw_arena_floats(arena, (last || training ? all : chunk) * out);
+        acts->post[i] = last || !training ? acts->pre[i] : mw_arena_floats(arena, all * out);
         if (need > scratch) scratch = need;
+        if (out > widest) widest = out;
     }
-    *acts = (mw_mlp_acts){0};
-    if (training) {
-        for (int i = 0; i < mlp->layers; i++) {
-            acts->pre[i] = mw_arena_floats(arena, (size_t)rows * (size_t)mlp->layer[i].out);
-            acts->post[i] = i + 1 < mlp->layers
-                                ? mw_arena_floats(arena, (size_t)rows * (size_t)mlp->layer[i].out)
-                                : acts->pre[i];
-        }
-        acts->scratch = mw_arena_floats(arena, scratch);
-        for (int i = 0; i < 2; i++) acts->grad[i] = mw_arena_floats(arena, widest);
-    } else {
-        float *buffer[2] = {mw_arena_floats(arena, widest), mw_arena_floats(arena, widest)};
-        for (int i = 0; i < mlp->layers; i++) acts->pre[i] = acts->post[i] = buffer[i % 2];
-    }
+    if (!training) return;
+    acts->scratch = mw_arena_floats(arena, scratch);
+    for (int i = 0; i < 2; i++) acts->grad[i] = mw_arena_floats(arena, chunk * widest);
 }
 
 float *mw_mlp_forward(const mw_mlp *mlp, mw_mlp_acts *acts, const float *x, const float *values,
                       const float *packed, int rows) {
-    for (int i = 0; i < mlp->layers; i++) {
-        mw_dense_forward(&mlp->layer[i], acts->pre[i], x, values, packed, 1, rows);
-        if (i + 1 < mlp->layers) {
+    const int last = mlp->layers - 1;
+    for (int row = 0; row < rows; row += CHUNK_ROWS) {
+        const int count = chunk_of(rows - row);
+        const float *in = x + (size_t)row * (size_t)mlp->layer[0].in;
+        for (int i = 0; i <= last; i++) {
+            const size_t at = i == last || acts->training ? (size_t)row * (size_t)mlp->layer[i].out : 0;
+            float *pre = acts->pre[i] + at, *post = acts->post[i] + at;
+            mw_dense_forward(&mlp->layer[i], pre, in, values, packed, 1, count);
+            if (i == last) break;
             if (mlp->activation == MW_SILU)
-                mw_silu_forward(acts->post[i], acts->pre[i], rows * mlp->layer[i].out);
+                mw_silu_forward(post, pre, count * mlp->layer[i].out);
             else
-                mw_relu_forward(acts->post[i], acts->pre[i], rows * mlp->layer[i].out);
+                mw_relu_forward(post, pre, count * mlp->layer[i].out);
+            in = post;
         }
-        x = acts->post[i];
     }
-    return acts->post[mlp->layers - 1];
+    return acts->post[last];
 }
 
 void mw_mlp_backward(const mw_mlp *mlp, mw_mlp_acts *acts, float *dx, float *grads, const float *dy,
                      const float *x, const float *packed, int rows) {
-    for (int i = mlp->layers - 1; i >= 0; i--) {
-        float *din = i > 0 ? acts->grad[i % 2] : dx;
-        mw_dense_backward(&mlp->layer[i], din, grads, dy, i > 0 ? acts->post[i - 1] : x, packed,
-                          acts->scratch, 1, rows);
-        if (i > 0) {
-            int count = rows * mlp->layer[i - 1].out;
+    const int last = mlp->layers - 1, inputs = mlp->layer[0].in;
+    for (int row = 0; row < rows; row += CHUNK_ROWS) {
+        const int count = chunk_of(rows - row);
+        const float *dout = dy + (size_t)row * (size_t)mlp->layer[last].out;
+        for (int i = last; i > 0; i--) {
+            const size_t at = (size_t)row * (size_t)mlp->layer[i].in;
+            const float *pre = acts->pre[i - 1] + at, *post = acts->post[i - 1] + at;
+            float *din = acts->grad[i % 2];
+            mw_dense_backward(&mlp->layer[i], din, grads, dout, post, packed, acts->scratch, 1, count);
             if (mlp->activation == MW_SILU)
-                mw_silu_backward(din, din, acts->pre[i - 1], count);
+                mw_silu_backward(din, din, pre, count * mlp->layer[i].in);
             else
-                mw_relu_backward(din, din, acts->post[i - 1], count);
+                mw_relu_backward(din, din, post, count * mlp->layer[i].in);
+            dout = din;
         }
-        dy = din;
+        mw_dense_backward(&mlp->layer[0], dx ? dx + (size_t)row * (size_t)inputs : NULL, grads, dout,
+                          x + (size_t)row * (size_t)inputs, packed, acts->scratch, 1, count);
     }
 }
 

@@ -20,9 +20,10 @@ mw_mlp mw_mlp_make(mw_params *params, const char *prefix, const int *sizes, int 
                    mw_activation activation);
 void mw_mlp_pack(const mw_mlp *mlp, const float *values, float *packed, bool backward);
 
-/* Kept values of a forward pass over at most `rows` rows. Without training nothing is kept for backward and
- * memory is two buffers. */
+/* Kept values of a forward pass over at most the given number of rows. Without training the hidden layers
+ * keep only the rows in work. */
 typedef struct mw_mlp_acts {
+    bool training;
     float *pre[MW_MLP_LAYERS];  /* [rows][out] before the activation */
     float *post[MW_MLP_LAYERS]; /* [rows][out] after it; the same buffer when not training */
     float *scratch, *grad[2];
