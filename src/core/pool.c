@@ -10,8 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define SPINS  400 /* some microseconds of pause instructions */
-#define YIELDS 100 /* some tens of microseconds of offers to other threads */
+#define SPINS  100 /* a microsecond or two of pause instructions */
+#define YIELDS 200 /* some tens of microseconds of offers to other threads */
 
 /* A number that some threads wait on. Waking costs a system call, which is skipped while nobody sleeps. */
 typedef struct {
