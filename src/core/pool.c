@@ -1,5 +1,5 @@
 /* The thread pool; see pool.h. A run and a barrier are both a counter that waiters watch: first spinning,
- * then in a futex. */
+ * then giving way to other threads, then in a futex. */
 #include "core/pool.h"
 
 #include <linux/futex.h>
@@ -10,7 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define SPINS 4000 /* about 40 us of pause instructions on a current core */
+#define SPINS  100 /* a microsecond or two of pause instructions */
+#define YIELDS 200 /* some tens of microseconds of offers to other threads */
 
 /* A number that some threads wait on. Waking costs a system call, which is skipped while nobody sleeps. */
 typedef struct {
@@ -53,6 +54,11 @@ static unsigned wait_change(gate *g, unsigned seen) {
         value = atomic_load_explicit(&g->value, memory_order_acquire);
         if (value != seen) return value;
         pause_briefly();
+    }
+    for (int yield = 0; yield < YIELDS; yield++) { /* the one awaited may be queued behind us on this core */
+        value = atomic_load_explicit(&g->value, memory_order_acquire);
+        if (value != seen) return value;
+        sched_yield();
     }
     atomic_fetch_add(&g->sleepers, 1);
     while ((value = atomic_load(&g->value)) == seen)

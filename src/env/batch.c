@@ -67,6 +67,9 @@ static void look(const mw_env_batch *batch, int i, float *obs, uint8_t *legal) {
     if (legal) mw_env_legal(batch->envs[i], legal + (size_t)i * (size_t)batch->legal_stride);
 }
 
+/* The jobs below live on the caller's stack, next to what the caller goes on writing. Workers copy them
+ * first, so that no cache line travels back and forth during the work. */
+
 /* ---- reset ---- */
 
 typedef struct {
@@ -78,12 +81,12 @@ typedef struct {
 } reset_job;
 
 static void reset_share(void *context, int worker) {
-    const reset_job *job = context;
+    const reset_job job = *(const reset_job *)context;
     int begin, end;
-    mw_pool_share(job->batch->pool, worker, job->batch->count, 1, &begin, &end);
+    mw_pool_share(job.batch->pool, worker, job.batch->count, 1, &begin, &end);
     for (int i = begin; i < end; i++) {
-        if (!job->mask || job->mask[i]) mw_env_reset(job->batch->envs[i], job->seeds[i]);
-        look(job->batch, i, job->obs, job->legal);
+        if (!job.mask || job.mask[i]) mw_env_reset(job.batch->envs[i], job.seeds[i]);
+        look(job.batch, i, job.obs, job.legal);
     }
 }
 
@@ -105,22 +108,21 @@ typedef struct {
 } step_job;
 
 static void step_share(void *context, int worker) {
-    const step_job *job = context;
-    mw_env_batch *batch = job->batch;
+    const step_job job = *(const step_job *)context;
+    mw_env_batch *batch = job.batch;
     failure *failed = &batch->failures[worker];
     int begin, end;
     failed->index = -1;
     mw_pool_share(batch->pool, worker, batch->count, 1, &begin, &end);
     for (int i = begin; i < end; i++) {
-        mw_action action = {
-            job->action.real ? job->action.real + (size_t)i * (size_t)batch->real_stride : NULL,
-            job->action.index ? job->action.index + (size_t)i * (size_t)batch->index_stride : NULL};
+        mw_action action = {job.action.real ? job.action.real + (size_t)i * (size_t)batch->real_stride : NULL,
+                            job.action.index ? job.action.index + (size_t)i * (size_t)batch->index_stride
+                                             : NULL};
         mw_error *error = failed->index < 0 ? &failed->error : NULL;
-        mw_status status =
-            mw_env_step(batch->envs[i], action, job->rewards + (size_t)i * (size_t)batch->agents,
-                        &job->outcomes[i], error);
+        mw_status status = mw_env_step(
+            batch->envs[i], action, job.rewards + (size_t)i * (size_t)batch->agents, &job.outcomes[i], error);
         if (status != MW_OK && failed->index < 0) failed->index = i;
-        look(batch, i, job->obs, job->legal);
+        look(batch, i, job.obs, job.legal);
     }
 }
 
@@ -152,17 +154,17 @@ typedef struct {
 } script_job;
 
 static void script_share(void *context, int worker) {
-    const script_job *job = context;
-    mw_env_batch *batch = job->batch;
+    const script_job job = *(const script_job *)context;
+    mw_env_batch *batch = job.batch;
     failure *failed = &batch->failures[worker];
     int begin, end;
     failed->index = -1;
     mw_pool_share(batch->pool, worker, batch->count, 1, &begin, &end);
     for (int i = begin; i < end; i++) {
-        float *real = job->real ? job->real + (size_t)i * (size_t)batch->real_stride : NULL;
-        int32_t *index = job->index ? job->index + (size_t)i * (size_t)batch->index_stride : NULL;
+        float *real = job.real ? job.real + (size_t)i * (size_t)batch->real_stride : NULL;
+        int32_t *index = job.index ? job.index + (size_t)i * (size_t)batch->index_stride : NULL;
         mw_error *error = failed->index < 0 ? &failed->error : NULL;
-        mw_status status = mw_script_act(batch->envs[i], job->script, job->seeds[i], real, index, error);
+        mw_status status = mw_script_act(batch->envs[i], job.script, job.seeds[i], real, index, error);
         if (status != MW_OK && failed->index < 0) failed->index = i;
     }
 }
