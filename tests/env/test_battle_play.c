@@ -64,7 +64,7 @@ static void description(void **state) {
 
 static void jitter(void **state) {
     (void)state;
-    enum { RESETS = 2000 };
+    enum { RESETS = 1000 };
     for (int m = 0; m < 4; m++) {
         mw_env *env = make(maps[m], -1);
         const mw_battle_model *model = env->model;
@@ -301,7 +301,7 @@ static void anchors(void **state) {
         {"2s3z", "focus", 0, 9.853, 0.293, 41.00},
     };
     for (int i = 0; i < (int)(sizeof rows / sizeof *rows); i++) {
-        int episodes = strcmp(rows[i].script, "random") ? 1000 : 3000;
+        int episodes = strcmp(rows[i].script, "random") ? 300 : 2000;
         summary seen = play(rows[i].map, 0, rows[i].script, episodes);
         double error = 4 * sqrt(1.0 / episodes + 1.0 / 20000);
         print_message("%s %s: win %.3f return %.3f (%.3f) deviation %.3f steps %.2f (%.2f)\n", rows[i].map,
