@@ -118,9 +118,10 @@ static mw_status open_field(recording *r, int field, mw_error *error) {
     MW_TRY(mw_npy_expect(array, path, fields[field].type, dims, shape, error));
     if (field == LENGTH) r->episodes = (int)array->shape[0];
     if (field == ACTIONS) r->steps = (int)array->shape[1];
-    if (r->episodes > 100000 || r->steps > 10000)
-        return mw_fail(error, MW_ERR_FORMAT, "%s: %d episodes of %d steps are too many", path, r->episodes,
-                       r->steps);
+    if (r->episodes < 1 || r->episodes > 100000 || r->steps > 10000)
+        return mw_fail(error, MW_ERR_FORMAT,
+                       "%s: %d episodes of %d steps; expected 1 to 100000 of at most 10000", path,
+                       r->episodes, r->steps);
     return MW_OK;
 }
 
