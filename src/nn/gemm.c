@@ -9,10 +9,12 @@
 
 void mw_pack(float *packed, const float *b, long b_row, int rows, int columns) {
     for (int j = 0; j < columns; j += MW_PANEL) {
-        int width = columns - j < MW_PANEL ? columns - j : MW_PANEL;
-        for (int k = 0; k < rows; k++, packed += MW_PANEL) {
-            memcpy(packed, b + k * b_row + j, (size_t)width * sizeof *b);
-            if (width < MW_PANEL) memset(packed + width, 0, (size_t)(MW_PANEL - width) * sizeof *b);
+        const int width = columns - j < MW_PANEL ? columns - j : MW_PANEL;
+        const int low = width < MW_LANES ? width : MW_LANES, high = width - low;
+        const float *from = b + j;
+        for (int k = 0; k < rows; k++, packed += MW_PANEL, from += b_row) {
+            mw_vec_store(packed, mw_vec_load_part(from, low));
+            mw_vec_store(packed + MW_LANES, high ? mw_vec_load_part(from + MW_LANES, high) : (mw_vec){0});
         }
     }
 }
@@ -91,7 +93,8 @@ TILE(6)
 #if MAX_ROWS == 14
 TILE(7)
 TILE(8)
-TILE(9) TILE(10) TILE(11) TILE(12) TILE(13) TILE(14)
+TILE(9)
+TILE(10) TILE(11) TILE(12) TILE(13) TILE(14)
 #endif
 
     static tile_fn *const tiles[2][MAX_ROWS] = {

@@ -137,26 +137,32 @@ void mw_layernorm_backward(float *dx, float *dw, float *db, const float *dy, con
 
 #define MAX_CHANNELS 4096
 
-/* Mean and 1/deviation of every group of sequence s, from per-channel sums over time. */
+/* Mean and 1/deviation of every group of one sequence, from per-channel sums over time; x[t] lies `step`
+ * floats apart. */
 static void group_stats(float *stats, const float *x, int t, long step, int c, int groups) {
     float sums[MAX_CHANNELS], mean_of[MAX_CHANNELS];
     const int width = c / groups;
     const float count = (float)(width * t);
-    memset(sums, 0, (size_t)c * sizeof *sums);
-    for (int k = 0; k < t; k++)
-        for (int i = 0; i < c; i++) sums[i] += x[k * step + i];
+    MW_VEC_FOR(i, part, c) {
+        mw_vec sum = {0};
+        for (int k = 0; k < t; k++) sum += mw_vec_load_part(x + k * step + i, part);
+        mw_vec_store_part(sums + i, sum, part);
+    }
     for (int g = 0; g < groups; g++) {
         float sum = 0;
         for (int i = g * width; i < (g + 1) * width; i++) sum += sums[i];
         stats[2 * g] = sum / count;
         for (int i = g * width; i < (g + 1) * width; i++) mean_of[i] = sum / count;
     }
-    memset(sums, 0, (size_t)c * sizeof *sums);
-    for (int k = 0; k < t; k++)
-        for (int i = 0; i < c; i++) {
-            float d = x[k * step + i] - mean_of[i];
-            sums[i] += d * d;
+    MW_VEC_FOR(i, part, c) {
+        const mw_vec mean = mw_vec_load_part(mean_of + i, part);
+        mw_vec sum = {0};
+        for (int k = 0; k < t; k++) {
+            mw_vec d = mw_vec_load_part(x + k * step + i, part) - mean;
+            sum += d * d;
         }
+        mw_vec_store_part(sums + i, sum, part);
+    }
     for (int g = 0; g < groups; g++) {
         float sum = 0;
         for (int i = g * width; i < (g + 1) * width; i++) sum += sums[i];
@@ -182,17 +188,16 @@ void mw_groupnorm_mish_forward(float *y, float *stats, const float *x, const flo
     for (int q = 0; q < s; q++) {
         group_stats(stats + 2 * groups * q, x + (long)q * c, t, step, c, groups);
         channel_affine(scale, shift, stats + 2 * groups * q, w, b, c, groups);
-        for (int k = 0; k < t; k++) {
-            const float *in = x + k * step + (long)q * c;
-            const float *plus = !add     ? NULL
-                                : repeat ? add + (long)(q / repeat) * c
-                                         : add + k * step + (long)q * c;
-            float *out = y + k * step + (long)q * c;
-            MW_VEC_FOR(i, part, c) {
-                mw_vec v = mish(mw_vec_load_part(in + i, part) * mw_vec_load_part(scale + i, part) +
-                                mw_vec_load_part(shift + i, part));
-                if (plus) v += mw_vec_load_part(plus + i, part);
-                mw_vec_store_part(out + i, v, part);
+        const float *in = x + (long)q * c;
+        const float *plus = !add ? NULL : repeat ? add + (long)(q / repeat) * c : add + (long)q * c;
+        const long plus_step = repeat ? 0 : step;
+        float *out = y + (long)q * c;
+        MW_VEC_FOR(i, part, c) {
+            const mw_vec by = mw_vec_load_part(scale + i, part), to = mw_vec_load_part(shift + i, part);
+            for (int k = 0; k < t; k++) {
+                mw_vec v = mish(mw_vec_load_part(in + k * step + i, part) * by + to);
+                if (plus) v += mw_vec_load_part(plus + k * plus_step + i, part);
+                mw_vec_store_part(out + k * step + i, v, part);
             }
         }
     }
@@ -209,20 +214,20 @@ void mw_groupnorm_mish_backward(float *dx, float *dw, float *db, const float *dy
     for (int q = 0; q < s; q++) {
         const float *stat = stats + 2 * groups * q;
         channel_affine(scale, shift, stat, w, b, c, groups);
-        memset(sum, 0, (size_t)c * sizeof *sum);
-        memset(sum_x, 0, (size_t)c * sizeof *sum_x);
-        for (int k = 0; k < t; k++) {
-            const float *in = x + k * step + (long)q * c, *dout = dy + k * step + (long)q * c;
-            float *din = dx + k * step + (long)q * c;
-            MW_VEC_FOR(i, part, c) { /* through Mish; sums of the gradient and of gradient times raw input */
-                mw_vec v = mw_vec_load_part(in + i, part);
-                mw_vec g =
-                    mw_vec_load_part(dout + i, part) *
-                    mish_slope(v * mw_vec_load_part(scale + i, part) + mw_vec_load_part(shift + i, part));
-                mw_vec_store_part(din + i, g, part);
-                mw_vec_store_part(sum + i, mw_vec_load_part(sum + i, part) + g, part);
-                mw_vec_store_part(sum_x + i, mw_vec_load_part(sum_x + i, part) + g * v, part);
+        const float *in = x + (long)q * c, *dout = dy + (long)q * c;
+        float *din = dx + (long)q * c;
+        MW_VEC_FOR(i, part, c) { /* through Mish; sums of the gradient and of gradient times raw input */
+            const mw_vec by = mw_vec_load_part(scale + i, part), to = mw_vec_load_part(shift + i, part);
+            mw_vec total = {0}, total_x = {0};
+            for (int k = 0; k < t; k++) {
+                mw_vec v = mw_vec_load_part(in + k * step + i, part);
+                mw_vec g = mw_vec_load_part(dout + k * step + i, part) * mish_slope(v * by + to);
+                mw_vec_store_part(din + k * step + i, g, part);
+                total += g;
+                total_x += g * v;
             }
+            mw_vec_store_part(sum + i, total, part);
+            mw_vec_store_part(sum_x + i, total_x, part);
         }
         for (int g = 0; g < groups; g++) {
             float mean = stat[2 * g], inverse = stat[2 * g + 1], total = 0, total_x = 0;
@@ -240,10 +245,14 @@ void mw_groupnorm_mish_backward(float *dx, float *dw, float *db, const float *dy
                 constant[i] = -inverse * total / count - from_x[i] * mean;
             }
         }
-        for (int k = 0; k < t; k++) {
-            const float *in = x + k * step + (long)q * c;
-            float *din = dx + k * step + (long)q * c;
-            for (int i = 0; i < c; i++) din[i] = din[i] * from_dy[i] + in[i] * from_x[i] + constant[i];
+        MW_VEC_FOR(i, part, c) {
+            const mw_vec a = mw_vec_load_part(from_dy + i, part), e = mw_vec_load_part(from_x + i, part),
+                         f = mw_vec_load_part(constant + i, part);
+            for (int k = 0; k < t; k++) {
+                mw_vec g = mw_vec_load_part(din + k * step + i, part),
+                       v = mw_vec_load_part(in + k * step + i, part);
+                mw_vec_store_part(din + k * step + i, g * a + v * e + f, part);
+            }
         }
     }
 }

@@ -54,11 +54,20 @@ MW_INLINE void mw_vec_store_part(float *p, mw_vec v, int count) {
 MW_INLINE mw_vec mw_vec_select(mw_ivec mask, mw_vec yes, mw_vec no) {
     return (mw_vec)(((mw_ivec)yes & mask) | ((mw_ivec)no & ~mask));
 }
+/* Where either is NaN, the result is b. */
 MW_INLINE mw_vec mw_vec_max(mw_vec a, mw_vec b) {
+#if MW_LANES == 16
+    return (mw_vec)_mm512_max_ps((__m512)a, (__m512)b);
+#else
     return mw_vec_select(a > b, a, b);
+#endif
 }
 MW_INLINE mw_vec mw_vec_min(mw_vec a, mw_vec b) {
+#if MW_LANES == 16
+    return (mw_vec)_mm512_min_ps((__m512)a, (__m512)b);
+#else
     return mw_vec_select(a < b, a, b);
+#endif
 }
 /* Pairwise, so that the order of summation is fixed for a given width. */
 MW_INLINE float mw_vec_sum(mw_vec v) {
@@ -71,7 +80,7 @@ MW_INLINE float mw_vec_sum(mw_vec v) {
 
 /* exp(x) to about 1 ulp for x in [-87, 88]; beyond, the result stays at the limit. NaN gives NaN. */
 MW_INLINE mw_vec mw_vec_exp(mw_vec x) {
-    const mw_vec bounded = mw_vec_min(mw_vec_max(x, mw_vec_set(-87.0f)), mw_vec_set(88.0f));
+    const mw_vec bounded = mw_vec_min(mw_vec_set(88.0f), mw_vec_max(mw_vec_set(-87.0f), x));
     const float magic = 12582912.0f; /* 1.5 * 2^23: adding it rounds to the nearest integer */
     mw_vec shifted = bounded * 1.44269504088896341f + magic;
     mw_vec n = shifted - magic;
@@ -83,8 +92,12 @@ MW_INLINE mw_vec mw_vec_exp(mw_vec x) {
     p = p * r + 1.6666665459e-1f;
     p = p * r + 5.0000001201e-1f;
     p = p * r * r + r + 1.0f;
+#if MW_LANES == 16
+    return (mw_vec)_mm512_scalef_ps((__m512)p, (__m512)n);
+#else
     mw_ivec scale = (((mw_ivec)shifted - 0x4B400000) + 127) << 23;
-    return mw_vec_select(x == x, p * (mw_vec)scale, x);
+    return p * (mw_vec)scale;
+#endif
 }
 
 /* 1/x to about 1 ulp, for finite normal x. */
