@@ -32,14 +32,14 @@ void mw_mlp_acts_take(const mw_mlp *mlp, mw_mlp_acts *acts, mw_arena *arena, int
     *acts = (mw_mlp_acts){.training = training};
     for (int i = 0; i < mlp->layers; i++) {
         const mw_dense *layer = &mlp->layer[i];
-        const bool last = i + 1 == mlp->layers;
         const size_t out = (size_t)layer->out, need = mw_dense_scratch(layer, 1, (int)chunk);
-        acts->pre[i] = mw_arena_floats(arena, (last || training ? all : chunk) * out);
-        acts->post[i] = last || !training ? acts->pre[i] : mw_arena_floats(arena, all * out);
+        if (training || i + 1 == mlp->layers) acts->pre[i] = mw_arena_floats(arena, all * out);
         if (need > scratch) scratch = need;
         if (out > widest) widest = out;
     }
+    for (int i = 0; i < 2; i++) acts->active[i] = mw_arena_floats(arena, chunk * widest);
     if (!training) return;
+    acts->slope = mw_arena_floats(arena, chunk * widest);
     acts->scratch = mw_arena_floats(arena, scratch);
     for (int i = 0; i < 2; i++) acts->grad[i] = mw_arena_floats(arena, chunk * widest);
 }
@@ -51,18 +51,19 @@ float *mw_mlp_forward(const mw_mlp *mlp, mw_mlp_acts *acts, const float *x, cons
         const int count = chunk_of(rows - row);
         const float *in = x + (size_t)row * (size_t)mlp->layer[0].in;
         for (int i = 0; i <= last; i++) {
-            const size_t at = i == last || acts->training ? (size_t)row * (size_t)mlp->layer[i].out : 0;
-            float *pre = acts->pre[i] + at, *post = acts->post[i] + at;
+            const int out = mlp->layer[i].out;
+            float *active = acts->active[i % 2],
+                  *pre = acts->pre[i] ? acts->pre[i] + (size_t)row * (size_t)out : active;
             mw_dense_forward(&mlp->layer[i], pre, in, values, packed, 1, count);
             if (i == last) break;
             if (mlp->activation == MW_SILU)
-                mw_silu_forward(post, pre, count * mlp->layer[i].out);
+                mw_silu_forward(active, pre, count * out);
             else
-                mw_relu_forward(post, pre, count * mlp->layer[i].out);
-            in = post;
+                mw_relu_forward(active, pre, count * out);
+            in = active;
         }
     }
-    return acts->post[last];
+    return acts->pre[last];
 }
 
 void mw_mlp_backward(const mw_mlp *mlp, mw_mlp_acts *acts, float *dx, float *grads, const float *dy,
@@ -71,15 +72,17 @@ void mw_mlp_backward(const mw_mlp *mlp, mw_mlp_acts *acts, float *dx, float *gra
     for (int row = 0; row < rows; row += CHUNK_ROWS) {
         const int count = chunk_of(rows - row);
         const float *dout = dy + (size_t)row * (size_t)mlp->layer[last].out;
-        for (int i = last; i > 0; i--) {
-            const size_t at = (size_t)row * (size_t)mlp->layer[i].in;
-            const float *pre = acts->pre[i - 1] + at, *post = acts->post[i - 1] + at;
-            float *din = acts->grad[i % 2];
-            mw_dense_backward(&mlp->layer[i], din, grads, dout, post, packed, acts->scratch, 1, count);
+        for (int i = last; i > 0; i--) { /* activations again from what was before them: cheaper than fetching
+                                            them */
+            const int in = mlp->layer[i].in;
+            const float *pre = acts->pre[i - 1] + (size_t)row * (size_t)in;
+            float *active = acts->active[0], *din = acts->grad[i % 2];
             if (mlp->activation == MW_SILU)
-                mw_silu_backward(din, din, pre, count * mlp->layer[i].in);
+                mw_silu_slope(active, acts->slope, pre, count * in);
             else
-                mw_relu_backward(din, din, post, count * mlp->layer[i].in);
+                mw_relu_slope(active, acts->slope, pre, count * in);
+            mw_dense_backward(&mlp->layer[i], din, grads, dout, active, packed, acts->scratch, 1, count);
+            mw_multiply(din, acts->slope, count * in);
             dout = din;
         }
         mw_dense_backward(&mlp->layer[0], dx ? dx + (size_t)row * (size_t)inputs : NULL, grads, dout,

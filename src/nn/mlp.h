@@ -20,13 +20,13 @@ mw_mlp mw_mlp_make(mw_params *params, const char *prefix, const int *sizes, int 
                    mw_activation activation);
 void mw_mlp_pack(const mw_mlp *mlp, const float *values, float *packed, bool backward);
 
-/* Kept values of a forward pass over at most the given number of rows. Without training the hidden layers
- * keep only the rows in work. */
+/* What a forward pass over at most the given number of rows keeps: with training, the values before each
+ * activation; otherwise only the output. The rest is room for the rows in work. */
 typedef struct mw_mlp_acts {
     bool training;
-    float *pre[MW_MLP_LAYERS];  /* [rows][out] before the activation */
-    float *post[MW_MLP_LAYERS]; /* [rows][out] after it; the same buffer when not training */
-    float *scratch, *grad[2];
+    float *pre[MW_MLP_LAYERS]; /* [rows][out] before the activation; the last is the output */
+    float *active[2], *slope;  /* [chunk][widest]: after the activation, and its derivative */
+    float *grad[2], *scratch;
 } mw_mlp_acts;
 
 void mw_mlp_acts_take(const mw_mlp *mlp, mw_mlp_acts *acts, mw_arena *arena, int rows, bool training);

@@ -35,10 +35,11 @@ void mw_silu_forward(float *y, const float *x, int n) {
     }
 }
 
-void mw_silu_backward(float *dx, const float *dy, const float *x, int n) {
+void mw_silu_slope(float *y, float *slope, const float *x, int n) {
     MW_VEC_FOR(i, part, n) {
-        mw_vec v = mw_vec_load_part(x + i, part), s = sigmoid(v);
-        mw_vec_store_part(dx + i, mw_vec_load_part(dy + i, part) * (s + v * s * (1.0f - s)), part);
+        mw_vec v = mw_vec_load_part(x + i, part), s = sigmoid(v), vs = v * s;
+        mw_vec_store_part(y + i, vs, part);
+        mw_vec_store_part(slope + i, s + vs * (1.0f - s), part);
     }
 }
 
@@ -56,14 +57,21 @@ void mw_relu_forward(float *y, const float *x, int n) {
     for (int i = 0; i < n; i++) y[i] = x[i] > 0 ? x[i] : 0;
 }
 
-void mw_relu_backward(float *dx, const float *dy, const float *y, int n) {
-    for (int i = 0; i < n; i++) dx[i] = y[i] > 0 ? dy[i] : 0;
+void mw_relu_slope(float *y, float *slope, const float *x, int n) {
+    for (int i = 0; i < n; i++) {
+        y[i] = x[i] > 0 ? x[i] : 0;
+        slope[i] = x[i] > 0 ? 1 : 0;
+    }
 }
 
 /* ---- sums ---- */
 
 void mw_add(float *y, const float *x, long n) {
     for (long i = 0; i < n; i++) y[i] += x[i];
+}
+
+void mw_multiply(float *y, const float *x, int n) {
+    for (int i = 0; i < n; i++) y[i] *= x[i];
 }
 
 void mw_column_sums(float *sums, const float *x, long rows, int c) {

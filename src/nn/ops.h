@@ -8,11 +8,11 @@
 
 /* ---- activations over n values; x and y may be the same array in forward, dx and dy in backward ---- */
 void mw_silu_forward(float *y, const float *x, int n);
-void mw_silu_backward(float *dx, const float *dy, const float *x, int n);
+void mw_silu_slope(float *y, float *slope, const float *x, int n); /* y and dy/dx together */
 void mw_mish_forward(float *y, const float *x, int n);
 void mw_mish_backward(float *dx, const float *dy, const float *x, int n);
 void mw_relu_forward(float *y, const float *x, int n);
-void mw_relu_backward(float *dx, const float *dy, const float *y, int n); /* y: the output */
+void mw_relu_slope(float *y, float *slope, const float *x, int n);
 
 /* ---- layer norm over the last axis, eps 1e-5 ---- */
 /* y[rows][c], stats[rows][2] = mean and 1/deviation, x[rows][c], w[c], b[c] */
@@ -42,6 +42,7 @@ void mw_softmax_agents_backward(float *dx, const float *dy, const float *y, int 
 
 /* ---- sums ---- */
 void mw_add(float *y, const float *x, long n);                      /* y += x */
+void mw_multiply(float *y, const float *x, int n);                  /* y *= x */
 void mw_column_sums(float *sums, const float *x, long rows, int c); /* sums[c] += over rows of x[rows][c] */
 double mw_dot(const float *a, const float *b, long n);              /* in double, fixed order */
 
