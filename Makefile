@@ -1,0 +1,40 @@
+# A thin front for CMake and Ninja. Every target installs the Debian packages it lacks, asking sudo only when needed.
+BUILD    ?= build
+PACKAGES := gcc cmake ninja-build pkg-config libjansson-dev libcmocka-dev libmujoco-dev libhdf5-dev
+CONFIG   := -G Ninja -DMAWAM_WERROR=ON
+JOBS     ?= $(shell nproc)
+
+.PHONY: all deps demo test bench asan format install clean
+
+all: $(BUILD)/.configured
+	@ninja -C $(BUILD) -j $(JOBS)
+
+deps:
+	@cmake/need.sh $(PACKAGES)
+
+$(BUILD)/.configured: | deps
+	@cmake $(CONFIG) -B $(BUILD) $(OPTIONS) > $(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
+	@mv $(BUILD).log $@
+
+demo: all
+	$(BUILD)/mawam bench
+
+test: all
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+
+bench: all
+	@cmake/need.sh python3-torch python3-numpy
+	/usr/bin/python3 bench/compare.py $(BUILD)/mawam
+
+asan:
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)-asan OPTIONS="-DMAWAM_SANITIZE=ON -DCMAKE_BUILD_TYPE=Debug" test
+
+format:
+	@cmake/need.sh clang-format
+	@git ls-files '*.c' '*.h' | xargs clang-format -i
+
+install: all
+	cmake --install $(BUILD)
+
+clean:
+	rm -rf build build-asan build.log build-asan.log demo

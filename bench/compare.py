@@ -1,0 +1,79 @@
+#!/usr/bin/python3
+"""mawam and PyTorch on the same work in the same run.
+
+    bench/compare.py build/mawam [--task T] [--seconds S] [--out results/speed.json]
+
+PyTorch runs with one and two threads, and its BLAS both as it chooses kernels itself and with the AVX-512 kernels forced
+where the processor has them (OpenBLAS does not recognise every processor); the fastest of all counts. Needs Debian's
+python3-torch.
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+
+TASKS = {  # task: n, o, d, T, C, H
+    "spread": (3, 18, 2, 24, 1, 8), "2ant": (2, 56, 4, 28, 19, 8), "3m": (3, 33, 9, 24, 21, 3),
+    "8m": (8, 88, 14, 24, 21, 3)}
+PRESETS = {"compact": (32, (1, 2, 4)), "paper": (128, (1, 4, 8))}
+
+
+def kernels():
+    flags = open("/proc/cpuinfo").read() if os.path.exists("/proc/cpuinfo") else ""
+    return [None] + (["SkylakeX"] if "avx512f" in flags else [])
+
+
+def torch_best(args, task, preset, train):
+    n, o, d, T, C, H = TASKS[task]
+    dim, mults = PRESETS[preset]
+    twin = os.path.join(os.path.dirname(os.path.abspath(__file__)), "torch_twin.py")
+    best, runs = {}, []
+    for threads in (1, 2):
+        for kernel in kernels():
+            env = dict(os.environ, OMP_NUM_THREADS=str(threads), OPENBLAS_NUM_THREADS=str(threads))
+            if kernel:
+                env["OPENBLAS_CORETYPE"] = kernel
+            sizes = dict(n=n, o=o, d=d, T=T, C=C, H=H, M=8, K=3, envs=1, dim=dim, threads=threads, seconds=args.seconds)
+            words = [w for k, v in sizes.items() for w in ("--" + k, str(v))] + ["--mults"] + [str(m) for m in mults]
+            out = subprocess.run(["/usr/bin/python3", twin] + words + ["--train"] * train, env=env, check=True,
+                                 capture_output=True, text=True).stdout
+            row = json.loads(out)
+            runs.append(dict(threads=threads, blas=kernel or "auto", ms=row))
+            for k, v in row.items():
+                best[k] = min(v, best.get(k, v))
+    return best, runs
+
+
+def mawam(args, task, preset, train):
+    words = [args.program, "bench", "--task", task, "--preset", preset, "--world", "paper", "--threads", "2", "--seconds",
+             str(args.seconds), "--json"] + ["--train"] * train
+    return json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("program")
+    p.add_argument("--task", default="spread", choices=TASKS)
+    p.add_argument("--seconds", type=float, default=2.0)
+    p.add_argument("--out")
+    args = p.parse_args()
+    report = {"command": "bench/compare.py " + " ".join(sys.argv[2:]), "comparisons": []}
+    for preset, train in (("compact", True), ("paper", False)):
+        ours = mawam(args, args.task, preset, train)
+        theirs, runs = torch_best(args, args.task, preset, train)
+        again = mawam(args, args.task, preset, train)  # before and after: the better half of a noisy machine
+        report["comparisons"].append({"preset": preset, "mawam": [ours, again], "torch": runs})
+        print("%s, preset %s, 2 threads; sgemm peak %.0f GFLOP/s" % (args.task, preset, max(ours["peak_gflops"], again["peak_gflops"])))
+        print("%-20s %10s %10s %8s %14s" % ("", "mawam ms", "torch ms", "ratio", "share of peak"))
+        for a, b in zip(ours["items"], again["items"]):
+            item = min(a, b, key=lambda i: i["ms"])
+            if item["name"] in theirs:
+                t = theirs[item["name"]]
+                print("%-20s %10.2f %10.2f %7.1fx %13.0f%%" % (item["name"], item["ms"], t, t / item["ms"], 100 * item["share_of_peak"]))
+    if args.out:
+        with open(args.out, "w") as f:
+            json.dump(report, f, indent=1)
+
+
+main()
