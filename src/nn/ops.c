@@ -56,7 +56,7 @@ void mw_mish_backward(float *dx, const float *dy, const float *x, int n) {
 }
 
 void mw_relu_forward(float *y, const float *x, int n) {
-    for (int i = 0; i < n; i++) y[i] = x[i] > 0 ? x[i] : 0;
+    for (int i = 0; i < n; i++) y[i] = x[i] <= 0 ? 0 : x[i]; /* NaN stays */
 }
 
 void mw_relu_slope(float *y, float *slope, const float *x, int n) {
