@@ -61,8 +61,8 @@ void mw_relu_forward(float *y, const float *x, int n) {
 
 void mw_relu_slope(float *y, float *slope, const float *x, int n) {
     for (int i = 0; i < n; i++) {
-        y[i] = x[i] > 0 ? x[i] : 0;
-        slope[i] = x[i] > 0 ? 1 : 0;
+        y[i] = x[i] <= 0 ? 0 : x[i]; /* NaN stays */
+        slope[i] = x[i] <= 0 ? 0 : 1;
     }
 }
 
