@@ -43,8 +43,9 @@ mw_status mw_world_config_check(const mw_world_config *c, mw_error *error) {
     MW_TRY(check("reward_experts", c->reward_experts, 1, MW_MAX_EXPERTS, error));
     MW_TRY(
         check("top_k", c->top_k, 1, c->reward_experts < MW_MAX_TOP ? c->reward_experts : MW_MAX_TOP, error));
-    MW_TRY(check("reward_features", c->reward_features, 0, 1024, error));
-    return check("dynamics_features", c->dynamics_features, 0, 1024, error);
+    const int features = c->standardise ? 1024 : 0; /* the paper's variant has none */
+    MW_TRY(check("reward_features", c->reward_features, 0, features, error));
+    return check("dynamics_features", c->dynamics_features, 0, features, error);
 }
 
 static mw_token make_token(mw_params *p, const char *prefix, int raw, int features, bool standardise) {
