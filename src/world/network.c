@@ -165,11 +165,12 @@ static void take_backward(mw_world_work *w, const mw_world_net *net, size_t b) {
     w->dpicked = mw_arena_floats(arena, picks * (size_t)net->reward_token.size);
     const mw_token *const tokens[2] = {&net->dynamics_token, &net->reward_token};
     for (int i = 0; i < 2; i++) {
-        size_t wide = (size_t)(tokens[i]->features > c->experts * c->slots ? tokens[i]->features
-                                                                           : c->experts * c->slots);
+        const int widths[] = {2 * tokens[i]->features, c->experts * c->slots, c->reward_experts};
+        int wide = 0; /* of the matrices that a token meets */
+        for (int k = 0; k < 3; k++) wide = widths[k] > wide ? widths[k] : wide;
         w->dtoken[i] = mw_arena_floats(arena, rows * (size_t)tokens[i]->size);
         w->dprojected[i] = mw_arena_floats(arena, rows * (size_t)(2 * tokens[i]->features + tokens[i]->size));
-        w->scratch[i] = mw_arena_floats(arena, mw_packed_size((int)rows, (int)(2 * wide)));
+        w->scratch[i] = mw_arena_floats(arena, mw_packed_size((int)rows, wide));
     }
 }
 
