@@ -187,6 +187,7 @@ static void backward_weights(const mw_dense *layer, float *grads, const float *x
 void mw_dense_backward(const mw_dense *layer, float *dx, float *grads, const float *dy, const float *x,
                        const float *packed, float *scratch, int t, int rows) {
     const int steps = mw_dense_time(layer, t);
+    if (rows <= 0) return;
     mw_pack(scratch, dy, layer->out, steps * rows, layer->out);
     /* sums over many rows go in blocks that stay in the first caches */
     const int k = rows < SUM_ROWS ? rows : SUM_ROWS, together = SUM_ROWS / k;

@@ -20,12 +20,14 @@ MW_INLINE mw_vec mish(mw_vec x) {
     return x * tanh_softplus(x);
 }
 
-/* d/dx x*t(x) = t + x * (1 - t^2) * sigmoid(x) */
+/* d/dx x*t(x) = t + x * (1 - t^2) * sigmoid(x); beyond 20 the second term is nothing, also where x is huge.
+ */
 MW_INLINE mw_vec mish_slope(mw_vec x) {
-    mw_vec e = mw_vec_exp(mw_vec_min(x, mw_vec_set(20.0f)));
+    mw_vec near = mw_vec_min(mw_vec_set(20.0f), x); /* in this order NaN stays */
+    mw_vec e = mw_vec_exp(near);
     mw_vec n = e * (e + 2.0f);
     mw_vec r = mw_vec_reciprocal(n + 2.0f), t = n * r;
-    return t + x * (4.0f * (n + 1.0f) * r * r) * (e * mw_vec_reciprocal(e + 1.0f));
+    return t + near * (4.0f * (n + 1.0f) * r * r) * (e * mw_vec_reciprocal(e + 1.0f));
 }
 
 void mw_silu_forward(float *y, const float *x, int n) {
@@ -54,13 +56,13 @@ void mw_mish_backward(float *dx, const float *dy, const float *x, int n) {
 }
 
 void mw_relu_forward(float *y, const float *x, int n) {
-    for (int i = 0; i < n; i++) y[i] = x[i] > 0 ? x[i] : 0;
+    for (int i = 0; i < n; i++) y[i] = x[i] <= 0 ? 0 : x[i]; /* NaN stays */
 }
 
 void mw_relu_slope(float *y, float *slope, const float *x, int n) {
     for (int i = 0; i < n; i++) {
-        y[i] = x[i] > 0 ? x[i] : 0;
-        slope[i] = x[i] > 0 ? 1 : 0;
+        y[i] = x[i] <= 0 ? 0 : x[i]; /* NaN stays */
+        slope[i] = x[i] <= 0 ? 0 : 1;
     }
 }
 

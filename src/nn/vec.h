@@ -110,7 +110,7 @@ MW_INLINE mw_vec mw_vec_reciprocal(mw_vec x) {
 #endif
 }
 
-/* log(x) for finite x > 0, to about 1 ulp away from 1. */
+/* log(x) for finite x > 0, to about 1 ulp away from 1. NaN gives NaN. */
 MW_INLINE mw_vec mw_vec_log(mw_vec x) {
     mw_ivec bits = (mw_ivec)x;
     mw_ivec exponent = ((bits - 0x3F3504F3) >> 23); /* so that the mantissa lies in [sqrt(1/2), sqrt(2)) */
@@ -126,7 +126,7 @@ MW_INLINE mw_vec mw_vec_log(mw_vec x) {
     p = p * m - 2.4999993993e-1f;
     p = p * m + 3.3333331174e-1f;
     p = p * m * z - e * 2.12194440e-4f - 0.5f * z;
-    return m + p + e * 0.693359375f;
+    return mw_vec_select(x == x, m + p + e * 0.693359375f, x);
 }
 
 /* for over n floats by vectors: i is the running index, part the number of lanes in use. */

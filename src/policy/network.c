@@ -18,7 +18,7 @@ mw_status mw_policy_config_check(const mw_policy_config *c, mw_error *error) {
         return mw_fail(error, MW_ERR_ARGUMENT, "policy.dim is %d; it must be a multiple of 16 up to 1024",
                        c->dim);
     for (int i = 0; i < MW_LEVELS; i++)
-        if (c->mults[i] < 1 || c->dim * c->mults[i] > 2048)
+        if (c->mults[i] < 1 || c->mults[i] > 2048 / c->dim)
             return mw_fail(error, MW_ERR_ARGUMENT, "policy.mults[%d] is %d; dim*mult must be 16 to 2048", i,
                            c->mults[i]);
     if (c->time < 4 || c->time % 4 || c->time > 256)

@@ -43,8 +43,9 @@ mw_status mw_world_config_check(const mw_world_config *c, mw_error *error) {
     MW_TRY(check("reward_experts", c->reward_experts, 1, MW_MAX_EXPERTS, error));
     MW_TRY(
         check("top_k", c->top_k, 1, c->reward_experts < MW_MAX_TOP ? c->reward_experts : MW_MAX_TOP, error));
-    MW_TRY(check("reward_features", c->reward_features, 0, 1024, error));
-    return check("dynamics_features", c->dynamics_features, 0, 1024, error);
+    const int features = c->standardise ? 1024 : 0; /* the paper's variant has none */
+    MW_TRY(check("reward_features", c->reward_features, 0, features, error));
+    return check("dynamics_features", c->dynamics_features, 0, features, error);
 }
 
 static mw_token make_token(mw_params *p, const char *prefix, int raw, int features, bool standardise) {
@@ -164,11 +165,12 @@ static void take_backward(mw_world_work *w, const mw_world_net *net, size_t b) {
     w->dpicked = mw_arena_floats(arena, picks * (size_t)net->reward_token.size);
     const mw_token *const tokens[2] = {&net->dynamics_token, &net->reward_token};
     for (int i = 0; i < 2; i++) {
-        size_t wide = (size_t)(tokens[i]->features > c->experts * c->slots ? tokens[i]->features
-                                                                           : c->experts * c->slots);
+        const int widths[] = {2 * tokens[i]->features, c->experts * c->slots, c->reward_experts};
+        int wide = 0; /* of the matrices that a token meets */
+        for (int k = 0; k < 3; k++) wide = widths[k] > wide ? widths[k] : wide;
         w->dtoken[i] = mw_arena_floats(arena, rows * (size_t)tokens[i]->size);
         w->dprojected[i] = mw_arena_floats(arena, rows * (size_t)(2 * tokens[i]->features + tokens[i]->size));
-        w->scratch[i] = mw_arena_floats(arena, mw_packed_size((int)rows, (int)(2 * wide)));
+        w->scratch[i] = mw_arena_floats(arena, mw_packed_size((int)rows, wide));
     }
 }
 

@@ -5,6 +5,7 @@
 #include "nn/ops.h"
 #include "world/work.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -341,12 +342,16 @@ static mw_world_loss total_loss(mw_world_trainer *t, int batch) {
 }
 
 mw_world_loss mw_world_trainer_step(mw_world_trainer *t, const mw_transition_batch *batch, bool update) {
+    assert(batch->count <= mw_world_work_batch(t->work));
+    if (batch->count < 1) return (mw_world_loss){0};
     mw_pool_run(t->pool, step_body, &(step_context){t, batch, t->optimizer.values, true, update});
     return total_loss(t, batch->count);
 }
 
 mw_world_loss mw_world_trainer_loss(mw_world_trainer *t, const mw_transition_batch *batch, bool average) {
-    const float *values = average ? t->optimizer.average : t->optimizer.values;
+    const float *values = average && t->optimizer.average ? t->optimizer.average : t->optimizer.values;
+    assert(batch->count <= mw_world_work_batch(t->work));
+    if (batch->count < 1) return (mw_world_loss){0};
     mw_pool_run(t->pool, step_body, &(step_context){t, batch, values, false, false});
     return total_loss(t, batch->count);
 }

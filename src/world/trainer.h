@@ -25,10 +25,11 @@ void mw_world_trainer_free(mw_world_trainer *trainer);
 mw_optimizer *mw_world_trainer_optimizer(mw_world_trainer *trainer);
 size_t mw_world_trainer_bytes(const mw_world_trainer *trainer);
 
-/* One step. update=false computes loss and gradient (shard 0 of the optimiser's) and leaves the weights. */
+/* One step on at most max_batch transitions; an empty batch changes nothing. update=false computes loss and
+ * gradient (shard 0 of the optimiser's) and leaves the weights. */
 mw_world_loss mw_world_trainer_step(mw_world_trainer *trainer, const mw_transition_batch *batch, bool update);
 
-/* Forward only, with the current weights or the average. */
+/* Forward only, with the current weights or, if one is kept, their average. */
 mw_world_loss mw_world_trainer_loss(mw_world_trainer *trainer, const mw_transition_batch *batch,
                                     bool average);
 

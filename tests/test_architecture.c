@@ -1,0 +1,141 @@
+/* The folders of src/ are the architecture: this reads every #include there and fails where one points
+ * against the arrows. The checker itself is tried on made-up violations first. */
+#include "check.h"
+
+#include <dirent.h>
+#include <sys/stat.h>
+
+/* What a folder may include besides itself, core and the public header. */
+static const struct {
+    const char *folder, *may[10];
+} arrows[] = {
+    {"core", {NULL}},
+    {"nn", {NULL}},
+    {"env", {NULL}},
+    {"data", {NULL}},
+    {"policy", {"nn", NULL}},
+    {"world", {"nn", NULL}},
+    {"behavior", {"env", "data", "nn", NULL}},
+    {"plan", {"policy", "world", "nn", NULL}},
+    {"study", {"plan", "policy", "world", "nn", "env", "data", NULL}},
+    {"cli", {"study", "plan", "policy", "world", "nn", "behavior", "env", "data", NULL}},
+};
+
+/* "env/mpe" lies in "env". */
+static bool lies_in(const char *path, const char *folder) {
+    const size_t length = strlen(folder);
+    return !strncmp(path, folder, length) && path[length] == '/';
+}
+
+static bool known(const char *path) {
+    for (size_t i = 0; i < sizeof arrows / sizeof *arrows; i++)
+        if (lies_in(path, arrows[i].folder)) return true;
+    return false;
+}
+
+/* May the file `from` (relative to src/) include `to`? */
+static bool allowed(const char *from, const char *to) {
+    if (!known(from)) return false;
+    if (!strcmp(to, "mawam/mawam.h") || lies_in(to, "core")) return true;
+    for (size_t i = 0; i < sizeof arrows / sizeof *arrows; i++) {
+        if (!lies_in(from, arrows[i].folder)) continue;
+        if (lies_in(to, arrows[i].folder)) return true;
+        for (int k = 0; arrows[i].may[k]; k++)
+            if (lies_in(to, arrows[i].may[k])) return true;
+    }
+    return false;
+}
+
+/* Every #include "..." of a text; complaints go to `report`. Returns the number of forbidden ones. */
+static int check_text(const char *from, FILE *text, char *report, size_t size) {
+    char line[1024], to[256];
+    int forbidden = 0;
+    while (fgets(line, sizeof line, text)) {
+        if (sscanf(line, " # include \"%255[^\"]\"", to) != 1 || allowed(from, to)) continue;
+        forbidden++;
+        const size_t used = strlen(report);
+        snprintf(report + used, size - used, "\n  src/%s includes %s", from, to);
+    }
+    return forbidden;
+}
+
+static int files_seen;
+
+static int check_folder(const char *folder, char *report, size_t size) {
+    char path[2048];
+    snprintf(path, sizeof path, "%s/src/%s", SOURCE_DIR, folder);
+    int forbidden = 0;
+    DIR *entries = opendir(path);
+    if (!entries) fail_msg("cannot read %s", path);
+    for (struct dirent *entry; (entry = readdir(entries));) {
+        char inside[512], full[2600];
+        struct stat status;
+        if (entry->d_name[0] == '.') continue;
+        snprintf(inside, sizeof inside, "%s%s%s", folder, *folder ? "/" : "", entry->d_name);
+        snprintf(full, sizeof full, "%s/src/%s", SOURCE_DIR, inside);
+        assert_int_equal(stat(full, &status), 0);
+        if (S_ISDIR(status.st_mode)) {
+            forbidden += check_folder(inside, report, size);
+            continue;
+        }
+        const char *end = strrchr(entry->d_name, '.');
+        if (!end || (strcmp(end, ".c") && strcmp(end, ".h"))) continue;
+        FILE *text = fopen(full, "r");
+        assert_non_null(text);
+        forbidden += check_text(inside, text, report, size);
+        fclose(text);
+        files_seen++;
+    }
+    closedir(entries);
+    return forbidden;
+}
+
+static void checker_notices(void **state) {
+    (void)state;
+    static const struct {
+        const char *from, *text;
+        int forbidden;
+    } cases[] = {
+        {"nn/made_up.c", "#include \"policy/network.h\"\n", 1},
+        {"core/made_up.c", "#include <stdio.h>\n#include \"core/pool.h\"\n  #  include \"nn/ops.h\"\n", 1},
+        {"env/mpe/made_up.h",
+         "#include \"env/env.h\"\n#include \"data/normalizer.h\"\n#include \"study/verify.h\"", 2},
+        {"world/made_up.c", "#include \"policy/network.h\"\n", 1},
+        {"policy/made_up.c", "#include \"world/scorer.h\"\n#include \"nn/mlp.h\"\n", 1},
+        {"plan/made_up.c", "#include \"env/env.h\"\n", 1},
+        {"study/made_up.c", "#include \"cli/cli.h\"\n#include \"env/env.h\"\n#include \"plan/planner.h\"\n",
+         1},
+        {"behavior/made_up.c", "#include \"env/env.h\"\n#include \"nn/mlp.h\"\n#include \"data/x.h\"\n", 0},
+        {"cli/made_up.c", "#include \"study/verify.h\"\n#include \"mawam/mawam.h\"\n", 0},
+        {"stray/made_up.c", "#include \"core/error.h\"\n", 1}, /* a folder nobody planned */
+        {"nn/made_up.c", "#include \"made_up.h\"\n", 1},       /* includes name their folder */
+        {"nn/made_up.c", "#include \"core_of_it/x.h\"\n", 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char report[2048] = "", text[512];
+        snprintf(text, sizeof text, "%s", cases[i].text);
+        FILE *file = fmemopen(text, strlen(text), "r");
+        assert_non_null(file);
+        const int forbidden = check_text(cases[i].from, file, report, sizeof report);
+        fclose(file);
+        if (forbidden != cases[i].forbidden)
+            fail_msg("%s with '%s': %d forbidden, expected %d", cases[i].from, text, forbidden,
+                     cases[i].forbidden);
+    }
+}
+
+static void includes_follow_the_arrows(void **state) {
+    (void)state;
+    static char report[16384];
+    files_seen = 0;
+    if (check_folder("", report, sizeof report) > 0) fail_msg("forbidden includes:%s", report);
+    assert_true(files_seen > 50);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(checker_notices),
+        cmocka_unit_test(includes_follow_the_arrows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
