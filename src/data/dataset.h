@@ -112,6 +112,7 @@ mw_status mw_dataset_check(const mw_dataset *dataset, mw_error *error);
 mw_status mw_dataset_expect(const mw_dataset *dataset, const mw_env_info *info, mw_error *error);
 bool mw_dataset_imported(const mw_dataset *dataset); /* rules end with "-import": no simulator is implied */
 
+mw_episode mw_dataset_episode(const mw_dataset *dataset, long episode); /* a view into the columns */
 /* The joint observation [n][o] at time t = 0..length of an episode; NULL for t = length where the last one is
  * not known. */
 const float *mw_dataset_obs(const mw_dataset *dataset, long episode, long t);
@@ -125,5 +126,9 @@ mw_return_stats mw_return_stats_of(double *returns, long count);
 /* Tells the system that steps [begin, end) of all columns are no longer needed, so that a pass over data
  * larger than memory keeps little of it resident. */
 void mw_dataset_release(const mw_dataset *dataset, int64_t begin, int64_t end);
+
+/* Before samples are drawn from all over the data: where it does not fit in memory, the system should not
+ * read ahead. */
+void mw_dataset_expect_random(const mw_dataset *dataset);
 
 #endif
