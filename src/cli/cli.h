@@ -10,6 +10,8 @@ typedef struct mw_command {
 } mw_command;
 
 int mw_cli_bench(int argc, char **argv);
+int mw_cli_data(int argc, char **argv);
+int mw_cli_data_make(int argc, char **argv); /* "mawam data make": plays behaviours and records them */
 int mw_cli_env(int argc, char **argv);
 int mw_cli_verify(int argc, char **argv);
 

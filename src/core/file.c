@@ -118,6 +118,12 @@ bool mw_file_exists(const char *path) {
     return access(path, F_OK) == 0;
 }
 
+uint64_t mw_hash(uint64_t hash, const void *data, size_t size) {
+    const unsigned char *byte = data;
+    for (size_t i = 0; i < size; i++) hash = (hash ^ byte[i]) * 0x100000001B3u;
+    return hash;
+}
+
 /* ---- writing ------------------------------------------------------------------------------------------- */
 
 /* The part of the path up to and including the last slash: what a sibling's name is appended to. */

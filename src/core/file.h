@@ -37,6 +37,10 @@ void mw_writer_abandon(mw_writer *writer); /* removes the temporary file; safe t
 mw_status mw_file_read_text(const char *path, char **text, size_t *size, mw_error *error);
 mw_status mw_file_write(const char *path, const void *data, size_t size, mw_error *error); /* atomic */
 
+/* 64-bit FNV-1a, in pieces: start with MW_HASH_START. The checksum of all files that carry one. */
+#define MW_HASH_START 0xCBF29CE484222325u
+uint64_t mw_hash(uint64_t hash, const void *data, size_t size);
+
 mw_status mw_dir_make(const char *path, mw_error *error); /* like mkdir -p */
 bool mw_file_exists(const char *path);
 

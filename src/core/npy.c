@@ -239,16 +239,8 @@ mw_status mw_npy_expect(const mw_npy *npy, const char *path, mw_dtype type, int 
     return mw_shape_expect(path, npy->dims, npy->shape, dims, shape, error);
 }
 
-#define HASH_START 0xCBF29CE484222325u
-
-static uint64_t hash_bytes(uint64_t hash, const void *data, size_t size) {
-    const unsigned char *byte = data;
-    for (size_t i = 0; i < size; i++) hash = (hash ^ byte[i]) * 0x100000001B3u;
-    return hash;
-}
-
 uint64_t mw_npy_hash(const mw_npy *npy) {
-    return hash_bytes(HASH_START, npy->data, npy->count * mw_dtype_size(npy->type));
+    return mw_hash(MW_HASH_START, npy->data, npy->count * mw_dtype_size(npy->type));
 }
 
 /* ---- writing ------------------------------------------------------------------------------------------- */
@@ -303,7 +295,7 @@ mw_status mw_npy_write(const char *path, mw_dtype type, int dims, const size_t *
 mw_status mw_npy_writer_open(mw_npy_writer *w, const char *path, mw_dtype type, int row_dims,
                              const size_t *row_shape, mw_error *error) {
     size_t count;
-    *w = (mw_npy_writer){.type = type, .dims = row_dims + 1, .hash = HASH_START};
+    *w = (mw_npy_writer){.type = type, .dims = row_dims + 1, .hash = MW_HASH_START};
     MW_TRY(check_dims(path, row_dims < 0 ? row_dims : w->dims, error));
     if (row_dims > 0) memcpy(w->shape + 1, row_shape, (size_t)row_dims * sizeof *row_shape);
     if (!mw_shape_size(type, row_dims, w->shape + 1, &count, &w->row_bytes))
@@ -322,7 +314,7 @@ mw_status mw_npy_writer_rows(mw_npy_writer *w, const void *rows, size_t count, m
         return mw_fail(error, MW_ERR_ARGUMENT, "%s: too many rows", w->writer.path);
     bytes = count * w->row_bytes;
     MW_TRY(mw_writer_put(&w->writer, rows, bytes, error));
-    w->hash = hash_bytes(w->hash, rows, bytes);
+    w->hash = mw_hash(w->hash, rows, bytes);
     w->shape[0] = shape[0];
     return MW_OK;
 }
