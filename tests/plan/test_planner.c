@@ -1,0 +1,231 @@
+/* The planner and its bundles: same decisions whatever the threads, batch and schedule; legality; choice;
+ * files. */
+#include "allocations.h"
+#include "core/file.h"
+#include "plan/planner.h"
+#include "random_bundle.h"
+#include "scratch.h"
+
+enum { N = 3, O = 7, D = 4, ENVS = 5, STEPS = 6 };
+
+static mw_bundle *bundle_of(bool discrete) {
+    mw_bundle_info info = {.task = "own",
+                           .rules = "own-1",
+                           .agents = N,
+                           .obs = O,
+                           .act = D,
+                           .discrete = discrete,
+                           .episode_limit = 50};
+    return random_bundle(info, 11);
+}
+
+/* Observations and legality of environment e at step t: a function of both, so that runs can be compared. */
+static void observe(float *obs, uint8_t *legal, int e, int t) {
+    mw_rng rng = mw_rng_make(5, MW_RNG_TEST, (uint64_t)e, (uint64_t)t, 0);
+    mw_rng_fill_normal(&rng, obs, N * O);
+    for (int i = 0; i < N * D; i++) legal[i] = mw_rng_below(&rng, 3) > 0;
+    for (int a = 0; a < N; a++) legal[a * D + (int)mw_rng_below(&rng, D)] = 1;
+}
+
+/* Actions of all environments over some steps, played together (alone < 0) or one environment alone. */
+static void play(const mw_bundle *bundle, mw_planner_options options, int alone, float *out) {
+    mw_error error;
+    mw_planner *planner;
+    options.envs = alone < 0 ? ENVS : 1;
+    CHECK_OK(mw_planner_create(&planner, bundle, &options, &error), error);
+    float obs[ENVS * N * O], real[ENVS * N * D];
+    uint8_t legal[ENVS * N * D], active[ENVS];
+    int32_t index[ENVS * N];
+    for (int e = 0; e < options.envs; e++) mw_planner_begin(planner, e, (uint64_t)(alone < 0 ? e : alone));
+    for (int t = 0; t < STEPS; t++) {
+        for (int e = 0; e < options.envs; e++) {
+            const int which = alone < 0 ? e : alone;
+            observe(obs + e * N * O, legal + e * N * D, which, t);
+            active[e] = !(which == 2 && t > 3); /* one episode ends early */
+        }
+        if (alone >= 0 && !active[0]) break;
+        CHECK_OK(mw_planner_act(planner, obs, legal, active, real, index, &error), error);
+        for (int e = 0; e < options.envs; e++) {
+            if (!active[e]) continue;
+            float *to = out + ((alone < 0 ? e : alone) * STEPS + t) * N * D;
+            for (int i = 0; i < N * D; i++)
+                to[i] = bundle->info.discrete ? (float)(index[e * N + i / D] == i % D) : real[e * N * D + i];
+            for (int a = 0; bundle->info.discrete && a < N; a++)
+                assert_true(legal[(e * N + a) * D + index[e * N + a]]);
+            mw_planner_reward(planner, e, 0.5f);
+        }
+    }
+    mw_planner_free(planner);
+}
+
+static void same_decisions(void **state) {
+    (void)state;
+    for (int kind = 0; kind < 6; kind++) {
+        mw_bundle *bundle = bundle_of(kind % 2);
+        bundle->info.return_to_go = kind % 2;
+        mw_planner_options options = MW_PLANNER_OPTIONS_DEFAULT;
+        options.arm = (mw_arm)(kind / 2);
+        options.seed = 3;
+        options.threads = 1;
+        float first[ENVS * STEPS * N * D] = {0}, second[ENVS * STEPS * N * D];
+        play(bundle, options, -1, first);
+        for (int variant = 0; variant < 3; variant++) {
+            memset(second, 0, sizeof second);
+            options.threads = variant == 0 ? 3 : 2;
+            options.sequential = variant == 1;
+            if (variant < 2)
+                play(bundle, options, -1, second);
+            else
+                for (int e = 0; e < ENVS; e++) play(bundle, options, e, second);
+            assert_memory_equal(first, second, sizeof first);
+        }
+        options.seed = 4;
+        memset(second, 0, sizeof second);
+        play(bundle, options, -1, second);
+        if (!bundle->info.discrete) assert_memory_not_equal(first, second, sizeof first);
+        mw_bundle_free(bundle);
+    }
+}
+
+/* What is executed is the first action of the best finite score; ties go to the lowest index. */
+static void choice(void **state) {
+    (void)state;
+    mw_error error;
+    mw_bundle *bundle = bundle_of(false);
+    mw_planner *planner;
+    mw_planner_options options = MW_PLANNER_OPTIONS_DEFAULT;
+    CHECK_OK(mw_planner_create(&planner, bundle, &options, &error), error);
+    float obs[N * O] = {0.3f}, real[N * D];
+    const struct {
+        float scores[8];
+        int expected;
+    } cases[] = {{{1, 2, 3, 2, 1, 0, 0, 0}, 2},
+                 {{5, 7, 7, 7, 1, 0, 0, 0}, 1},
+                 {{NAN, -4, INFINITY, -5, -INFINITY, -6, -7, -8}, 1},
+                 {{NAN, NAN, NAN, NAN, NAN, NAN, NAN, -9}, 7},
+                 {{NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN}, 0}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        CHECK_OK(mw_planner_propose(planner, obs, NULL, NULL, &error), error);
+        memcpy(mw_planner_scores(planner, 0), cases[c].scores, sizeof cases[c].scores);
+        mw_planner_choose(planner, NULL, real, NULL);
+        mw_candidates seen = mw_planner_candidates(planner, 0);
+        assert_int_equal(seen.chosen, cases[c].expected);
+        assert_memory_equal(real, seen.actions + seen.chosen * seen.horizon * N * D, sizeof real);
+    }
+    /* the real scores order as the world model says */
+    CHECK_OK(mw_planner_act(planner, obs, NULL, NULL, real, NULL, &error), error);
+    mw_candidates seen = mw_planner_candidates(planner, 0);
+    for (int m = 0; m < seen.count; m++) assert_true(seen.scores[seen.chosen] >= seen.scores[m]);
+    for (int i = 0; i < N * O; i++)
+        CHECK_NEAR(seen.proposed[i], obs[i], 1e-5); /* begins at the current observation */
+    mw_planner_free(planner);
+    mw_bundle_free(bundle);
+}
+
+static void no_allocations(void **state) {
+    (void)state;
+    mw_error error;
+    mw_bundle *bundle = bundle_of(true);
+    mw_planner *planner;
+    mw_planner_options options = MW_PLANNER_OPTIONS_DEFAULT;
+    options.envs = 2;
+    options.threads = 2;
+    CHECK_OK(mw_planner_create(&planner, bundle, &options, &error), error);
+    float obs[2 * N * O] = {0};
+    int32_t index[2 * N];
+    const long before = allocations();
+    for (int t = 0; t < 5; t++)
+        CHECK_OK(mw_planner_act(planner, obs, NULL, NULL, NULL, index, &error), error);
+    assert_int_equal(allocations() - before, 0);
+    mw_planner_free(planner);
+    mw_bundle_free(bundle);
+}
+
+static void bad_requests(void **state) {
+    (void)state;
+    mw_error error;
+    mw_bundle *bundle = bundle_of(false);
+    mw_planner *planner;
+    const mw_planner_options defaults = MW_PLANNER_OPTIONS_DEFAULT;
+    mw_planner_options o = defaults;
+    o.candidates = 0;
+    CHECK_FAILS(mw_planner_create(&planner, bundle, &o, &error), MW_ERR_ARGUMENT, error, "M is 0");
+    o = defaults;
+    o.horizon = 6;
+    CHECK_FAILS(mw_planner_create(&planner, bundle, &o, &error), MW_ERR_ARGUMENT, error, "generates 5 steps");
+    o = defaults;
+    o.steps = 6;
+    CHECK_FAILS(mw_planner_create(&planner, bundle, &o, &error), MW_ERR_ARGUMENT, error, "K is 6");
+    o = defaults;
+    o.envs = 0;
+    CHECK_FAILS(mw_planner_create(&planner, bundle, &o, &error), MW_ERR_ARGUMENT, error, "envs is 0");
+    CHECK_OK(mw_planner_create(&planner, bundle, NULL, &error), error);
+    float obs[N * O] = {[9] = NAN}, real[N * D];
+    CHECK_FAILS(mw_planner_act(planner, obs, NULL, NULL, real, NULL, &error), MW_ERR_ARGUMENT, error,
+                "observation 2 of agent 1 in environment 0");
+    obs[9] = 0;
+    CHECK_FAILS(mw_planner_act(planner, obs, NULL, NULL, NULL, NULL, &error), MW_ERR_ARGUMENT, error,
+                "no room");
+    mw_planner_free(planner);
+    mw_bundle_free(bundle);
+}
+
+/* A saved bundle decides the same (F32), nearly the same (F16), and damaged files are refused. */
+static void files(void **state) {
+    (void)state;
+    mw_error error;
+    const char *path = scratch("bundle.safetensors");
+    mw_bundle *bundle = bundle_of(false), *loaded;
+    CHECK_OK(mw_bundle_set_provenance(bundle, "{\"seed\": 7}", &error), error);
+    mw_planner_options options = MW_PLANNER_OPTIONS_DEFAULT;
+    options.threads = 1;
+    float first[ENVS * STEPS * N * D] = {0}, second[ENVS * STEPS * N * D] = {0};
+    options.arm = MW_ARM_REACTIVE;
+    play(bundle, options, -1, first);
+    for (int half = 0; half < 2; half++) {
+        CHECK_OK(mw_bundle_save(bundle, path, half, &error), error);
+        CHECK_OK(mw_bundle_load(&loaded, path, &error), error);
+        assert_string_equal(mw_bundle_describe(loaded).provenance, "{\"seed\": 7}");
+        assert_string_equal(mw_bundle_describe(loaded).rules, "own-1");
+        play(loaded, options, -1, second);
+        double worst = 0;
+        for (size_t i = 0; i < sizeof first / sizeof *first; i++)
+            worst = fmax(worst, fabs((double)first[i] - second[i]));
+        if (half)
+            assert_true(worst > 0 && worst < 0.02);
+        else
+            assert_true(worst == 0);
+        mw_bundle_free(loaded);
+    }
+    char *bytes;
+    size_t size;
+    mw_map map;
+    CHECK_OK(mw_map_open(&map, path, &error), error);
+    size = map.size;
+    bytes = malloc(size);
+    memcpy(bytes, map.data, size);
+    mw_map_close(&map);
+    mw_rng rng = mw_rng_make(1, MW_RNG_TEST, 0, 0, 0);
+    for (int trial = 0; trial < 300; trial++) { /* must refuse or load, never crash */
+        const size_t at = trial < 200 ? mw_rng_below(&rng, 9000) : mw_rng_below(&rng, (uint32_t)size);
+        const char kept = bytes[at];
+        bytes[at] = (char)mw_rng_u32(&rng);
+        CHECK_OK(mw_file_write(path, bytes, trial % 10 ? size : size / 2, &error), error);
+        if (mw_bundle_load(&loaded, path, &error) == MW_OK)
+            mw_bundle_free(loaded);
+        else
+            assert_true(strlen(error.message) > 10);
+        bytes[at] = kept;
+    }
+    free(bytes);
+    bundle->world_values[bundle->world.params.list[0].offset] = NAN;
+    CHECK_FAILS(mw_bundle_save(bundle, path, false, &error), MW_ERR_NUMERIC, error, "not finite");
+    mw_bundle_free(bundle);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(same_decisions), cmocka_unit_test(choice),
+                                       cmocka_unit_test(no_allocations), cmocka_unit_test(bad_requests),
+                                       cmocka_unit_test(files)};
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
+}
