@@ -40,7 +40,8 @@ static inline double differences_along(differences_objective *f, void *context, 
     assert_non_null(kept);
     double predicted = 0, squares = 0;
     for (size_t i = 0; i < n; i++) {
-        const double direction = step * mw_rng_normal(rng);
+        const double size = step * mw_rng_range(rng, 0.5, 1.5);
+        const double direction = mw_rng_below(rng, 2) ? size : -size;
         kept[i] = x[i];
         up[i] = (float)(x[i] + direction);
         down[i] = (float)(x[i] - direction);

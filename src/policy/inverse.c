@@ -3,6 +3,7 @@
 
 #include "nn/ops.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -147,6 +148,8 @@ static void step_body(void *context, int worker) {
 }
 
 double mw_inverse_trainer_step(mw_inverse_trainer *t, const mw_inverse_batch *batch, bool update) {
+    assert(batch->count <= t->shard_size * t->optimizer.shards);
+    if (batch->count < 1) return 0;
     float total = 0;
     for (int row = 0; row < batch->count; row++) total += batch->weight[row];
     mw_pool_run(t->pool, step_body, &(step_context){t, batch, total > 0 ? total : 1, update});

@@ -3,6 +3,7 @@
 
 #include "nn/ops.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -191,6 +192,8 @@ static void step_body(void *context, int worker) {
 }
 
 double mw_policy_trainer_step(mw_policy_trainer *t, const mw_flow_batch *batch, bool update) {
+    assert(batch->count <= t->shard_size * t->optimizer.shards);
+    if (batch->count < 1) return 0;
     mw_pool_run(t->pool, step_body, &(step_context){t, batch, update});
     double loss = 0;
     for (int shard = 0; shard < t->optimizer.shards; shard++) loss += t->loss[shard];

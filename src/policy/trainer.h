@@ -28,8 +28,9 @@ void mw_policy_trainer_free(mw_policy_trainer *trainer);
 mw_optimizer *mw_policy_trainer_optimizer(mw_policy_trainer *trainer);
 size_t mw_policy_trainer_bytes(const mw_policy_trainer *trainer);
 
-/* The loss and, in shard 0 of the optimiser's gradients after a step, its gradient. update=false leaves the
- * weights and sums the shards only. */
+/* One step on at most max_batch trajectories; an empty batch changes nothing. The loss and, in shard 0 of the
+ * optimiser's gradients after a step, its gradient. update=false leaves the weights and sums the shards only.
+ */
 double mw_policy_trainer_step(mw_policy_trainer *trainer, const mw_flow_batch *batch, bool update);
 
 /* Floating-point operations of a step on a batch where `apart` of `count` rows have rho != lambda. */

@@ -84,11 +84,16 @@ static mw_status compare_params(const mw_params *params, const float *values, re
     for (int pass = 0; pass < 2; pass++)
         for (int i = 0; i < params->count; i++) {
             const mw_param *param = &params->list[i];
-            const mw_tensor *tensor =
-                mw_safetensors_find(&r->file, mw_name_of("%s%s", prefix, param->name).text);
-            if (!tensor || tensor->count != param->count) continue; /* constants have no recorded gradient */
-            float *expected = malloc(2 * param->count * sizeof *expected), *seen = expected + param->count;
+            char name[160];
+            snprintf(name, sizeof name, "%s%s", prefix, param->name);
+            const mw_tensor *tensor = mw_safetensors_find(&r->file, name);
+            if (!tensor && !strncmp(param->name, "scale.", 6)) continue; /* constants are not trained */
+            if (!tensor || tensor->count != param->count)
+                return mw_fail(error, MW_ERR_FORMAT, "%s: tensor '%s' is %s; expected %zu values",
+                               r->file.path, name, tensor ? "of another size" : "missing", param->count);
+            float *expected = malloc(2 * param->count * sizeof *expected);
             if (!expected) return mw_fail(error, MW_ERR_MEMORY, "cannot compare '%s'", param->name);
+            float *seen = expected + param->count;
             mw_dtype_to_floats(tensor->type, tensor->data, param->count, expected);
             mw_param_to_file(param, values, seen);
             const double largest = largest_of(expected, param->count);
@@ -284,6 +289,9 @@ static mw_status policy_velocity(policy_check *k, record *r, const mw_flow_batch
     float *input = mw_policy_input(acts);
     int bin[1024];
     for (size_t b = 0; b < batch; b++) {
+        if (!(bins[b] >= 0 && bins[b] < (float)c->bins))
+            return mw_fail(error, MW_ERR_FORMAT, "%s: tensor 'in.bins' holds %g; expected 0 to %d",
+                           r->file.path, (double)bins[b], c->bins - 1);
         bin[b] = (int)bins[b];
         for (size_t t = 0; t < (size_t)c->time; t++)
             memcpy(input + (t * batch + b) * joint, in->trajectory + (b * (size_t)c->time + t) * joint,

@@ -77,7 +77,8 @@ static void activation_values(void **state) {
     }
 }
 
-/* Slopes are of order 1: differences with step 1e-5 are good to 1e-10, single precision to some 1e-7. */
+/* Slopes are of order 1: differences with step 1e-5 are good to 1e-10, single precision to some 1e-7; where
+ * sigmoid(x) comes near 1, its rounding counts x times (x up to 16). */
 static void activation_slopes(void **state) {
     (void)state;
     static float x[MOST_POINTS], ones[MOST_POINTS], slope[MOST_POINTS];
@@ -90,7 +91,7 @@ static void activation_slopes(void **state) {
             if (activations[k].formula == relu && fabs(x[i]) < h) continue; /* the kink */
             const double exact =
                 (activations[k].formula(x[i] + h) - activations[k].formula(x[i] - h)) / (2 * h);
-            CHECK_ERROR(fabs(slope[i] - exact), 1e-6 + 1e-37 * fabs(x[i]), "%s'(%g) = %g, not %g",
+            CHECK_ERROR(fabs(slope[i] - exact), 2e-6 + 1e-37 * fabs(x[i]), "%s'(%g) = %g, not %g",
                         activations[k].name, x[i], slope[i], exact);
         }
     }

@@ -1,0 +1,112 @@
+/* Recorded numbers of a PyTorch model of both networks, of the normaliser and of the metrics, and of a twin
+ * of the world model's default variant (tests/twin): the engine reproduces them. Spoiled recordings are
+ * noticed. */
+#include "check.h"
+#include "core/safetensors.h"
+#include "scratch.h"
+#include "study/verify.h"
+
+typedef struct {
+    char failed[4096];
+} lines;
+
+static void collect(void *context, const char *check, double error, double tolerance, bool ok) {
+    lines *l = context;
+    const size_t used = strlen(l->failed);
+    if (!ok)
+        snprintf(l->failed + used, sizeof l->failed - used, "\n  %s: error %.3g, tolerance %.3g", check,
+                 error, tolerance);
+}
+
+static void recorded_numbers(void **state) {
+    (void)state;
+    lines seen = {""};
+    mw_verify report = {.line = collect, .context = &seen};
+    mw_error error = {0};
+    CHECK_OK(mw_verify_net(TEST_DATA "/net", &report, &error), error);
+    if (report.failed) fail_msg("%d of %d checks:%s", report.failed, report.checks, seen.failed);
+    assert_int_equal(report.checks, 27); /* none was skipped */
+}
+
+/* Copies the twin's recording tensor by tensor: without the one named `leave_out`, and with the first value
+ * of the one named `spoil` raised by 0.01. */
+static void copy_twin(const char *leave_out, const char *spoil) {
+    mw_safetensors file;
+    mw_error error = {0};
+    CHECK_OK(mw_safetensors_open(&file, TEST_DATA "/net/twin/world.safetensors", &error), error);
+    mw_tensor *tensors = calloc(file.tensor_count, sizeof *tensors);
+    float *spoiled = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < file.tensor_count; i++) {
+        if (leave_out && !strcmp(file.tensors[i].name, leave_out)) continue;
+        tensors[count] = file.tensors[i];
+        if (spoil && !strcmp(file.tensors[i].name, spoil)) {
+            spoiled = malloc(file.tensors[i].count * sizeof *spoiled);
+            memcpy(spoiled, file.tensors[i].data, file.tensors[i].count * sizeof *spoiled);
+            spoiled[0] += 0.01f;
+            tensors[count].data = spoiled;
+        }
+        count++;
+    }
+    mkdir(scratch("task"), 0777);
+    CHECK_OK(mw_safetensors_write(scratch("task/world.safetensors"), tensors, count, file.metadata,
+                                  file.metadata_count, &error),
+             error);
+    free(spoiled);
+    free(tensors);
+    mw_safetensors_close(&file);
+}
+
+static void spoiled_numbers_fail(void **state) {
+    (void)state;
+    static const struct {
+        const char *tensor, *check;
+    } cases[] = {
+        {"out.next_obs", "next observation"},  {"out.reward", "reward"},
+        {"out.rollout_score", "rollouts"},     {"out.loss_total_dyn_rew_bal", "losses"},
+        {"grad.reward.router.bias", "router"}, {"adam3.dynamics.combine", "combine"},
+        {"weight.dynamics.dispatch", "next"},  {"weight.scale.delta_scale", "next"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        lines seen = {""};
+        mw_verify report = {.line = collect, .context = &seen};
+        mw_error error = {0};
+        copy_twin(NULL, cases[i].tensor);
+        CHECK_OK(mw_verify_net(scratch_folder, &report, &error), error);
+        if (!report.failed || !strstr(seen.failed, cases[i].check))
+            fail_msg("%s spoiled: failed checks are '%s'", cases[i].tensor, seen.failed);
+    }
+}
+
+static void incomplete_recordings_fail(void **state) {
+    (void)state;
+    static const char *const tensors[] = {"in.obs",
+                                          "in.reward",
+                                          "out.reward",
+                                          "grad.dynamics.combine",
+                                          "adam3.reward.router.bias",
+                                          "weight.reward.experts.1.2.weight"};
+    mw_error error = {0};
+    for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++) {
+        lines seen = {""};
+        mw_verify report = {.line = collect, .context = &seen};
+        copy_twin(tensors[i], NULL);
+        const mw_status status = mw_verify_net(scratch_folder, &report, &error);
+        if (status == MW_OK) fail_msg("without %s nothing was noticed", tensors[i]);
+        if (!strstr(error.message, tensors[i])) fail_msg("without %s: '%s'", tensors[i], error.message);
+    }
+    remove(scratch("task/world.safetensors"));
+    mw_verify report = {.line = collect, .context = &(lines){""}};
+    CHECK_FAILS(mw_verify_net(scratch_folder, &report, &error), MW_ERR_FORMAT, error, "found no");
+    CHECK_FAILS(mw_verify_net(scratch("absent"), &report, &error), MW_ERR_IO, error, "absent");
+    rmdir(scratch("task"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(recorded_numbers),
+        cmocka_unit_test(spoiled_numbers_fail),
+        cmocka_unit_test(incomplete_recordings_fail),
+    };
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
+}
