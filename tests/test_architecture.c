@@ -16,8 +16,8 @@ static const struct {
     {"policy", {"nn", NULL}},
     {"world", {"nn", NULL}},
     {"behavior", {"env", "data", "nn", NULL}},
-    {"plan", {"policy", "world", "nn", NULL}},
-    {"study", {"plan", "policy", "world", "nn", "env", "data", NULL}},
+    {"plan", {"policy", "world", "nn", "data", NULL}},
+    {"study", {"plan", "policy", "world", "nn", "behavior", "env", "data", NULL}},
     {"cli", {"study", "plan", "policy", "world", "nn", "behavior", "env", "data", NULL}},
 };
 
