@@ -333,6 +333,12 @@ long mw_dataset_episode_of(const mw_dataset *d, int64_t step) {
     return low;
 }
 
+double mw_dataset_bytes(const mw_dataset *d) {
+    double bytes = 0;
+    for (int c = 0; c < MW_COLUMN_COUNT; c++) bytes += (double)d->files->columns[c].map.size;
+    return bytes;
+}
+
 double mw_dataset_return(const mw_dataset *d, long episode) {
     mw_episode view = mw_dataset_episode(d, episode);
     return mw_episode_return(&view, d->spec.agents);

@@ -119,6 +119,7 @@ const float *mw_dataset_obs(const mw_dataset *dataset, long episode, long t);
 /* Which episode a step belongs to. */
 long mw_dataset_episode_of(const mw_dataset *dataset, int64_t step);
 
+double mw_dataset_bytes(const mw_dataset *dataset); /* of all columns on disk */
 double mw_dataset_return(const mw_dataset *dataset, long episode);
 /* Statistics of count >= 1 returns (sorted in place). */
 mw_return_stats mw_return_stats_of(double *returns, long count);

@@ -1,0 +1,260 @@
+/* mawam data: datasets on disk: what is in them, whether they are sound, bringing others in and taking ours
+ * out. Making them is in data_make.c. */
+#include "cli/cli.h"
+#include "data/import.h"
+#include "data/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The description of a built-in task; *env owns it. False if the name is not one, or its world is not built.
+ */
+static bool find_task(const char *task, mw_env **env) {
+    mw_error error;
+    const char *name;
+    *env = NULL;
+    for (int i = 0; (name = mw_env_task(i)); i++)
+        if (!strcmp(name, task)) return mw_env_create(env, task, NULL, &error) == MW_OK;
+    return false;
+}
+
+/* Names of the observation features of a dataset of a built-in task, to be freed; NULL for others. */
+static mw_feature *find_features(const mw_dataset *dataset) {
+    mw_env *env;
+    mw_feature *features = NULL;
+    if (find_task(dataset->spec.task, &env) && mw_env_describe(env)->obs_size == dataset->spec.obs_size)
+        features = calloc((size_t)dataset->spec.obs_size, sizeof *features);
+    for (int f = 0; features && f < dataset->spec.obs_size; f++) mw_env_feature(env, f, &features[f]);
+    mw_env_free(env);
+    return features;
+}
+
+/* ---- info ---------------------------------------------------------------------------------------------- */
+
+static const char info_help[] =
+    "usage: mawam data info DIR [--svg FILE] [--json]\n"
+    "\n"
+    "What a dataset holds: where it comes from, sizes, the distribution of returns, the\n"
+    "range of every observation feature (dead ones are marked), and how the actions are\n"
+    "spread. Returns are sums over steps of the mean reward of the agents.\n"
+    "\n"
+    "  --svg FILE   also draw the histogram of returns\n"
+    "  --json       print everything as JSON instead\n"
+    "\n"
+    "examples: mawam data info data/spread-medium\n"
+    "          mawam data info data/spread-medium --svg returns.svg\n";
+
+static int data_info(int argc, char **argv) {
+    const char *folder, *svg = NULL;
+    bool json = false;
+    const mw_option options[] = {{"svg", MW_OPT_STRING, &svg, 0, 0},
+                                 {"json", MW_OPT_FLAG, &json, 0, 0},
+                                 {NULL, MW_OPT_FLAG, NULL, 0, 0}};
+    int count, code = mw_cli_parse(argc, argv, options, info_help, &folder, 1, &count);
+    if (code >= 0) return code;
+    if (count < 1) return mw_cli_usage("data info: name a dataset's folder");
+    mw_error error;
+    mw_dataset dataset;
+    mw_data_report report = {0};
+    mw_status status = mw_dataset_open(&dataset, folder, &error);
+    if (status == MW_OK) status = mw_data_report_make(&report, &dataset, &error);
+    if (status == MW_OK && svg) status = mw_data_report_svg(&report, &dataset, svg, &error);
+    if (status == MW_OK) {
+        mw_feature *features = find_features(&dataset);
+        if (json)
+            mw_data_report_json(&report, &dataset, features, stdout);
+        else
+            mw_data_report_text(&report, &dataset, features, stdout);
+        free(features);
+    }
+    mw_data_report_free(&report);
+    mw_dataset_close(&dataset);
+    return status == MW_OK ? 0 : mw_cli_fail(&error);
+}
+
+/* ---- check --------------------------------------------------------------------------------------------- */
+
+static const char check_help[] =
+    "usage: mawam data check DIR...\n"
+    "\n"
+    "Reads everything: the description, shapes and types of all columns, lengths that add\n"
+    "up, finite numbers, discrete actions in range and legal, the checksum of every column,\n"
+    "and, for data of a built-in task that was made here, the version of that task's rules.\n"
+    "Names the first file and place that is wrong and exits 1.\n"
+    "\n"
+    "example: mawam data check data/spread-medium data/3m-good\n";
+
+static mw_status check_one(const char *folder, mw_error *error) {
+    mw_dataset d;
+    mw_env *env = NULL;
+    MW_TRY(mw_dataset_open(&d, folder, error));
+    bool known = find_task(d.spec.task, &env);
+    mw_status status = known ? mw_dataset_expect(&d, mw_env_describe(env), error) : MW_OK;
+    if (status == MW_OK) status = mw_dataset_check(&d, error);
+    if (status == MW_OK)
+        printf("%s: ok: %ld episodes, %ld steps, task %s, rules %s%s\n", folder, d.episodes, d.steps,
+               d.spec.task, d.spec.rules,
+               mw_dataset_imported(&d) ? " (imported: no simulator is assumed)"
+               : known                 ? ""
+                                       : " (not a built-in task: rules not compared)");
+    mw_env_free(env);
+    mw_dataset_close(&d);
+    return status;
+}
+
+static int data_check(int argc, char **argv) {
+    enum { MOST = 64 };
+    const char *folders[MOST];
+    const mw_option options[] = {{NULL, MW_OPT_FLAG, NULL, 0, 0}};
+    int count, code = mw_cli_parse(argc, argv, options, check_help, folders, MOST, &count);
+    if (code >= 0) return code;
+    if (count < 1) return mw_cli_usage("data check: name a dataset's folder");
+    int result = 0;
+    for (int i = 0; i < count; i++) {
+        mw_error error;
+        if (check_one(folders[i], &error) != MW_OK) result = mw_cli_fail(&error);
+    }
+    return result;
+}
+
+/* ---- import -------------------------------------------------------------------------------------------- */
+
+static const char import_help[] =
+    "usage: mawam data import --from omar|madiff|hdf5 SRC -o DIR --task TASK [options]\n"
+    "\n"
+    "Turns data of others into a dataset. TASK is a built-in task (whose sizes the data\n"
+    "must have) or any name of your own.\n"
+    "\n"
+    "  --from omar     SRC/seed_*_data/{obs,acs,rews,next_obs,dones}_<agent>.npy, or one such folder\n"
+    "  --from madiff   SRC/{obs,actions,rewards,path_lengths[,legals,discounts]}.npy\n"
+    "  --from hdf5     a file (or Minari folder) of episode_<i> groups with observations, actions,\n"
+    "                  rewards, terminations[, infos/legal_actions], each per agent or as one array\n"
+    "\n"
+    "  -o DIR             where to write; must not exist\n"
+    "  --quality NAME     recorded in the description: expert, medium, ...\n"
+    "  --agents N         use the first N agents' files (omar), or insist on N (others)\n"
+    "  --actions N        number of discrete actions, where the source does not tell\n"
+    "  --episode-limit N  longest episode (default: the task's, or the longest there is);\n"
+    "                     needed for omar files of tasks that are not built in\n"
+    "  --overwrite        replace a dataset that is there\n"
+    "\n"
+    "examples: mawam data import --from omar omar/simple_spread/medium -o data/spread-omar --task spread\n"
+    "          mawam data import --from madiff smac/3m/Good -o data/3m-og --task 3m --quality good\n"
+    "          mawam data import --from hdf5 mine.h5 -o data/mine --task warehouse\n";
+
+/* The command as typed, for the dataset's description; NULL if memory ran out. */
+static char *join_command(int argc, char **argv) {
+    size_t size = sizeof "mawam data";
+    for (int i = 0; i < argc; i++) size += strlen(argv[i]) + 1;
+    char *text = malloc(size), *end = text;
+    if (!text) return NULL;
+    end = stpcpy(end, "mawam data");
+    for (int i = 0; i < argc; i++) end = stpcpy(stpcpy(end, " "), argv[i]);
+    return text;
+}
+
+static mw_import_fn *importer_named(const char *from) {
+    if (!strcmp(from, "omar")) return mw_import_omar;
+    if (!strcmp(from, "madiff")) return mw_import_madiff;
+    return !strcmp(from, "hdf5") ? mw_import_hdf5 : NULL;
+}
+
+static void print_import(const mw_import_request *request, const mw_import_report *report) {
+    printf("%s: %ld episodes, %ld steps\n", request->folder, report->episodes, report->steps);
+    if (report->dropped) printf("left out: %ld steps after the last end of an episode\n", report->dropped);
+    if (report->jumps)
+        printf("cut: at %ld places where the next observation is not the one that follows\n", report->jumps);
+    if (report->padded) printf("filled up: observations of agents that have fewer features, with zeros\n");
+    if (report->all_legal) printf("assumed: every action is always legal (the source does not say)\n");
+}
+
+static int data_import(int argc, char **argv) {
+    mw_import_request request = {0};
+    const char *from = NULL;
+    const mw_option options[] = {{"from", MW_OPT_STRING, &from, 0, 0},
+                                 {"o", MW_OPT_STRING, &request.folder, 0, 0},
+                                 {"task", MW_OPT_STRING, &request.task, 0, 0},
+                                 {"quality", MW_OPT_STRING, &request.quality, 0, 0},
+                                 {"agents", MW_OPT_INT, &request.agents, 1, 1024},
+                                 {"actions", MW_OPT_INT, &request.act_size, 1, 1 << 20},
+                                 {"episode-limit", MW_OPT_INT, &request.episode_limit, 1, 1000000000},
+                                 {"overwrite", MW_OPT_FLAG, &request.overwrite, 0, 0},
+                                 {NULL, MW_OPT_FLAG, NULL, 0, 0}};
+    int count, code = mw_cli_parse(argc, argv, options, import_help, &request.source, 1, &count);
+    if (code >= 0) return code;
+    if (count < 1) return mw_cli_usage("data import: name the source");
+    if (!from || !request.folder || !request.task)
+        return mw_cli_usage("data import: --%s is missing", !from ? "from" : !request.folder ? "o" : "task");
+    mw_import_fn *importer = importer_named(from);
+    if (!importer) return mw_cli_usage("data import: --from must be omar, madiff or hdf5, not '%s'", from);
+    mw_env *env;
+    mw_error error;
+    mw_import_report report;
+    if (find_task(request.task, &env)) request.info = mw_env_describe(env);
+    char *command = join_command(argc, argv);
+    request.command = command;
+    mw_status status = importer(&request, &report, &error);
+    if (status == MW_OK) print_import(&request, &report);
+    free(command);
+    mw_env_free(env);
+    return status == MW_OK ? 0 : mw_cli_fail(&error);
+}
+
+/* ---- export -------------------------------------------------------------------------------------------- */
+
+static const char export_help[] =
+    "usage: mawam data export --to hdf5 DIR -o FILE [--overwrite]\n"
+    "\n"
+    "Writes a dataset as one HDF5 file in Minari's layout: episode_<i> groups with\n"
+    "observations/agent_<k>, actions/agent_<k>, rewards, terminations, truncations and,\n"
+    "for discrete actions, infos/legal_actions/agent_<k>. (For NumPy nothing needs\n"
+    "exporting: the columns of a dataset are .npy files.)\n"
+    "\n"
+    "example: mawam data export --to hdf5 data/spread-medium -o spread-medium.h5\n";
+
+static int data_export(int argc, char **argv) {
+    const char *folder, *to = NULL, *file = NULL;
+    bool overwrite = false;
+    const mw_option options[] = {{"to", MW_OPT_STRING, &to, 0, 0},
+                                 {"o", MW_OPT_STRING, &file, 0, 0},
+                                 {"overwrite", MW_OPT_FLAG, &overwrite, 0, 0},
+                                 {NULL, MW_OPT_FLAG, NULL, 0, 0}};
+    int count, code = mw_cli_parse(argc, argv, options, export_help, &folder, 1, &count);
+    if (code >= 0) return code;
+    if (count < 1) return mw_cli_usage("data export: name a dataset's folder");
+    if (!to || !file) return mw_cli_usage("data export: --%s is missing", !to ? "to" : "o");
+    if (strcmp(to, "hdf5") != 0) return mw_cli_usage("data export: --to must be hdf5, not '%s'", to);
+    mw_error error;
+    mw_dataset dataset;
+    mw_status status = mw_dataset_open(&dataset, folder, &error);
+    if (status == MW_OK) status = mw_dataset_check(&dataset, &error);
+    if (status == MW_OK) status = mw_export_hdf5(&dataset, file, overwrite, &error);
+    if (status == MW_OK) printf("%s: %ld episodes, %ld steps\n", file, dataset.episodes, dataset.steps);
+    mw_dataset_close(&dataset);
+    return status == MW_OK ? 0 : mw_cli_fail(&error);
+}
+
+/* ---- dispatch ------------------------------------------------------------------------------------------ */
+
+static const mw_command commands[] = {
+    {"make", "play behaviours and record a dataset", mw_cli_data_make},
+    {"info", "what a dataset holds", data_info},
+    {"check", "read everything and name what is wrong", data_check},
+    {"import", "turn OMAR, MADiff or HDF5 data into a dataset", data_import},
+    {"export", "write a dataset as HDF5", data_export},
+    {NULL, NULL, NULL},
+};
+
+static const char help[] =
+    "usage: mawam data COMMAND [...]       mawam data COMMAND --help for each\n"
+    "\n"
+    "Datasets: folders of .npy columns with a description. docs/data.md has the layout.\n"
+    "\n"
+    "example: mawam data check data/spread-medium && mawam data info data/spread-medium\n"
+    "\n"
+    "commands:\n";
+
+int mw_cli_data(int argc, char **argv) {
+    return mw_cli_dispatch("mawam data", commands, help, argc, argv);
+}

@@ -1,0 +1,160 @@
+/* The data commands, run as a user runs them: exit codes, help, messages, and files that parse. */
+#include "fixture.h"
+
+#include <jansson.h>
+#include <sys/wait.h>
+
+static char output[1 << 18];
+
+/* Runs "mawam data ..." with "%" replaced by the test's folder and "@" by the foreign files; keeps what it
+ * prints (errors too) and returns its exit code. */
+static int run(const char *arguments) {
+    char command[2048], *end = command;
+    end += snprintf(end, 512, "'%s' data ", MAWAM_PROGRAM);
+    for (const char *c = arguments; *c && end < command + 1500; c++) {
+        if (*c == '%')
+            end += sprintf(end, "%s", scratch_folder);
+        else if (*c == '@')
+            end += snprintf(end, 400, "%s/import", TEST_DATA);
+        else
+            *end++ = *c;
+    }
+    strcpy(end, " 2>&1");
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    size_t size = fread(output, 1, sizeof output - 1, pipe);
+    output[size] = 0;
+    int status = pclose(pipe);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void expect(int code, const char *arguments, const char *text) {
+    int seen = run(arguments);
+    if (seen != code) fail_msg("data %s: exit code %d, expected %d: %s", arguments, seen, code, output);
+    if (!strstr(output, text)) fail_msg("data %s: '%s' lacks '%s'", arguments, output, text);
+}
+
+static void test_help(void **state) {
+    (void)state;
+    expect(0, "--help", "import");
+    expect(0, "info --help", "example");
+    expect(0, "check --help", "example");
+    expect(0, "import --help", "example");
+    expect(0, "export --help", "example");
+    expect(2, "", "usage");
+    expect(2, "dance", "unknown command 'dance'");
+    expect(2, "info", "name a dataset's folder");
+    expect(2, "check", "name a dataset's folder");
+    expect(2, "import", "name the source");
+    expect(2, "import @/omar -o %/x --task t", "--from is missing");
+    expect(2, "import @/omar --from omar --task t", "--o is missing");
+    expect(2, "import @/omar --from omar -o %/x", "--task is missing");
+    expect(2, "import @/omar --from xml -o %/x --task t", "--from must be omar, madiff or hdf5, not 'xml'");
+    expect(2, "export %/real -o %/x.h5 --to csv", "--to must be hdf5");
+    expect(1, "info %/nothing", "nothing/dataset.json");
+    expect(1, "check %/nothing", "mawam: ");
+}
+
+static void test_info(void **state) {
+    (void)state;
+    fixture_make(scratch("real"), false, true, 30);
+    fixture_make(scratch("discrete"), true, true, 30);
+    expect(0, "info %/real --svg %/returns.svg", "dead features: 1 of 3");
+    assert_non_null(strstr(output, "maze-medium"));
+    assert_non_null(strstr(output, "noise 0.1"));
+    assert_non_null(strstr(output, "policy.safetensors  000000000000abcd  30 episodes"));
+    assert_non_null(strstr(output, "5          5          5          0            0  dead"));
+    static char svg[1 << 16];
+    svg[scratch_read(scratch("returns.svg"), svg, sizeof svg - 1)] = 0;
+    assert_non_null(strstr(svg, "returns of 30 episodes"));
+    assert_non_null(strstr(svg, "</svg>"));
+    expect(0, "info %/discrete", "of 4 are legal");
+    expect(0, "info %/discrete --json", "quartiles");
+    json_t *root = json_loads(output, JSON_REJECT_DUPLICATES, NULL), *bars;
+    assert_non_null(root);
+    bars = json_object_get(json_object_get(json_object_get(root, "returns"), "histogram"), "counts");
+    json_int_t total = 0;
+    for (size_t i = 0; i < json_array_size(bars); i++) total += json_integer_value(json_array_get(bars, i));
+    assert_int_equal(total, 30);
+    assert_int_equal(json_array_size(json_object_get(root, "features")), FIXTURE_OBS);
+    json_decref(root);
+    expect(1, "info %/real --svg %/no/such/place.svg", "place.svg");
+}
+
+static void test_check(void **state) {
+    (void)state;
+    expect(0, "check %/real %/discrete", "rules maze-1 (not a built-in task: rules not compared)");
+    mw_error error;
+    static float zeros[1 << 12];
+    mw_dataset d;
+    CHECK_OK(mw_dataset_open(&d, scratch("real"), &error), error);
+    size_t shape[] = {(size_t)d.steps, FIXTURE_AGENTS};
+    mw_dataset_close(&d);
+    CHECK_OK(mw_npy_write(scratch("real/rewards.npy"), MW_F32, 2, shape, zeros, &error), error);
+    expect(1, "check %/real %/discrete", "real/rewards.npy: checksum");
+    assert_non_null(strstr(output, "discrete: ok")); /* the others are looked at all the same */
+}
+
+/* Data of a built-in task under other rules, or of another size. */
+static void test_rules(void **state) {
+    (void)state;
+    mw_error error;
+    mw_env *env;
+    mw_dataset_writer *w;
+    CHECK_OK(mw_env_create(&env, "spread", NULL, &error), error);
+    mw_env_info info = *mw_env_describe(env);
+    mw_feature feature;
+    mw_env_feature(env, 0, &feature);
+    static float zeros[4096];
+    mw_episode episode = {
+        .length = 3, .obs = zeros, .last_obs = zeros, .real = zeros, .rewards = zeros, .outcome = 0};
+    for (int wrong = 0; wrong < 3; wrong++) {
+        mw_dataset_spec spec = {.task = "spread",
+                                .rules = wrong == 1 ? "mpe-0" : info.rules,
+                                .agents = info.agents,
+                                .obs_size = info.obs_size + (wrong == 2),
+                                .act_size = info.act_size,
+                                .episode_limit = info.episode_limit};
+        CHECK_OK(mw_dataset_writer_open(&w, scratch("spread"), &spec, true, &error), error);
+        CHECK_OK(mw_dataset_writer_add(w, &episode, &error), error);
+        CHECK_OK(mw_dataset_writer_commit(w, &error), error);
+        if (wrong == 0) {
+            expect(0, "check %/spread", "ok: 1 episodes, 3 steps");
+            expect(0, "info %/spread", feature.name);
+        }
+        if (wrong == 1) expect(1, "check %/spread", "made under rules 'mpe-0' of task 'spread'");
+        if (wrong == 2) expect(1, "check %/spread", "but task 'spread' has 3, 18, 2 real");
+    }
+    mw_env_free(env);
+}
+
+static void test_import_export(void **state) {
+    (void)state;
+    expect(0, "import --from omar @/omar -o %/omar --task toy --episode-limit 5 --quality expert",
+           "4 episodes, 18 steps");
+    assert_non_null(strstr(output, "left out: 2 steps"));
+    assert_non_null(strstr(output, "filled up"));
+    expect(0, "check %/omar", "imported: no simulator is assumed");
+    expect(1, "import --from omar @/omar -o %/omar --task toy --episode-limit 5", "exists and is not empty");
+    expect(0, "import --from madiff @/madiff/battle -o %/battle --task toy", "3 episodes, 10 steps");
+    expect(1, "import --from madiff @/madiff/real -o %/bad --task spread",
+           "but task 'spread' has 3, 18, 2 real");
+#ifdef MAWAM_HAVE_HDF5
+    expect(0, "import --from hdf5 @/hdf5/battle.h5 -o %/h5 --task toy --overwrite", "2 episodes, 6 steps");
+    expect(0, "export --to hdf5 %/battle -o %/battle.h5", "3 episodes, 10 steps");
+    expect(0, "import --from hdf5 %/battle.h5 -o %/again --task toy", "3 episodes, 10 steps");
+    expect(0, "info %/again", "on average 3.50 of 6 are legal");
+#else
+    expect(1, "import --from hdf5 @/hdf5/battle.h5 -o %/h5 --task toy", "HDF5 is not built in");
+    expect(1, "export --to hdf5 %/battle -o %/battle.h5", "HDF5 is not built in");
+#endif
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_help),  cmocka_unit_test(test_info),          cmocka_unit_test(test_check),
+        cmocka_unit_test(test_rules), cmocka_unit_test(test_import_export),
+    };
+    return cmocka_run_group_tests(tests, scratch_setup, fixture_teardown);
+}

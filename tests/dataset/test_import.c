@@ -1,0 +1,375 @@
+/* The importers on files that NumPy and h5py wrote (tests/data/import/make.py), value by value; a round trip
+ * through HDF5; and what happens to sources that are not right. */
+#include "fixture.h"
+
+#include "data/import.h"
+
+enum { N = 3, O = 4, D = 2, ACTIONS = 6 };
+
+/* The formulas of make.py. */
+static double want_obs(long e, long t, int i, int f) {
+    return 100.0 * (double)e + 10.0 * (double)t + i + f / 8.0;
+}
+static double want_act(long e, long t, int i, int v) {
+    return v ? (double)(t - i) / 16 : (double)(e - t) / 8;
+}
+static double want_reward(long e, long t, int i) {
+    return (double)e + (double)t / 4 - i;
+}
+static int want_discrete(long e, long t, int i) {
+    return (int)((e + 2 * t + i) % ACTIONS);
+}
+
+static mw_import_request request_for(const char *source) {
+    static char path[512], folder[400];
+    snprintf(path, sizeof path, "%s/import/%s", TEST_DATA, source);
+    snprintf(folder, sizeof folder, "%s", scratch("imported"));
+    return (mw_import_request){.source = path,
+                               .folder = folder,
+                               .task = "toy",
+                               .quality = "medium",
+                               .command = "test",
+                               .overwrite = true};
+}
+
+/* The same for a file or folder of the test's own. */
+static mw_import_request request_for_own(const char *name) {
+    static char path[400];
+    mw_import_request request = request_for("");
+    snprintf(path, sizeof path, "%s", scratch(name));
+    request.source = path;
+    return request;
+}
+
+static mw_dataset import(mw_import_fn *importer, const mw_import_request *request, mw_import_report *report) {
+    mw_error error;
+    mw_dataset d;
+    CHECK_OK(importer(request, report, &error), error);
+    CHECK_OK(mw_dataset_open(&d, request->folder, &error), error);
+    CHECK_OK(mw_dataset_check(&d, &error), error);
+    assert_int_equal(d.episodes, report->episodes);
+    assert_int_equal(d.steps, report->steps);
+    assert_true(mw_dataset_imported(&d));
+    assert_string_equal(d.spec.task, "toy");
+    return d;
+}
+
+/* Episode `at` of the dataset is episode e of the formulas. narrow: agent 0 lacks its last feature. */
+static void check_episode(const mw_dataset *d, long at, long e, long length, int outcome, bool narrow,
+                          bool team_reward) {
+    mw_episode view = mw_dataset_episode(d, at);
+    assert_int_equal(view.length, length);
+    assert_int_equal(view.outcome, outcome);
+    for (long t = 0; t < length + (view.last_obs != NULL); t++)
+        for (int i = 0; i < N; i++) {
+            for (int f = 0; f < O; f++) {
+                bool filled = narrow && i == 0 && f == O - 1;
+                CHECK_NEAR(mw_dataset_obs(d, at, t)[i * O + f], filled ? 0 : want_obs(e, t, i, f), 1e-6);
+            }
+            if (t == length) continue;
+            long row = t * N + i;
+            CHECK_NEAR(view.rewards[row], want_reward(e, t, team_reward ? 0 : i), 1e-6);
+            if (view.index) {
+                assert_int_equal(view.index[row], want_discrete(e, t, i));
+                for (int a = 0; a < ACTIONS; a++)
+                    assert_int_equal(view.legal[row * ACTIONS + a],
+                                     a % 2 == 0 || a == want_discrete(e, t, i));
+            } else {
+                for (int v = 0; v < D; v++) CHECK_NEAR(view.real[row * D + v], want_act(e, t, i, v), 1e-6);
+            }
+        }
+}
+
+static void test_omar(void **state) {
+    (void)state;
+    mw_import_report report;
+    mw_import_request request = request_for("omar");
+    request.episode_limit = 5;
+    mw_dataset d = import(mw_import_omar, &request, &report);
+    assert_string_equal(d.spec.rules, "omar-import");
+    assert_int_equal(d.episodes, 4);
+    assert_int_equal(report.dropped, 2);
+    assert_int_equal(report.jumps, 0);
+    assert_true(report.padded);
+    assert_int_equal(d.spec.agents, N);
+    assert_int_equal(d.spec.obs_size, O);
+    assert_non_null(d.last_obs);
+    check_episode(&d, 0, 0, 5, MW_ENDED_BY_LIMIT, true, false);
+    check_episode(&d, 1, 1, 3, MW_ENDED_BY_WORLD, true, false);
+    check_episode(&d, 2, 2, 5, MW_ENDED_BY_LIMIT, true, false);
+    check_episode(&d, 3, 3, 5, MW_ENDED_BY_LIMIT, true, false); /* seed_10 after seed_0 */
+    mw_dataset_close(&d);
+    request.agents = 2; /* the others are left out */
+    d = import(mw_import_omar, &request, &report);
+    assert_int_equal(d.spec.agents, 2);
+    mw_dataset_close(&d);
+    request = request_for("omar/seed_10_data"); /* one seed's folder */
+    request.episode_limit = 5;
+    d = import(mw_import_omar, &request, &report);
+    assert_int_equal(d.episodes, 1);
+    mw_dataset_close(&d);
+}
+
+/* A limit that the files contradict: the next observations show where episodes really end. */
+static void test_omar_jumps(void **state) {
+    (void)state;
+    mw_import_report report;
+    mw_import_request request = request_for("omar/seed_0_data");
+    request.episode_limit = 4;
+    mw_dataset d = import(mw_import_omar, &request, &report); /* 4 + 1, 3, 4 + 1 */
+    assert_int_equal(d.episodes, 5);
+    assert_int_equal(d.lengths[0], 4);
+    assert_int_equal(d.lengths[1], 1);
+    mw_dataset_close(&d);
+    /* The same steps without done flags: the jump between episodes 0 and 1 is seen, that at the limit is not
+     * one. */
+    mw_error error;
+    char path[600];
+    static unsigned char bytes[1 << 16];
+    mkdir(scratch("nodones"), 0777);
+    for (int i = 0; i < N; i++)
+        for (int k = 0; k < 4; k++) {
+            static const char *const kinds[] = {"obs", "acs", "rews", "next_obs"};
+            char name[64];
+            snprintf(name, sizeof name, "nodones/%s_%d.npy", kinds[k], i);
+            snprintf(path, sizeof path, "%s/%s_%d.npy", request.source, kinds[k], i);
+            size_t size = scratch_read(path, bytes, sizeof bytes);
+            scratch_write(scratch(name), bytes, size);
+        }
+    request = request_for_own("nodones");
+    request.episode_limit = 6;
+    d = import(mw_import_omar, &request, &report);
+    assert_int_equal(report.jumps, 2);
+    assert_int_equal(report.dropped, 5); /* nothing ends the last one */
+    assert_int_equal(d.episodes, 2);
+    check_episode(&d, 0, 0, 5, MW_ENDED_BY_LIMIT, true, false);
+    check_episode(&d, 1, 1, 3, MW_ENDED_BY_LIMIT, true, false);
+    mw_dataset_close(&d);
+    unlink(scratch("nodones/rews_1.npy"));
+    CHECK_FAILS(mw_import_omar(&request, &report, &error), MW_ERR_IO, error, "rews_1.npy");
+    fixture_remove(scratch("nodones"));
+}
+
+static void test_madiff(void **state) {
+    (void)state;
+    mw_import_report report;
+    mw_import_request request = request_for("madiff/real");
+    mw_dataset d = import(mw_import_madiff, &request, &report);
+    assert_string_equal(d.spec.rules, "madiff-import");
+    assert_int_equal(d.spec.episode_limit, 5); /* the longest */
+    assert_null(d.last_obs);
+    check_episode(&d, 0, 0, 2, MW_ENDED_BY_WORLD, false, false); /* shorter than the limit */
+    check_episode(&d, 1, 1, 5, MW_ENDED_BY_LIMIT, false, false);
+    check_episode(&d, 2, 2, 3, MW_ENDED_BY_WORLD, false, false);
+    mw_dataset_close(&d);
+    request = request_for("madiff/battle");
+    request.episode_limit = 9;
+    d = import(mw_import_madiff, &request, &report);
+    assert_true(d.spec.discrete);
+    assert_int_equal(d.spec.act_size, ACTIONS);
+    assert_int_equal(d.spec.episode_limit, 9);
+    check_episode(&d, 0, 0, 2, MW_ENDED_BY_WORLD, false, false); /* discounts say so */
+    check_episode(&d, 2, 2, 3, MW_ENDED_BY_LIMIT, false, false);
+    mw_dataset_close(&d);
+}
+
+/* Our own folder is one of theirs; imported again it is the same data, with the columns that theirs lacks. */
+static void test_madiff_own(void **state) {
+    (void)state;
+    for (int discrete = 0; discrete < 2; discrete++) {
+        mw_error error;
+        mw_import_report report;
+        mw_dataset ours;
+        fixture_make(scratch("ours"), discrete, true, 7);
+        mw_import_request request = request_for_own("ours");
+        mw_dataset d = import(mw_import_madiff, &request, &report);
+        CHECK_OK(mw_dataset_open(&ours, scratch("ours"), &error), error);
+        assert_int_equal(d.steps, ours.steps);
+        size_t cells = (size_t)d.steps * FIXTURE_AGENTS;
+        assert_memory_equal(d.obs, ours.obs, cells * FIXTURE_OBS * sizeof(float));
+        assert_memory_equal(d.last_obs, ours.last_obs, 7 * FIXTURE_AGENTS * FIXTURE_OBS * sizeof(float));
+        assert_memory_equal(d.outcomes, ours.outcomes, 7);
+        if (discrete)
+            assert_memory_equal(d.legal, ours.legal, cells * FIXTURE_ACT);
+        else
+            assert_memory_equal(d.real, ours.real, cells * FIXTURE_ACT * sizeof(float));
+        mw_dataset_close(&d);
+        mw_dataset_close(&ours);
+        fixture_remove(scratch("ours"));
+    }
+}
+
+static void test_wrong_sources(void **state) {
+    (void)state;
+    mw_error error;
+    mw_import_report report;
+    mw_import_request request = request_for("omar");
+    fixture_remove(scratch("imported"));
+    CHECK_FAILS(mw_import_omar(&request, &report, &error), MW_ERR_ARGUMENT, error, "needs its episode limit");
+    request = request_for("madiff/real");
+    CHECK_FAILS(mw_import_omar(&request, &report, &error), MW_ERR_FORMAT, error,
+                "neither obs_0.npy nor folders");
+    request = request_for("nowhere");
+    CHECK_FAILS(mw_import_omar(&request, &report, &error), MW_ERR_IO, error, "cannot read the folder");
+    CHECK_FAILS(mw_import_madiff(&request, &report, &error), MW_ERR_IO, error, "obs.npy");
+    request = request_for("madiff/real");
+    request.agents = 5;
+    CHECK_FAILS(mw_import_madiff(&request, &report, &error), MW_ERR_MISMATCH, error, "obs.npy");
+    mw_env_info info = {.task = "spread", .agents = N, .obs_size = 18, .act_size = D, .episode_limit = 25};
+    request.agents = 0;
+    request.task = "spread";
+    request.info = &info;
+    CHECK_FAILS(mw_import_madiff(&request, &report, &error), MW_ERR_MISMATCH, error,
+                "has 3 agents, 4 features, 2 real actions");
+    request = request_for("madiff/battle");
+    request.episode_limit = 3; /* a longer episode raises it */
+    CHECK_OK(mw_import_madiff(&request, &report, &error), error);
+    assert_true(mw_file_exists(scratch("imported/dataset.json")));
+    request.overwrite = false;
+    CHECK_FAILS(mw_import_madiff(&request, &report, &error), MW_ERR_ARGUMENT, error,
+                "exists and is not empty");
+    fixture_remove(scratch("imported"));
+    assert_int_equal(scratch_count(false), 0); /* failures leave nothing */
+}
+
+/* Malformed columns in a folder of theirs. */
+static void test_madiff_damage(void **state) {
+    (void)state;
+    mw_error error;
+    mw_import_report report;
+    mw_import_request request = request_for_own("theirs");
+    fixture_make(scratch("theirs"), true, true, 4); /* lengths 1, 6, 11, 4 */
+    unlink(scratch("theirs/dataset.json"));
+    const size_t rows = 22, lengths = 4;
+    static float numbers[22 * FIXTURE_AGENTS];
+    numbers[7] = 0.5f;
+    CHECK_OK(mw_npy_write(scratch("theirs/actions.npy"), MW_F32, 2, (size_t[]){rows, FIXTURE_AGENTS}, numbers,
+                          &error),
+             error);
+    CHECK_FAILS(mw_import_madiff(&request, &report, &error), MW_ERR_FORMAT, error,
+                "actions.npy: row 3 holds 0.5, expected a whole number from 0 to 3");
+    numbers[7] = 4;
+    CHECK_OK(mw_npy_write(scratch("theirs/actions.npy"), MW_F32, 2, (size_t[]){rows, FIXTURE_AGENTS}, numbers,
+                          &error),
+             error);
+    CHECK_FAILS(mw_import_madiff(&request, &report, &error), MW_ERR_FORMAT, error,
+                "actions.npy: row 3 holds 4");
+    CHECK_OK(mw_npy_write(scratch("theirs/path_lengths.npy"), MW_I32, 1, &lengths, (int32_t[]){1, 6, 11, 5},
+                          &error),
+             error);
+    CHECK_FAILS(mw_import_madiff(&request, &report, &error), MW_ERR_FORMAT, error,
+                "path_lengths.npy: the lengths add up to 23 steps, but obs.npy has 22");
+    CHECK_OK(mw_npy_write(scratch("theirs/path_lengths.npy"), MW_I32, 1, &lengths, (int32_t[]){1, 6, -1, 16},
+                          &error),
+             error);
+    CHECK_FAILS(mw_import_madiff(&request, &report, &error), MW_ERR_FORMAT, error,
+                "path_lengths.npy: row 2 holds -1");
+    fixture_remove(scratch("theirs"));
+    fixture_remove(scratch("imported"));
+    assert_int_equal(scratch_count(false), 0);
+}
+
+/* ---- HDF5 ---------------------------------------------------------------------------------------------- */
+
+static void test_hdf5(void **state) {
+    (void)state;
+    mw_error error;
+    mw_import_report report;
+    mw_import_request request = request_for("hdf5/minari"); /* the folder of a Minari dataset */
+    if (!mw_hdf5_available()) {
+        CHECK_FAILS(mw_import_hdf5(&request, &report, &error), MW_ERR_UNSUPPORTED, error, "not built in");
+        return;
+    }
+    mw_dataset d = import(mw_import_hdf5, &request, &report);
+    assert_string_equal(d.spec.rules, "hdf5-import");
+    assert_int_equal(d.episodes, 11);
+    assert_non_null(d.last_obs);
+    for (long e = 0; e < 11; e++)
+        check_episode(&d, e, e, 1 + e % 4, e == 0 ? MW_ENDED_BY_WORLD : MW_ENDED_BY_LIMIT, false, false);
+    mw_dataset_close(&d);
+    request = request_for("hdf5/battle.h5");
+    d = import(mw_import_hdf5, &request, &report);
+    assert_true(d.spec.discrete && !report.all_legal);
+    assert_null(d.last_obs);
+    for (long e = 0; e < 2; e++) check_episode(&d, e, e, 3, e == 0, false, false);
+    mw_dataset_close(&d);
+    request = request_for("hdf5/arrays.h5");
+    d = import(mw_import_hdf5, &request, &report);
+    check_episode(&d, 0, 0, 3, MW_ENDED_BY_LIMIT, false, true);
+    mw_dataset_close(&d);
+}
+
+static void test_hdf5_wrong(void **state) {
+    (void)state;
+    mw_error error;
+    mw_import_report report;
+    mw_import_request request = request_for("hdf5/broken.h5");
+    if (!mw_hdf5_available()) return;
+    fixture_remove(scratch("imported"));
+    CHECK_FAILS(mw_import_hdf5(&request, &report, &error), MW_ERR_FORMAT, error,
+                "episode_0/observations has 7 rows, expected 3 or 4");
+    request = request_for("hdf5/empty.h5");
+    CHECK_FAILS(mw_import_hdf5(&request, &report, &error), MW_ERR_FORMAT, error,
+                "no group is named episode_");
+    request = request_for("make.py");
+    CHECK_FAILS(mw_import_hdf5(&request, &report, &error), MW_ERR_FORMAT, error, "not an HDF5 file");
+    request = request_for("none.h5");
+    CHECK_FAILS(mw_import_hdf5(&request, &report, &error), MW_ERR_IO, error, "cannot open");
+    assert_int_equal(scratch_count(false), 0);
+}
+
+static void test_hdf5_round_trip(void **state) {
+    (void)state;
+    if (!mw_hdf5_available()) return;
+    for (int kind = 0; kind < 4; kind++) {
+        bool discrete = kind & 1, last = kind & 2;
+        mw_error error;
+        mw_import_report report;
+        mw_dataset ours;
+        fixture_make(scratch("ours"), discrete, last, 14);
+        CHECK_OK(mw_dataset_open(&ours, scratch("ours"), &error), error);
+        CHECK_OK(mw_export_hdf5(&ours, scratch("ours.h5"), true, &error), error);
+        CHECK_FAILS(mw_export_hdf5(&ours, scratch("ours.h5"), false, &error), MW_ERR_ARGUMENT, error,
+                    "exists");
+        mw_import_request request = request_for_own("ours.h5");
+        mw_dataset d = import(mw_import_hdf5, &request, &report);
+        size_t cells = (size_t)d.steps * FIXTURE_AGENTS;
+        assert_int_equal(d.steps, ours.steps);
+        assert_memory_equal(d.lengths, ours.lengths, 14 * sizeof(int64_t));
+        assert_memory_equal(d.obs, ours.obs, cells * FIXTURE_OBS * sizeof(float));
+        assert_memory_equal(d.rewards, ours.rewards, cells * sizeof(float));
+        assert_memory_equal(d.outcomes, ours.outcomes, 14);
+        assert_true((d.last_obs != NULL) == last);
+        if (last)
+            assert_memory_equal(d.last_obs, ours.last_obs, 14 * FIXTURE_AGENTS * FIXTURE_OBS * sizeof(float));
+        if (discrete) {
+            assert_memory_equal(d.index, ours.index, cells * sizeof(int32_t));
+            assert_memory_equal(d.legal, ours.legal, cells * FIXTURE_ACT);
+        } else {
+            assert_memory_equal(d.real, ours.real, cells * FIXTURE_ACT * sizeof(float));
+        }
+        mw_dataset_close(&d);
+        mw_dataset_close(&ours);
+    }
+    mw_error error;
+    mw_dataset ours;
+    CHECK_OK(mw_dataset_open(&ours, scratch("ours"), &error), error);
+    CHECK_FAILS(mw_export_hdf5(&ours, scratch("no/folder/x.h5"), true, &error), MW_ERR_IO, error,
+                "cannot write");
+    mw_dataset_close(&ours);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_omar),
+        cmocka_unit_test(test_omar_jumps),
+        cmocka_unit_test(test_madiff),
+        cmocka_unit_test(test_madiff_own),
+        cmocka_unit_test(test_wrong_sources),
+        cmocka_unit_test(test_madiff_damage),
+        cmocka_unit_test(test_hdf5),
+        cmocka_unit_test(test_hdf5_wrong),
+        cmocka_unit_test(test_hdf5_round_trip),
+    };
+    return cmocka_run_group_tests(tests, scratch_setup, fixture_teardown);
+}
