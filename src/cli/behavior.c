@@ -1,0 +1,176 @@
+/* mawam behavior: learn the policies that collect datasets, measure them. */
+#include "behavior/play.h"
+#include "behavior/train.h"
+#include "cli/cli.h"
+#include "core/file.h"
+#include "core/log.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- train ---- */
+
+static volatile sig_atomic_t stop_requested;
+
+static void request_stop(int signal_number) {
+    (void)signal_number;
+    stop_requested = 1;
+}
+
+static const char train_help[] =
+    "usage: mawam behavior train TASK [-o DIR] [--seed S] [--steps N] [--set FIELD=VALUE] [--threads N]\n"
+    "                            [--prey FILE] [--resume]\n"
+    "\n"
+    "Learns a policy for the task from scratch and keeps snapshots along the way. DIR (TASK) receives the\n"
+    "checkpoint, the learning curve (curve.jsonl, curve.svg) and snapshots/. Ctrl-C saves and exits with "
+    "130;\n"
+    "--resume continues. The outcome depends on the seed and the preset only.\n"
+    "\n"
+    "  -o DIR             folder of the run\n"
+    "  --seed S           seed (0)\n"
+    "  --steps N          environment steps instead of the preset's\n"
+    "  --set FIELD=VALUE  overrides a field of the preset; several with commas\n"
+    "  --threads N        threads (0: one per core)\n"
+    "  --prey FILE        tag, world: a prey network (safetensors) in place of the default prey\n"
+    "  --resume           continue the run in DIR\n"
+    "\n"
+    "examples: mawam behavior train spread -o runs/spread\n"
+    "          mawam behavior train 3m --steps 1e6 --set rate=1e-3,entropy=0.02\n";
+
+typedef struct {
+    mw_progress progress;
+    double said;
+} train_display;
+
+static void show_progress(void *context, const mw_learn_report *r, double seconds, long iterations) {
+    train_display *display = context;
+    mw_progress_update(&display->progress, r->steps, "return %.4g, wins %.2f, kl %.3f", r->episode_return,
+                       r->win_rate, r->kl);
+    if (display->progress.visible || (seconds - display->said < 10 && r->iteration < iterations)) return;
+    display->said = seconds;
+    printf(
+        "%8.0f s  %11.0f steps  return %9.3f  wins %.3f  length %6.1f  entropy %7.3f  kl %.4f  value %.4f  "
+        "deviation %.3f\n",
+        seconds, r->steps, r->episode_return, r->win_rate, r->length, r->entropy, r->kl, r->value_loss,
+        r->deviation);
+    fflush(stdout);
+}
+
+static mw_status apply_settings(mw_preset *preset, const char *settings, mw_error *error) {
+    char one[96];
+    while (settings && *settings) {
+        size_t length = strcspn(settings, ",");
+        snprintf(one, sizeof one, "%.*s", (int)(length < sizeof one ? length : sizeof one - 1), settings);
+        MW_TRY(mw_preset_set(preset, one, error));
+        settings += length + (settings[length] == ',');
+    }
+    return MW_OK;
+}
+
+static int behavior_train(int argc, char **argv) {
+    const char *task = NULL, *folder = NULL, *settings = NULL;
+    uint64_t seed = 0;
+    double steps = 0;
+    int threads = 0, count;
+    bool resume = false;
+    mw_env_options world = MW_ENV_OPTIONS_DEFAULT;
+    const mw_option options[] = {
+        {"o", MW_OPT_STRING, &folder, 0, 0},        {"seed", MW_OPT_U64, &seed, 0, 0},
+        {"steps", MW_OPT_DOUBLE, &steps, 1, 1e12},  {"set", MW_OPT_STRING, &settings, 0, 0},
+        {"threads", MW_OPT_INT, &threads, 0, 1024}, {"prey", MW_OPT_STRING, &world.prey_file, 0, 0},
+        {"resume", MW_OPT_FLAG, &resume, 0, 0},     {NULL, MW_OPT_FLAG, NULL, 0, 0}};
+    int code = mw_cli_parse(argc, argv, options, train_help, &task, 1, &count);
+    if (code >= 0) return code;
+    if (count != 1) return mw_cli_usage("behavior train: name a task; mawam env list shows them");
+    const mw_preset *row = mw_preset_find(task);
+    if (!row) return mw_cli_usage("behavior train: no preset for '%s'", task);
+    mw_preset preset = *row;
+    mw_error error = {0};
+    if (apply_settings(&preset, settings, &error) != MW_OK) return mw_cli_fail(&error);
+    if (steps > 0) preset.steps = (float)steps;
+    train_display display = {0};
+    mw_task_game task_game = {task, &world};
+    mw_game game = mw_game_of_task(&task_game);
+    mw_train_request request = {.preset = &preset,
+                                .game = &game,
+                                .seed = seed,
+                                .threads = threads,
+                                .folder = folder ? folder : task,
+                                .resume = resume,
+                                .stop = &stop_requested,
+                                .report = show_progress,
+                                .context = &display};
+    signal(SIGINT, request_stop);
+    signal(SIGTERM, request_stop);
+    mw_progress_start(&display.progress, task, (double)preset.steps);
+    mw_status status = mw_train(&request, &error);
+    mw_progress_finish(&display.progress);
+    if (status == MW_ERR_INTERRUPTED) {
+        mw_cli_fail(&error);
+        return 130;
+    }
+    return status == MW_OK ? 0 : mw_cli_fail(&error);
+}
+
+/* ---- eval ---- */
+
+static const char eval_help[] =
+    "usage: mawam behavior eval FILE... [--episodes N] [--seed S] [--threads N] [--noise X] [--prey FILE]\n"
+    "\n"
+    "Plays behaviour files in their task and prints mean return, deviation, range, win rate and length.\n"
+    "\n"
+    "  --episodes N  episodes of each file (200)\n"
+    "  --seed S      seed of the episodes (0)\n"
+    "  --threads N   threads (0: one per core)\n"
+    "  --noise X     exploration noise instead of the file's own\n"
+    "  --prey FILE   tag, world: a prey network in place of the default prey\n"
+    "\n"
+    "example: mawam behavior eval behaviors/spread-*.safetensors\n";
+
+enum { MOST_FILES = 512 };
+
+static int behavior_eval(int argc, char **argv) {
+    static const char *files[MOST_FILES];
+    int episodes = 200, threads = 0, count;
+    uint64_t seed = 0;
+    double noise = -1;
+    mw_env_options world = MW_ENV_OPTIONS_DEFAULT;
+    const mw_option options[] = {
+        {"episodes", MW_OPT_INT, &episodes, 1, 1e8},     {"seed", MW_OPT_U64, &seed, 0, 0},
+        {"threads", MW_OPT_INT, &threads, 0, 1024},      {"noise", MW_OPT_DOUBLE, &noise, 0, 10},
+        {"prey", MW_OPT_STRING, &world.prey_file, 0, 0}, {NULL, MW_OPT_FLAG, NULL, 0, 0}};
+    int code = mw_cli_parse(argc, argv, options, eval_help, files, MOST_FILES, &count);
+    if (code >= 0) return code;
+    if (count < 1) return mw_cli_usage("behavior eval: name a behaviour file");
+    printf("%10s %10s %10s %10s %7s %7s %6s  %s\n", "return", "deviation", "least", "most", "wins", "length",
+           "noise", "file");
+    for (int i = 0; i < count; i++) {
+        mw_error error = {0};
+        mw_behavior behavior;
+        mw_measure m;
+        if (mw_behavior_load(&behavior, files[i], &error) != MW_OK) return mw_cli_fail(&error);
+        if (noise >= 0) behavior.noise = (float)noise;
+        mw_status status =
+            mw_behavior_measure(behavior.task, &world, &behavior, seed, episodes, threads, &m, &error);
+        if (status == MW_OK)
+            printf("%10.3f %10.3f %10.3f %10.3f %7.3f %7.1f %6.3f  %s\n", m.mean, m.deviation, m.least,
+                   m.most, m.win_rate, m.length, (double)behavior.noise, files[i]);
+        fflush(stdout);
+        mw_behavior_free(&behavior);
+        if (status != MW_OK) return mw_cli_fail(&error);
+    }
+    return 0;
+}
+
+int mw_cli_behavior(int argc, char **argv) {
+    static const mw_command commands[] = {
+        {"train", "learn a policy from scratch", behavior_train},
+        {"eval", "measure behaviour files", behavior_eval},
+        {NULL, NULL, NULL},
+    };
+    static const char help[] =
+        "usage: mawam behavior COMMAND [...]      mawam behavior COMMAND --help for each\n"
+        "\n"
+        "commands:\n";
+    return mw_cli_dispatch("behavior", commands, help, argc, argv);
+}
