@@ -14,7 +14,7 @@ typedef struct {
     float *obs, *real, *rewards;
     int32_t *index;
     uint8_t *legal;
-    mw_episode episode;
+    mw_played played;
 } seat;
 
 /* A thread's scratch: the joint observations of a group, packed. */
@@ -34,7 +34,7 @@ struct mw_player {
     long next;   /* number of the next episode */
     seat *seats; /* [groups * MW_PLAY_GROUP] */
     area *areas; /* [threads] */
-    mw_episode *episodes;
+    mw_played *episodes;
 };
 
 void mw_player_free(mw_player *p) {
@@ -135,18 +135,18 @@ static void look(const mw_player *p, seat *s, int t) {
 static void begin_episode(const mw_player *p, seat *s, long number, int policy) {
     mw_rng rng = mw_rng_make(p->seed, MW_RNG_COLLECT, (uint64_t)number, 0, STREAM_WORLD);
     mw_env_reset(s->env, mw_rng_u64(&rng));
-    s->episode = (mw_episode){.policy = policy,
-                              .obs = s->obs,
-                              .real = s->real,
-                              .index = s->index,
-                              .legal = p->info.discrete ? s->legal : NULL,
-                              .rewards = s->rewards};
+    s->played = (mw_played){.policy = policy,
+                            .episode = {.obs = s->obs,
+                                        .real = s->real,
+                                        .index = s->index,
+                                        .legal = p->info.discrete ? s->legal : NULL,
+                                        .rewards = s->rewards}};
     look(p, s, 0);
 }
 
 /* out: the policy's outputs for this seat, NULL for random play */
 static mw_action draw(const mw_player *p, seat *s, long number, const float *out) {
-    const int n = p->info.agents, d = p->info.act_size, t = s->episode.length;
+    const int n = p->info.agents, d = p->info.act_size, t = (int)s->played.episode.length;
     const size_t row = row_of(p, t);
     mw_rng rng = mw_rng_make(p->seed, MW_RNG_COLLECT, (uint64_t)number, (uint64_t)t, STREAM_POLICY);
     if (!p->info.discrete) {
@@ -169,18 +169,20 @@ static mw_action draw(const mw_player *p, seat *s, long number, const float *out
 static mw_status step(const mw_player *p, seat *s, long number, const float *out, bool *over,
                       mw_error *error) {
     const int n = p->info.agents;
-    mw_episode *episode = &s->episode;
-    float *rewards = s->rewards + row_of(p, episode->length) * (size_t)n;
+    mw_episode *episode = &s->played.episode;
+    float *rewards = s->rewards + row_of(p, (int)episode->length) * (size_t)n;
     mw_outcome outcome;
     MW_TRY(mw_env_step(s->env, draw(p, s, number, out), rewards, &outcome, error));
     double mean = 0;
     for (int i = 0; i < n; i++) mean += (double)rewards[i];
-    episode->episode_return += mean / n;
+    s->played.episode_return += mean / n;
     episode->length++;
-    look(p, s, episode->length);
+    look(p, s, (int)episode->length);
     *over = outcome.terminated || outcome.truncated;
-    episode->terminated = outcome.terminated;
-    episode->won = outcome.won;
+    episode->last_obs = s->obs + row_of(p, (int)episode->length) * (size_t)(n * p->info.obs_size);
+    episode->outcome = outcome.won          ? MW_ENDED_BY_VICTORY
+                       : outcome.terminated ? MW_ENDED_BY_WORLD
+                                            : MW_ENDED_BY_LIMIT;
     return MW_OK;
 }
 
@@ -200,7 +202,7 @@ static mw_status play_group(const mw_player *p, area *a, int group, mw_error *er
         const float *out = NULL;
         for (int i = 0; i < count; i++) {
             const seat *s = &seats[live[i]];
-            memcpy(a->obs + (size_t)i * joint, s->obs + row_of(p, s->episode.length) * joint,
+            memcpy(a->obs + (size_t)i * joint, s->obs + row_of(p, (int)s->played.episode.length) * joint,
                    joint * sizeof *a->obs);
         }
         if (p->behavior) out = mw_actor_forward(&p->behavior->actor[policy], &a->work, a->obs, count);
@@ -223,14 +225,14 @@ static void wave_body(void *context, int worker) {
         play_group(p, a, group, &a->error);
 }
 
-mw_status mw_player_next(mw_player *p, const mw_episode **episodes, mw_error *error) {
+mw_status mw_player_next(mw_player *p, const mw_played **episodes, mw_error *error) {
     mw_pool_run(p->pool, wave_body, p);
     for (int i = 0; i < p->threads; i++)
         if (p->areas[i].error.status != MW_OK) {
             if (error) *error = p->areas[i].error;
             return p->areas[i].error.status;
         }
-    for (int i = 0; i < mw_player_wave(p); i++) p->episodes[i] = p->seats[i].episode;
+    for (int i = 0; i < mw_player_wave(p); i++) p->episodes[i] = p->seats[i].played;
     p->next += mw_player_wave(p);
     *episodes = p->episodes;
     return MW_OK;
@@ -241,7 +243,7 @@ mw_status mw_player_next(mw_player *p, const mw_episode **episodes, mw_error *er
 mw_status mw_behavior_measure(const char *task, const mw_env_options *options, const mw_behavior *behavior,
                               uint64_t seed, int episodes, int threads, mw_measure *m, mw_error *error) {
     mw_player *player;
-    const mw_episode *played;
+    const mw_played *played;
     mw_status status = MW_OK;
     double square = 0;
     *m = (mw_measure){.least = INFINITY, .most = -INFINITY};
@@ -254,8 +256,8 @@ mw_status mw_behavior_measure(const char *task, const mw_env_options *options, c
             square += (r - before) * (r - m->mean);
             m->least = fmin(m->least, r);
             m->most = fmax(m->most, r);
-            m->win_rate += (played[i].won - m->win_rate) / m->episodes;
-            m->length += (played[i].length - m->length) / m->episodes;
+            m->win_rate += ((played[i].episode.outcome == MW_ENDED_BY_VICTORY) - m->win_rate) / m->episodes;
+            m->length += ((double)played[i].episode.length - m->length) / m->episodes;
         }
     m->deviation = m->episodes > 1 ? sqrt(square / (m->episodes - 1)) : 0;
     mw_player_free(player);
