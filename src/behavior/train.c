@@ -46,9 +46,12 @@ static mw_status save_snapshot(const mw_learner *l, const paths *p, uint64_t see
     return status;
 }
 
+/* The k-th of K snapshots comes at the share (k/K)^2 of the run: dense at first, where policies change most.
+ */
 static bool snapshot_due(long iteration, long iterations, int snapshots) {
-    double before = floor((double)(iteration - 1) * snapshots / (double)iterations);
-    return iteration == iterations || floor((double)iteration * snapshots / (double)iterations) > before;
+    double before = floor(snapshots * sqrt((double)(iteration - 1) / (double)iterations));
+    return iteration == iterations ||
+           floor(snapshots * sqrt((double)iteration / (double)iterations)) > before;
 }
 
 static mw_status checkpoint(const mw_learner *l, const paths *p, mw_error *error) {

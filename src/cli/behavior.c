@@ -1,5 +1,6 @@
 /* mawam behavior: learn the policies that collect datasets, measure them. */
 #include "behavior/play.h"
+#include "behavior/prey_game.h"
 #include "behavior/train.h"
 #include "cli/cli.h"
 #include "core/file.h"
@@ -112,6 +113,58 @@ static int behavior_train(int argc, char **argv) {
     return status == MW_OK ? 0 : mw_cli_fail(&error);
 }
 
+/* ---- prey ---- */
+
+static const char prey_help[] =
+    "usage: mawam behavior prey TASK [-o DIR] [--rounds R] [--predator-steps N] [--prey-steps N] [--seed S]\n"
+    "                           [--version V] [--threads N]\n"
+    "\n"
+    "Learns a prey for tag or world: in every round predators learn against the last prey (the scripted one "
+    "at\n"
+    "first), then a new prey learns against all predators so far. DIR (TASK-prey) receives a prey file per\n"
+    "round. An interrupted recipe continues where it was.\n"
+    "\n"
+    "  --rounds R          rounds, 1 to 8 (3)\n"
+    "  --predator-steps N  environment steps of the predators in a round (1e6)\n"
+    "  --prey-steps N      environment steps of the prey in a round (1e6)\n"
+    "  --seed S            seed (0)\n"
+    "  --version V         version that the prey carries and that becomes part of the rules version (v1)\n"
+    "  --threads N         threads (0: one per core)\n"
+    "\n"
+    "example: mawam behavior prey tag -o runs/tag-prey\n";
+
+static int behavior_prey(int argc, char **argv) {
+    train_display display = {0};
+    double predator_steps = 1e6, prey_steps = 1e6;
+    mw_prey_request request = {
+        .rounds = 3, .version = "v1", .stop = &stop_requested, .report = show_progress, .context = &display};
+    const mw_option options[] = {{"o", MW_OPT_STRING, &request.folder, 0, 0},
+                                 {"rounds", MW_OPT_INT, &request.rounds, 1, 8},
+                                 {"predator-steps", MW_OPT_DOUBLE, &predator_steps, 1, 1e12},
+                                 {"prey-steps", MW_OPT_DOUBLE, &prey_steps, 1, 1e12},
+                                 {"seed", MW_OPT_U64, &request.seed, 0, 0},
+                                 {"version", MW_OPT_STRING, &request.version, 0, 0},
+                                 {"threads", MW_OPT_INT, &request.threads, 0, 1024},
+                                 {NULL, MW_OPT_FLAG, NULL, 0, 0}};
+    int count, code = mw_cli_parse(argc, argv, options, prey_help, &request.task, 1, &count);
+    if (code >= 0) return code;
+    if (count != 1) return mw_cli_usage("behavior prey: name a task with a prey: tag, world");
+    char folder[64];
+    snprintf(folder, sizeof folder, "%.32s-prey", request.task);
+    if (!request.folder) request.folder = folder;
+    request.predator_steps = (float)predator_steps;
+    request.prey_steps = (float)prey_steps;
+    mw_error error = {0};
+    signal(SIGINT, request_stop);
+    signal(SIGTERM, request_stop);
+    mw_progress_start(&display.progress, request.task, 0);
+    mw_status status = mw_prey_learn(&request, &error);
+    mw_progress_finish(&display.progress);
+    if (status == MW_OK) return 0;
+    mw_cli_fail(&error);
+    return status == MW_ERR_INTERRUPTED ? 130 : 1;
+}
+
 /* ---- eval ---- */
 
 static const char eval_help[] =
@@ -165,6 +218,7 @@ static int behavior_eval(int argc, char **argv) {
 int mw_cli_behavior(int argc, char **argv) {
     static const mw_command commands[] = {
         {"train", "learn a policy from scratch", behavior_train},
+        {"prey", "learn the prey of tag or world", behavior_prey},
         {"eval", "measure behaviour files", behavior_eval},
         {NULL, NULL, NULL},
     };

@@ -26,6 +26,7 @@ static mw_status load_prey(mw_mpe_model *model, const char *path, mw_error *erro
     if (!mw_mpe_has_prey(model->task))
         return mw_fail(error, MW_ERR_ARGUMENT, "%s has no prey; prey_file must not be given",
                        model->task->name);
+    if (!strcmp(path, MW_PREY_SCRIPTED)) return MW_OK;
     MW_TRY(mw_prey_net_load(&model->prey, path, model->task, tag, error));
     snprintf(model->rules, sizeof model->rules, "%s+prey-%s", MW_MPE_RULES, tag);
     return MW_OK;

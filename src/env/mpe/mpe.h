@@ -64,6 +64,8 @@ static inline bool mw_mpe_has_prey(const mw_mpe_task *task) {
 
 typedef struct mw_prey_net mw_prey_net; /* ReLU layers, tanh at the end, single precision */
 
+#define MW_PREY_SCRIPTED "script" /* mw_env_options.prey_file: the scripted prey */
+
 /* Checks task, rules and every size; `tag` receives "<version>-<hash of the weights>". */
 mw_status mw_prey_net_load(mw_prey_net **net, const char *path, const mw_mpe_task *task, char tag[32],
                            mw_error *error);
