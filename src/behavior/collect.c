@@ -2,19 +2,19 @@
 #include "behavior/collect.h"
 
 #include "behavior/play.h"
-#include "core/checksum.h"
+#include "core/file.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static mw_status load_behavior(mw_behavior *behavior, const mw_collect_request *request, char *path, size_t size,
-                               uint64_t *checksum, mw_error *error) {
+static mw_status load_behavior(mw_behavior *behavior, const mw_collect_request *request, char *path,
+                               size_t size, uint64_t *checksum, mw_error *error) {
     MW_TRY(mw_behavior_path(path, size, request->behaviors, request->setting, error));
     mw_map map;
     MW_TRY(mw_map_open(&map, path, error));
-    *checksum = mw_checksum(MW_CHECKSUM_START, map.data, map.size);
+    *checksum = mw_hash(MW_HASH_START, map.data, map.size);
     mw_map_close(&map);
     return mw_behavior_load(behavior, path, error);
 }
@@ -23,12 +23,14 @@ static void write_note(char *note, size_t size, const mw_env_info *info, const m
     if (!behavior)
         snprintf(note, size, "uniform random actions");
     else if (info->discrete)
-        snprintf(note, size,
-                 "%d policies; actions drawn from the policy's probabilities, with probability %g uniform over "
-                 "the legal actions",
-                 behavior->count, (double)behavior->noise);
+        snprintf(
+            note, size,
+            "%d policies; actions drawn from the policy's probabilities, with probability %g uniform over "
+            "the legal actions",
+            behavior->count, (double)behavior->noise);
     else
-        snprintf(note, size, "%d policies; normal noise of deviation %g on every action value, clipped to [-1,1]",
+        snprintf(note, size,
+                 "%d policies; normal noise of deviation %g on every action value, clipped to [-1,1]",
                  behavior->count, (double)behavior->noise);
 }
 
@@ -63,14 +65,14 @@ static mw_status play_all(mw_player *player, mw_dataset_writer *writer, const mw
     return MW_OK;
 }
 
-static mw_status make(const mw_collect_request *request, const mw_behavior *behavior, const mw_data_source *source,
-                      mw_collect_result *result, mw_error *error) {
+static mw_status make(const mw_collect_request *request, const mw_behavior *behavior,
+                      const mw_data_source *source, mw_collect_result *result, mw_error *error) {
     const mw_setting *setting = request->setting;
     mw_player *player;
     mw_dataset_writer *writer = NULL;
     char note[256];
-    MW_TRY(mw_player_create(&player, setting->task, request->options, behavior, request->seed, request->threads,
-                            true, error));
+    MW_TRY(mw_player_create(&player, setting->task, request->options, behavior, request->seed,
+                            request->threads, true, error));
     const mw_env_info *info = mw_player_world(player);
     write_note(note, sizeof note, info, behavior);
     const mw_dataset_spec spec = {.task = info->task,

@@ -1,5 +1,5 @@
-/* Making a setting's dataset: its behaviour plays, episode by episode in a fixed order, until there are enough
- * transitions. */
+/* Making a setting's dataset: its behaviour plays, episode by episode in a fixed order, until there are
+ * enough transitions. */
 #ifndef MW_BEHAVIOR_COLLECT_H
 #define MW_BEHAVIOR_COLLECT_H
 
@@ -10,10 +10,10 @@
 
 typedef struct mw_collect_request {
     const mw_setting *setting;
-    const char *behaviors; /* folder of behaviour files; NULL: see mw_behavior_path */
-    const char *folder;    /* of the dataset */
+    const char *behaviors;         /* folder of behaviour files; NULL: see mw_behavior_path */
+    const char *folder;            /* of the dataset */
     const mw_env_options *options; /* may be NULL */
-    long transitions;      /* at least; the last episode is kept whole. 0: the setting's */
+    long transitions;              /* at least; the last episode is kept whole. 0: the setting's */
     uint64_t seed;
     int threads;
     bool overwrite;

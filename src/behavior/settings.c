@@ -10,16 +10,19 @@
 #define PARTICLES(task, best, low, high, replay_low)                                                         \
     {task, "expert", best, low, high, 0, 0.1f, 250000},                                                      \
         {task, "medium", MW_TIER_NEAR, 35, 60, 0, 0.2f, 250000},                                             \
-        {task, "medium-replay", MW_TIER_LADDER, replay_low, 35, 0, 0.2f, 250000},                            \
-        {task, "random", MW_TIER_RANDOM, -5, 10, 0, 0, 250000}
+        {task, "medium-replay", MW_TIER_LADDER, replay_low, 35, 0, 0.2f, 250000}, {                          \
+        task, "random", MW_TIER_RANDOM, -5, 10, 0, 0, 250000                                                 \
+    }
 #define BATTLE(task)                                                                                         \
     {task, "good", MW_TIER_BEST, 17, 20, 0.75, 0.02f, 250000},                                               \
-        {task, "medium", MW_TIER_NEAR, 9, 15, 0, 0.02f, 250000},                                             \
-        {task, "poor", MW_TIER_NEAR, 3, 8, 0, 0.02f, 250000}
+        {task, "medium", MW_TIER_NEAR, 9, 15, 0, 0.02f, 250000}, {                                           \
+        task, "poor", MW_TIER_NEAR, 3, 8, 0, 0.02f, 250000                                                   \
+    }
 #define ANT(task)                                                                                            \
     {task, "good", MW_TIER_BEST, 2000, 1e9, 0, 0.1f, 200000},                                                \
-        {task, "medium", MW_TIER_NEAR, 1100, 1700, 0, 0.1f, 200000},                                         \
-        {task, "poor", MW_TIER_NEAR, 400, 1000, 0, 0.1f, 200000}
+        {task, "medium", MW_TIER_NEAR, 1100, 1700, 0, 0.1f, 200000}, {                                       \
+        task, "poor", MW_TIER_NEAR, 400, 1000, 0, 0.1f, 200000                                               \
+    }
 
 static const mw_setting settings[] = {
     PARTICLES("spread", MW_TIER_NEAR, 90, 115, 5),
@@ -40,8 +43,8 @@ _Static_assert(SETTINGS == 30, "the study has 30 settings");
  * play and the expert behaviour over 10,000 episodes each; another prey needs another row. */
 static const mw_scale scales[] = {
     {"spread", 159.8, 516.8},
-    {"tag", -10, 120},
-    {"world", -10, 60},
+    {"tag", -4.8, 183.0},
+    {"world", -7.1, 74.8},
 };
 
 const mw_setting *mw_setting_at(int index) {

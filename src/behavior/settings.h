@@ -37,6 +37,7 @@ const mw_scale *mw_scale_of(const char *task); /* NULL: none */
 double mw_score(const char *task, double episode_return);
 
 /* Where behaviour files are: `given`, else $MAWAM_BEHAVIORS, else ./behaviors, else the installed ones. */
-mw_status mw_behavior_path(char *out, size_t size, const char *given, const mw_setting *setting, mw_error *error);
+mw_status mw_behavior_path(char *out, size_t size, const char *given, const mw_setting *setting,
+                           mw_error *error);
 
 #endif

@@ -1,5 +1,6 @@
 /* mawam behavior: learn the policies that collect datasets, measure them. */
-#include "behavior/play.h"
+#include "behavior/embed.h"
+#include "behavior/pick.h"
 #include "behavior/prey_game.h"
 #include "behavior/train.h"
 #include "cli/cli.h"
@@ -215,10 +216,85 @@ static int behavior_eval(int argc, char **argv) {
     return 0;
 }
 
+/* ---- pick ---- */
+
+static const char pick_help[] =
+    "usage: mawam behavior pick TASK RUN [-o DIR] [--episodes N] [--seed S] [--threads N] [--prey FILE]\n"
+    "\n"
+    "Measures every snapshot of a learning run with the noise of the datasets and writes the behaviour files "
+    "of\n"
+    "the task's qualities to DIR (behaviors).\n"
+    "\n"
+    "  --episodes N  episodes per snapshot (200); tiers are measured again with four times as many\n"
+    "  --seed S      seed of the episodes (0)\n"
+    "  --threads N   threads (0: one per core)\n"
+    "  --prey FILE   tag, world: a prey network in place of the default prey\n"
+    "\n"
+    "example: mawam behavior pick spread runs/spread -o behaviors\n";
+
+static void show_pick(void *context, const mw_setting *setting, double steps, const mw_measure *m) {
+    const char *task = context;
+    const double score = mw_score(task, m->mean);
+    const bool inside =
+        setting && score >= setting->low && score <= setting->high && m->win_rate >= setting->least_wins;
+    printf("%-14s %11.0f steps  return %9.3f +- %8.3f  score %8.1f  wins %.3f  length %6.1f%s\n",
+           setting ? setting->quality : "", steps, m->mean, m->deviation, score, m->win_rate, m->length,
+           !setting ? ""
+           : inside ? "  in range"
+                    : "  OUT OF RANGE");
+    fflush(stdout);
+}
+
+static int behavior_pick(int argc, char **argv) {
+    const char *words[2] = {NULL, NULL};
+    mw_env_options world = MW_ENV_OPTIONS_DEFAULT;
+    mw_pick_request request = {.folder = "behaviors",
+                               .options = &world,
+                               .episodes = 200,
+                               .stop = &stop_requested,
+                               .report = show_pick};
+    const mw_option options[] = {
+        {"o", MW_OPT_STRING, &request.folder, 0, 0},     {"episodes", MW_OPT_INT, &request.episodes, 1, 1e7},
+        {"seed", MW_OPT_U64, &request.seed, 0, 0},       {"threads", MW_OPT_INT, &request.threads, 0, 1024},
+        {"prey", MW_OPT_STRING, &world.prey_file, 0, 0}, {NULL, MW_OPT_FLAG, NULL, 0, 0}};
+    int count, code = mw_cli_parse(argc, argv, options, pick_help, words, 2, &count);
+    if (code >= 0) return code;
+    if (count != 2) return mw_cli_usage("behavior pick: name a task and the folder of a run");
+    request.task = words[0];
+    request.run = words[1];
+    request.context = (void *)words[0];
+    mw_error error = {0};
+    signal(SIGINT, request_stop);
+    mw_status status = mw_pick(&request, &error);
+    if (status == MW_OK) return 0;
+    mw_cli_fail(&error);
+    return status == MW_ERR_INTERRUPTED ? 130 : 1;
+}
+
+/* ---- embed ---- */
+
+static const char embed_help[] = "usage: mawam behavior embed FILE... -o prey_weights.c\n"
+                                 "\n"
+                                 "Writes prey networks as C source: the frozen preys of the library. The "
+                                 "default worlds, and with them their\n"
+                                 "rules versions, change when the library is built with it.\n";
+
+static int behavior_embed(int argc, char **argv) {
+    const char *files[8], *path = NULL;
+    const mw_option options[] = {{"o", MW_OPT_STRING, &path, 0, 0}, {NULL, MW_OPT_FLAG, NULL, 0, 0}};
+    int count, code = mw_cli_parse(argc, argv, options, embed_help, files, 8, &count);
+    if (code >= 0) return code;
+    if (count < 1 || !path) return mw_cli_usage("behavior embed: name prey files and, with -o, the C file");
+    mw_error error = {0};
+    return mw_prey_embed(files, count, path, &error) == MW_OK ? 0 : mw_cli_fail(&error);
+}
+
 int mw_cli_behavior(int argc, char **argv) {
     static const mw_command commands[] = {
         {"train", "learn a policy from scratch", behavior_train},
         {"prey", "learn the prey of tag or world", behavior_prey},
+        {"pick", "choose the tiers of a task among the snapshots of a run", behavior_pick},
+        {"embed", "write prey networks as C source", behavior_embed},
         {"eval", "measure behaviour files", behavior_eval},
         {NULL, NULL, NULL},
     };
