@@ -40,6 +40,8 @@ static mw_status create_envs(mw_learner *l, const mw_game *game, mw_error *error
     if (l->info.discrete && l->info.act_size > MW_PPO_MOST_ACTIONS)
         return mw_fail(error, MW_ERR_UNSUPPORTED, "%s has %d actions; the learner takes at most %d",
                        l->info.task, l->info.act_size, MW_PPO_MOST_ACTIONS);
+    if (l->info.discrete && l->preset.teacher[0])
+        return mw_fail(error, MW_ERR_UNSUPPORTED, "%s: only real actions can be imitated", l->info.task);
     return MW_OK;
 }
 

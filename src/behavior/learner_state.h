@@ -9,7 +9,7 @@
 enum { MW_LEARN_SHARDS = 4, MW_LEARN_CHUNK = 32 };
 
 /* What a keyed random stream of the learner is for: the last index of mw_rng_make. */
-enum { MW_LEARN_ACT, MW_LEARN_RESET, MW_LEARN_SHUFFLE };
+enum { MW_LEARN_ACT, MW_LEARN_RESET, MW_LEARN_SHUFFLE, MW_LEARN_TEACH };
 
 /* Running mean and variance of every observation feature, over agents and environments. */
 typedef struct mw_obs_stats {
@@ -64,7 +64,7 @@ struct mw_learner {
     /* collected, [horizon][envs] unless noted */
     float *x;                     /* [horizon + 1][envs][n][inputs], normalised */
     double *raw_sum, *raw_square; /* [envs][o] of this iteration's raw observations about stats.mean */
-    float *real;                  /* [..][n][d] before clipping */
+    float *real;                  /* [..][n][d] before clipping; while imitating: what the teacher would do */
     int32_t *index;               /* [..][n] */
     uint8_t *legal;               /* [horizon + 1][envs][n][d] */
     float *old;                   /* [..][n] log probabilities */
@@ -76,6 +76,11 @@ struct mw_learner {
     mw_ppo_terms shard_terms[MW_LEARN_SHARDS];
     double shard_value_loss[MW_LEARN_SHARDS];
 };
+
+/* True while the teacher plays and the policy imitates it. */
+static inline bool mw_learner_imitates(const mw_learner *l) {
+    return l->preset.teacher[0] && (double)l->iteration * l->steps < (double)l->preset.imitate;
+}
 
 /* Fills the collected arrays. */
 mw_status mw_learner_collect(mw_learner *learner, mw_error *error);

@@ -18,24 +18,24 @@
 #define ANT                                                                                                  \
     .hidden = 128, .critic_hidden = 128, .relu = 0, .ids = 0, .envs = 64, .horizon = 64, .epochs = 8,        \
     .batches = 16, .rate = 5e-4f, .critic_rate = 1e-3f, .gamma = 0.99f, .lambda = 0.95f, .clip = 0.2f,       \
-    .entropy = 2e-3f, .kl = 0.03f, .log_std = -1, .reward_scale = 0.1f, .snapshots = 150
+    .entropy = 0, .kl = 0.03f, .log_std = -1.6f, .reward_scale = 0.1f, .imitate = 3e5f, .snapshots = 150
 #define PREY                                                                                                 \
     .hidden = 32, .critic_hidden = 64, .relu = 1, .ids = 0, .envs = 256, .horizon = 25, .epochs = 5,         \
     .batches = 16, .rate = 1e-3f, .critic_rate = 2e-3f, .gamma = 0.95f, .lambda = 0.9f, .clip = 0.2f,        \
     .entropy = 2e-3f, .kl = 0.03f, .log_std = -0.5f, .snapshots = 20
 
 static const mw_preset presets[] = {
-    {"spread", MPE, .reward_scale = 0.05f, .steps = 5e6f},
-    {"tag", MPE, .reward_scale = 0.05f, .steps = 6e6f},
-    {"world", MPE, .reward_scale = 0.1f, .steps = 6e6f},
-    {"3m", BATTLE, .steps = 1e6f},
-    {"8m", BATTLE, .steps = 3e6f},
-    {"5m_vs_6m", BATTLE, .steps = 6e6f},
-    {"2s3z", BATTLE, .steps = 5e6f},
-    {"2ant", ANT, .steps = 4e6f},
-    {"4ant", ANT, .steps = 4e6f},
-    {"tag-prey", PREY, .reward_scale = 0.05f, .steps = 2e6f},
-    {"world-prey", PREY, .reward_scale = 0.1f, .steps = 2e6f},
+    {"spread", "", MPE, .reward_scale = 0.05f, .steps = 5e6f},
+    {"tag", "", MPE, .reward_scale = 0.05f, .steps = 6e6f},
+    {"world", "", MPE, .reward_scale = 0.1f, .steps = 6e6f},
+    {"3m", "", BATTLE, .steps = 1e6f},
+    {"8m", "", BATTLE, .steps = 3e6f},
+    {"5m_vs_6m", "", BATTLE, .steps = 6e6f},
+    {"2s3z", "", BATTLE, .steps = 5e6f},
+    {"2ant", "gait", ANT, .steps = 3e6f},
+    {"4ant", "gait", ANT, .steps = 3e6f},
+    {"tag-prey", "", PREY, .reward_scale = 0.05f, .steps = 2e6f},
+    {"world-prey", "", PREY, .reward_scale = 0.1f, .steps = 2e6f},
 };
 
 enum { PRESETS = sizeof presets / sizeof presets[0] };
@@ -65,11 +65,13 @@ typedef struct {
     { #name, offsetof(mw_preset, name), false, low, high }
 
 static const field fields[] = {
-    INT(hidden, 1, 1024),       INT(critic_hidden, 1, 1024), INT(relu, 0, 1),           INT(ids, 0, 1),
-    INT(envs, 1, 65536),        INT(horizon, 1, 4096),       INT(epochs, 1, 1000),      INT(batches, 1, 1000),
-    REAL(rate, 0, 1),           REAL(critic_rate, 0, 1),     REAL(gamma, 0, 1),         REAL(lambda, 0, 1),
-    REAL(clip, 0, 10),          REAL(entropy, 0, 10),        REAL(kl, 0, 10),           REAL(log_std, -10, 2),
-    REAL(reward_scale, 0, 1e6), REAL(steps, 1, 1e12),        INT(snapshots, 0, 100000),
+    INT(hidden, 1, 1024),    INT(critic_hidden, 1, 1024), INT(relu, 0, 1),
+    INT(ids, 0, 1),          INT(envs, 1, 65536),         INT(horizon, 1, 4096),
+    INT(epochs, 1, 1000),    INT(batches, 1, 1000),       REAL(rate, 0, 1),
+    REAL(critic_rate, 0, 1), REAL(gamma, 0, 1),           REAL(lambda, 0, 1),
+    REAL(clip, 0, 10),       REAL(entropy, 0, 10),        REAL(kl, 0, 10),
+    REAL(log_std, -10, 2),   REAL(reward_scale, 0, 1e6),  REAL(steps, 1, 1e12),
+    REAL(imitate, 0, 1e12),  INT(snapshots, 0, 100000),
 };
 
 enum { FIELDS = sizeof fields / sizeof fields[0] };
@@ -111,6 +113,7 @@ mw_status mw_preset_set(mw_preset *preset, const char *assignment, mw_error *err
 json_t *mw_preset_json(const mw_preset *preset) {
     json_t *object = json_object();
     json_object_set_new(object, "task", json_string(preset->task));
+    json_object_set_new(object, "teacher", json_string(preset->teacher));
     for (int i = 0; i < FIELDS; i++) {
         double value = get(preset, &fields[i]);
         json_object_set_new(object, fields[i].name,
@@ -120,10 +123,12 @@ json_t *mw_preset_json(const mw_preset *preset) {
 }
 
 mw_status mw_preset_parse(mw_preset *preset, const json_t *object, const char *what, mw_error *error) {
-    const char *task;
+    const char *task, *teacher;
     memset(preset, 0, sizeof *preset);
     MW_TRY(mw_json_get_string(object, "task", what, &task, error));
+    MW_TRY(mw_json_get_string(object, "teacher", what, &teacher, error));
     snprintf(preset->task, sizeof preset->task, "%s", task);
+    snprintf(preset->teacher, sizeof preset->teacher, "%s", teacher);
     for (int i = 0; i < FIELDS; i++) {
         const json_t *value = json_object_get(object, fields[i].name);
         if (!json_is_number(value))

@@ -7,6 +7,7 @@
 
 typedef struct mw_preset {
     char task[24];
+    char teacher[16];    /* a scripted policy of the task to imitate at first; "": none */
     int hidden;          /* width of both hidden layers of the actor */
     int critic_hidden;   /* the same of the critic, which sees the joint observation */
     int relu;            /* activation: 1 ReLU, 0 SiLU */
@@ -22,6 +23,7 @@ typedef struct mw_preset {
     float log_std;       /* initial log deviation of real actions */
     float reward_scale;  /* rewards are multiplied by it before learning */
     float steps;         /* environment steps in all */
+    float imitate;       /* environment steps played and explained by the teacher before learning proper */
     int snapshots;       /* policies kept along the way */
 } mw_preset;
 

@@ -68,6 +68,24 @@ static mw_action choose(mw_learner *l, mw_learn_area *area, int e, int t, const 
     return (mw_action){.real = area->action};
 }
 
+/* The teacher's joint action with the policy's noise on top: the noise leads off the teacher's path, and the
+ * teacher's answers there show the way back. */
+static mw_status follow(mw_learner *l, mw_learn_area *area, int e, int t, mw_action *action,
+                        mw_error *error) {
+    const int n = l->shape.agents, d = l->shape.act;
+    const size_t at = (size_t)t * (size_t)l->preset.envs + (size_t)e;
+    const uint64_t number = (uint64_t)(l->iteration * l->preset.horizon + t);
+    const float *log_std = l->actor_optimizer.values + l->log_std;
+    float *shown = l->real + at * (size_t)(n * d);
+    mw_rng rng = mw_rng_make(l->seed, MW_RNG_LEARN, number, (uint64_t)e, MW_LEARN_TEACH);
+    mw_rng_fill_normal(&rng, area->action, (size_t)(n * d));
+    MW_TRY(mw_script_act(l->envs[e].env, l->preset.teacher, l->seed, shown, NULL, error));
+    for (int i = 0; i < n * d; i++)
+        area->action[i] = fminf(fmaxf(shown[i] + expf(log_std[i % d]) * area->action[i], -1), 1);
+    *action = (mw_action){.real = area->action};
+    return MW_OK;
+}
+
 /* After the last step of an episode: note what the value estimate needs, begin the next one. */
 static void turn_over(mw_learner *l, int e, size_t at, const mw_outcome *outcome, float *raw) {
     mw_learn_env *env = &l->envs[e];
@@ -93,7 +111,12 @@ static mw_status advance(mw_learner *l, mw_learn_area *area, int e, int t, const
     float rewards[64];
     mw_outcome outcome;
     count_features(l, e, raw);
-    MW_TRY(mw_env_step(l->envs[e].env, choose(l, area, e, t, out), rewards, &outcome, error));
+    mw_action action;
+    if (mw_learner_imitates(l))
+        MW_TRY(follow(l, area, e, t, &action, error));
+    else
+        action = choose(l, area, e, t, out);
+    MW_TRY(mw_env_step(l->envs[e].env, action, rewards, &outcome, error));
     float mean = 0;
     for (int i = 0; i < n; i++) mean += rewards[i];
     mean /= (float)n;

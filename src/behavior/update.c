@@ -12,6 +12,16 @@ typedef struct {
     float entropy_bonus;
 } batch_context;
 
+/* Half the squared distance of the mean action from the teacher's. */
+static void imitate_row(float *gradient, const float *out, const float *shown, int d, float scale,
+                        mw_ppo_terms *terms) {
+    for (int i = 0; i < d; i++) {
+        const float mean = tanhf(out[i]), off = mean - shown[i];
+        gradient[i] = scale * off * (1 - mean * mean);
+        terms->loss += 0.5 * (double)(off * off);
+    }
+}
+
 /* Loss and gradients of the actor on the shard's rows, which are already in area->x. */
 static void actor_shard(const batch_context *c, mw_learn_area *area, const int *order, int count,
                         float *grads, mw_ppo_terms *terms) {
@@ -26,7 +36,9 @@ static void actor_shard(const batch_context *c, mw_learn_area *area, const int *
         float *gradient = area->gradient + (size_t)i * (size_t)d;
         row.old = l->old[at];
         row.advantage = l->advantage[step];
-        if (l->shape.discrete)
+        if (mw_learner_imitates(l))
+            imitate_row(gradient, out + (size_t)i * (size_t)d, l->real + at * (size_t)d, d, row.scale, terms);
+        else if (l->shape.discrete)
             mw_ppo_categorical(&row, gradient, out + (size_t)i * (size_t)d, l->legal + at * (size_t)d,
                                l->index[at], d, terms);
         else

@@ -166,6 +166,94 @@ static int behavior_prey(int argc, char **argv) {
     return status == MW_ERR_INTERRUPTED ? 130 : 1;
 }
 
+/* ---- list ---- */
+
+static const char list_help[] =
+    "usage: mawam behavior list [TASK] [--episodes N] [--markdown] [--seed S] [--threads N] [--behaviors "
+    "DIR]\n"
+    "\n"
+    "The settings (task-quality) with the policies that collect their data. With --episodes they are played, "
+    "and\n"
+    "mean return, deviation, score, win rate and the wanted range are shown too.\n"
+    "\n"
+    "  --episodes N     episodes of each setting (0: only what the files say)\n"
+    "  --markdown       as a table for documents\n"
+    "  --seed S         seed of the episodes (0)\n"
+    "  --threads N      threads (0: one per core)\n"
+    "  --behaviors DIR  behaviour files (MAWAM_BEHAVIORS, ./behaviors or the installed ones)\n"
+    "\n"
+    "example: mawam behavior list spread --episodes 1000\n";
+
+typedef struct {
+    const char *task, *behaviors;
+    int episodes, threads;
+    bool markdown;
+    uint64_t seed;
+} list_request;
+
+static void list_head(const list_request *r) {
+    if (r->markdown)
+        printf("| setting | policies | learning steps | noise | return | deviation | score | wins | length | "
+               "wanted score |\n|---|---|---|---|---|---|---|---|---|---|\n");
+    else
+        printf("%-22s %8s %12s %6s %10s %10s %8s %6s %7s  %s\n", "setting", "policies", "learning", "noise",
+               "return", "deviation", "score", "wins", "length", "wanted score");
+}
+
+static void list_row(const list_request *r, const mw_setting *s, const mw_behavior *b, const mw_measure *m) {
+    char name[64], wanted[64], last[32] = "-";
+    mw_setting_name(s, name, sizeof name);
+    if (b) snprintf(last, sizeof last, "%.0f", b->steps[b->count - 1]);
+    if (s->high > 1e6)
+        snprintf(wanted, sizeof wanted, ">= %g", s->low);
+    else
+        snprintf(wanted, sizeof wanted, "%g to %g", s->low, s->high);
+    if (s->least_wins > 0)
+        snprintf(wanted + strlen(wanted), sizeof wanted - strlen(wanted), ", wins >= %g", s->least_wins);
+    const char *format = r->markdown ? "| `%s` | %d | %s | %g | %.2f | %.2f | %.1f | %.3f | %.1f | %s |\n"
+                                     : "%-22s %8d %12s %6g %10.2f %10.2f %8.1f %6.3f %7.1f  %s\n";
+    printf(format, name, b ? b->count : 0, last, b ? (double)b->noise : 1.0, m->mean, m->deviation,
+           mw_score(s->task, m->mean), m->win_rate, m->length, wanted);
+    fflush(stdout);
+}
+
+static mw_status list_one(const list_request *r, const mw_setting *s, mw_behavior *behavior,
+                          mw_error *error) {
+    char path[512];
+    mw_measure m = {0};
+    const bool has_file = s->kind != MW_TIER_RANDOM;
+    if (has_file) MW_TRY(mw_behavior_path(path, sizeof path, r->behaviors, s, error));
+    if (has_file) MW_TRY(mw_behavior_load(behavior, path, error));
+    const mw_behavior *b = has_file ? behavior : NULL;
+    mw_status status =
+        r->episodes == 0 ? MW_OK
+                         : mw_behavior_measure(s->task, NULL, b, r->seed, r->episodes, r->threads, &m, error);
+    if (status == MW_OK) list_row(r, s, b, &m);
+    if (has_file) mw_behavior_free(behavior);
+    return status;
+}
+
+static int behavior_list(int argc, char **argv) {
+    static mw_behavior behavior;
+    list_request request = {0};
+    const mw_option options[] = {{"episodes", MW_OPT_INT, &request.episodes, 0, 1e7},
+                                 {"markdown", MW_OPT_FLAG, &request.markdown, 0, 0},
+                                 {"seed", MW_OPT_U64, &request.seed, 0, 0},
+                                 {"threads", MW_OPT_INT, &request.threads, 0, 1024},
+                                 {"behaviors", MW_OPT_STRING, &request.behaviors, 0, 0},
+                                 {NULL, MW_OPT_FLAG, NULL, 0, 0}};
+    int count, code = mw_cli_parse(argc, argv, options, list_help, &request.task, 1, &count);
+    if (code >= 0) return code;
+    mw_error error = {0};
+    const mw_setting *s;
+    list_head(&request);
+    for (int i = 0; (s = mw_setting_at(i)); i++) {
+        if (request.task && strcmp(request.task, s->task)) continue;
+        if (list_one(&request, s, &behavior, &error) != MW_OK) mw_cli_fail(&error);
+    }
+    return error.status == MW_OK ? 0 : 1;
+}
+
 /* ---- eval ---- */
 
 static const char eval_help[] =
@@ -291,6 +379,7 @@ static int behavior_embed(int argc, char **argv) {
 
 int mw_cli_behavior(int argc, char **argv) {
     static const mw_command commands[] = {
+        {"list", "the settings and the policies that collect their data", behavior_list},
         {"train", "learn a policy from scratch", behavior_train},
         {"prey", "learn the prey of tag or world", behavior_prey},
         {"pick", "choose the tiers of a task among the snapshots of a run", behavior_pick},
