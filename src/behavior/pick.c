@@ -35,8 +35,8 @@ static mw_status list_snapshots(gallery *g, const char *run, mw_error *error) {
     if (!open_folder) return mw_fail(error, MW_ERR_IO, "%s: %s", folder, strerror(errno));
     for (struct dirent *entry; (entry = readdir(open_folder)) && g->count < MOST;) {
         char *end;
-        double steps = strtod(entry->d_name, &end);
-        if (end != entry->d_name && !strcmp(end, ".safetensors")) g->list[g->count++].steps = steps;
+        long long steps = strtoll(entry->d_name, &end, 10);
+        if (end != entry->d_name && !strcmp(end, ".safetensors")) g->list[g->count++].steps = (double)steps;
     }
     closedir(open_folder);
     qsort(g->list, (size_t)g->count, sizeof g->list[0], by_steps);
