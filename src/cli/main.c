@@ -5,9 +5,9 @@
 #include <string.h>
 
 static const mw_command commands[] = {
+    {"behavior", "policies that collect datasets: list, train, measure", mw_cli_behavior},
     {"bench", "how fast this machine scores, generates and trains", mw_cli_bench},
     {"data", "datasets: make, inspect, check, import, export", mw_cli_data},
-    {"behavior", "policies that collect datasets: train, eval", mw_cli_behavior},
     {"env", "worlds: list, describe, play", mw_cli_env},
     {"verify", "compare with recorded numbers", mw_cli_verify},
     {NULL, NULL, NULL},
