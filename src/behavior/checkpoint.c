@@ -60,7 +60,7 @@ mw_status mw_learner_save(const mw_learner *l, const char *path, mw_error *error
         vector("episode.number", MW_I64, r.episode, envs),
         vector("worlds", MW_U8, r.snapshots, envs * r.snapshot),
     };
-    json_t *preset = mw_preset_json(&l->preset);
+    json_t *preset = mw_learn_preset_json(&l->preset);
     char *text = json_dumps(preset, JSON_REAL_PRECISION(9)), iteration[24], step[24], seed[24];
     json_decref(preset);
     snprintf(iteration, sizeof iteration, "%ld", l->iteration);
@@ -94,7 +94,7 @@ static mw_status check_owner(const mw_learner *l, const mw_safetensors *file, mw
     const char *seed = mw_safetensors_meta(file, "seed"), *rules = mw_safetensors_meta(file, "rules");
     if (!kind || strcmp(kind, "mawam learner 1") || !text || !seed || !rules)
         return mw_fail(error, MW_ERR_FORMAT, "%s: not a learner's checkpoint", file->path);
-    json_t *preset = mw_preset_json(&l->preset);
+    json_t *preset = mw_learn_preset_json(&l->preset);
     char *own = json_dumps(preset, JSON_REAL_PRECISION(9));
     json_decref(preset);
     bool same = own && !strcmp(own, text);

@@ -46,7 +46,7 @@ static mw_status create_envs(mw_learner *l, const mw_game *game, mw_error *error
 }
 
 static mw_status create_networks(mw_learner *l, mw_error *error) {
-    const mw_preset *p = &l->preset;
+    const mw_learn_preset *p = &l->preset;
     l->shape = (mw_actor_shape){.agents = l->info.agents,
                                 .obs = l->info.obs_size,
                                 .act = l->info.act_size,
@@ -152,10 +152,10 @@ uint64_t mw_learner_episode_seed(const mw_learner *l, int e, uint64_t episode) {
     return mw_rng_u64(&rng);
 }
 
-mw_status mw_learner_create(mw_learner **out, const mw_preset *preset, const mw_game *game, uint64_t seed,
-                            int threads, mw_error *error) {
+mw_status mw_learner_create(mw_learner **out, const mw_learn_preset *preset, const mw_game *game,
+                            uint64_t seed, int threads, mw_error *error) {
     *out = NULL;
-    MW_TRY(mw_preset_check(preset, error));
+    MW_TRY(mw_learn_preset_check(preset, error));
     mw_learner *l = calloc(1, sizeof *l);
     if (!l) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a learner");
     l->preset = *preset;
@@ -177,7 +177,7 @@ mw_status mw_learner_create(mw_learner **out, const mw_preset *preset, const mw_
     return MW_OK;
 }
 
-const mw_preset *mw_learner_preset(const mw_learner *l) {
+const mw_learn_preset *mw_learner_preset(const mw_learner *l) {
     return &l->preset;
 }
 

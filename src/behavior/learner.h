@@ -33,12 +33,12 @@ typedef struct mw_learn_report {
 
 typedef struct mw_learner mw_learner;
 
-mw_status mw_learner_create(mw_learner **learner, const mw_preset *preset, const mw_game *game, uint64_t seed,
-                            int threads, mw_error *error);
+mw_status mw_learner_create(mw_learner **learner, const mw_learn_preset *preset, const mw_game *game,
+                            uint64_t seed, int threads, mw_error *error);
 void mw_learner_free(mw_learner *learner);
 
 mw_status mw_learner_iterate(mw_learner *learner, mw_learn_report *report, mw_error *error);
-const mw_preset *mw_learner_preset(const mw_learner *learner);
+const mw_learn_preset *mw_learner_preset(const mw_learner *learner);
 const mw_env_info *mw_learner_world(const mw_learner *learner);
 long mw_learner_iterations(const mw_learner *learner); /* that the preset's steps take */
 long mw_learner_iteration(const mw_learner *learner);  /* finished so far */

@@ -39,7 +39,7 @@ typedef struct mw_learn_area {
 } mw_learn_area;
 
 struct mw_learner {
-    mw_preset preset;
+    mw_learn_preset preset;
     uint64_t seed;
     mw_pool *pool;
     int threads;

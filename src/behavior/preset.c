@@ -24,7 +24,7 @@
     .batches = 16, .rate = 1e-3f, .critic_rate = 2e-3f, .gamma = 0.95f, .lambda = 0.9f, .clip = 0.2f,        \
     .entropy = 2e-3f, .kl = 0.03f, .log_std = -0.5f, .snapshots = 20
 
-static const mw_preset presets[] = {
+static const mw_learn_preset presets[] = {
     {"spread", "", MPE, .reward_scale = 0.05f, .steps = 5e6f},
     {"tag", "", MPE, .reward_scale = 0.05f, .steps = 6e6f},
     {"world", "", MPE, .reward_scale = 0.1f, .steps = 6e6f},
@@ -40,11 +40,11 @@ static const mw_preset presets[] = {
 
 enum { PRESETS = sizeof presets / sizeof presets[0] };
 
-const mw_preset *mw_preset_at(int index) {
+const mw_learn_preset *mw_learn_preset_at(int index) {
     return index >= 0 && index < PRESETS ? &presets[index] : NULL;
 }
 
-const mw_preset *mw_preset_find(const char *task) {
+const mw_learn_preset *mw_learn_preset_find(const char *task) {
     for (int i = 0; i < PRESETS; i++)
         if (!strcmp(presets[i].task, task)) return &presets[i];
     return NULL;
@@ -60,9 +60,9 @@ typedef struct {
 } field;
 
 #define INT(name, low, high)                                                                                 \
-    { #name, offsetof(mw_preset, name), true, low, high }
+    { #name, offsetof(mw_learn_preset, name), true, low, high }
 #define REAL(name, low, high)                                                                                \
-    { #name, offsetof(mw_preset, name), false, low, high }
+    { #name, offsetof(mw_learn_preset, name), false, low, high }
 
 static const field fields[] = {
     INT(hidden, 1, 1024),    INT(critic_hidden, 1, 1024), INT(relu, 0, 1),
@@ -76,12 +76,13 @@ static const field fields[] = {
 
 enum { FIELDS = sizeof fields / sizeof fields[0] };
 
-static double get(const mw_preset *preset, const field *f) {
+static double get(const mw_learn_preset *preset, const field *f) {
     const char *at = (const char *)preset + f->at;
     return f->whole ? (double)*(const int *)at : (double)*(const float *)at;
 }
 
-static mw_status put(mw_preset *preset, const field *f, double value, const char *what, mw_error *error) {
+static mw_status put(mw_learn_preset *preset, const field *f, double value, const char *what,
+                     mw_error *error) {
     if (!(value >= f->low && value <= f->high) || (f->whole && value != floor(value)))
         return mw_fail(error, MW_ERR_ARGUMENT, "%s: %s must be %s from %g to %g, not %g", what, f->name,
                        f->whole ? "a whole number" : "a number", f->low, f->high, value);
@@ -93,7 +94,7 @@ static mw_status put(mw_preset *preset, const field *f, double value, const char
     return MW_OK;
 }
 
-mw_status mw_preset_set(mw_preset *preset, const char *assignment, mw_error *error) {
+mw_status mw_learn_preset_set(mw_learn_preset *preset, const char *assignment, mw_error *error) {
     const char *equals = strchr(assignment, '=');
     const size_t length = equals ? (size_t)(equals - assignment) : 0;
     for (int i = 0; i < FIELDS && equals; i++) {
@@ -110,7 +111,7 @@ mw_status mw_preset_set(mw_preset *preset, const char *assignment, mw_error *err
                    assignment, known);
 }
 
-json_t *mw_preset_json(const mw_preset *preset) {
+json_t *mw_learn_preset_json(const mw_learn_preset *preset) {
     json_t *object = json_object();
     json_object_set_new(object, "task", json_string(preset->task));
     json_object_set_new(object, "teacher", json_string(preset->teacher));
@@ -122,7 +123,8 @@ json_t *mw_preset_json(const mw_preset *preset) {
     return object;
 }
 
-mw_status mw_preset_parse(mw_preset *preset, const json_t *object, const char *what, mw_error *error) {
+mw_status mw_learn_preset_parse(mw_learn_preset *preset, const json_t *object, const char *what,
+                                mw_error *error) {
     const char *task, *teacher;
     memset(preset, 0, sizeof *preset);
     MW_TRY(mw_json_get_string(object, "task", what, &task, error));
@@ -136,10 +138,10 @@ mw_status mw_preset_parse(mw_preset *preset, const json_t *object, const char *w
                            mw_json_kind(value));
         MW_TRY(put(preset, &fields[i], json_number_value(value), what, error));
     }
-    return mw_preset_check(preset, error);
+    return mw_learn_preset_check(preset, error);
 }
 
-mw_status mw_preset_check(const mw_preset *preset, mw_error *error) {
+mw_status mw_learn_preset_check(const mw_learn_preset *preset, mw_error *error) {
     const long collected = (long)preset->envs * preset->horizon;
     if (collected > 1 << 22)
         return mw_fail(error, MW_ERR_ARGUMENT, "%s: envs x horizon is %ld, at most %d", preset->task,

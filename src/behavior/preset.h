@@ -5,7 +5,7 @@
 
 #include "core/json.h"
 
-typedef struct mw_preset {
+typedef struct mw_learn_preset {
     char task[24];
     char teacher[16];    /* a scripted policy of the task to imitate at first; "": none */
     int hidden;          /* width of both hidden layers of the actor */
@@ -25,16 +25,17 @@ typedef struct mw_preset {
     float steps;         /* environment steps in all */
     float imitate;       /* environment steps played and explained by the teacher before learning proper */
     int snapshots;       /* policies kept along the way */
-} mw_preset;
+} mw_learn_preset;
 
 /* NULL for a task without a row. index: all rows in order. */
-const mw_preset *mw_preset_find(const char *task);
-const mw_preset *mw_preset_at(int index);
+const mw_learn_preset *mw_learn_preset_find(const char *task);
+const mw_learn_preset *mw_learn_preset_at(int index);
 
 /* "name=value" */
-mw_status mw_preset_set(mw_preset *preset, const char *assignment, mw_error *error);
-json_t *mw_preset_json(const mw_preset *preset);
-mw_status mw_preset_parse(mw_preset *preset, const json_t *object, const char *what, mw_error *error);
-mw_status mw_preset_check(const mw_preset *preset, mw_error *error);
+mw_status mw_learn_preset_set(mw_learn_preset *preset, const char *assignment, mw_error *error);
+json_t *mw_learn_preset_json(const mw_learn_preset *preset);
+mw_status mw_learn_preset_parse(mw_learn_preset *preset, const json_t *object, const char *what,
+                                mw_error *error);
+mw_status mw_learn_preset_check(const mw_learn_preset *preset, mw_error *error);
 
 #endif

@@ -171,7 +171,7 @@ mw_status mw_prey_export(const mw_actor *actor, const char *task, const char *ve
 
 /* ---- the recipe ---- */
 
-static mw_status last_snapshot(mw_behavior *behavior, const char *folder, const mw_preset *preset,
+static mw_status last_snapshot(mw_behavior *behavior, const char *folder, const mw_learn_preset *preset,
                                mw_error *error) {
     char path[600];
     const double collected = (double)preset->envs * preset->horizon;
@@ -181,8 +181,9 @@ static mw_status last_snapshot(mw_behavior *behavior, const char *folder, const 
     return mw_behavior_load(behavior, path, error);
 }
 
-static mw_status learn_part(const mw_prey_request *request, const mw_preset *preset, const mw_game *game,
-                            const char *folder, int round, mw_behavior *result, mw_error *error) {
+static mw_status learn_part(const mw_prey_request *request, const mw_learn_preset *preset,
+                            const mw_game *game, const char *folder, int round, mw_behavior *result,
+                            mw_error *error) {
     mw_train_request train = {.preset = preset,
                               .game = game,
                               .seed = request->seed + (uint64_t)round,
@@ -201,7 +202,7 @@ static mw_status play_round(const mw_prey_request *request, mw_prey_game *pack, 
                             int round, char *prey_file, size_t size, mw_error *error) {
     char folder[480], name[32];
     snprintf(name, sizeof name, "%s-prey", request->task);
-    mw_preset hunt = *mw_preset_find(request->task), flight = *mw_preset_find(name);
+    mw_learn_preset hunt = *mw_learn_preset_find(request->task), flight = *mw_learn_preset_find(name);
     hunt.steps = request->predator_steps;
     flight.steps = request->prey_steps;
     hunt.snapshots = flight.snapshots = 1;

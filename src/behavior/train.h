@@ -8,7 +8,7 @@
 #include <signal.h>
 
 typedef struct mw_train_request {
-    const mw_preset *preset;
+    const mw_learn_preset *preset;
     const mw_game *game;
     uint64_t seed;
     int threads;

@@ -58,12 +58,12 @@ static void show_progress(void *context, const mw_learn_report *r, double second
     fflush(stdout);
 }
 
-static mw_status apply_settings(mw_preset *preset, const char *settings, mw_error *error) {
+static mw_status apply_settings(mw_learn_preset *preset, const char *settings, mw_error *error) {
     char one[96];
     while (settings && *settings) {
         size_t length = strcspn(settings, ",");
         snprintf(one, sizeof one, "%.*s", (int)(length < sizeof one ? length : sizeof one - 1), settings);
-        MW_TRY(mw_preset_set(preset, one, error));
+        MW_TRY(mw_learn_preset_set(preset, one, error));
         settings += length + (settings[length] == ',');
     }
     return MW_OK;
@@ -84,9 +84,9 @@ static int behavior_train(int argc, char **argv) {
     int code = mw_cli_parse(argc, argv, options, train_help, &task, 1, &count);
     if (code >= 0) return code;
     if (count != 1) return mw_cli_usage("behavior train: name a task; mawam env list shows them");
-    const mw_preset *row = mw_preset_find(task);
+    const mw_learn_preset *row = mw_learn_preset_find(task);
     if (!row) return mw_cli_usage("behavior train: no preset for '%s'", task);
-    mw_preset preset = *row;
+    mw_learn_preset preset = *row;
     mw_error error = {0};
     if (apply_settings(&preset, settings, &error) != MW_OK) return mw_cli_fail(&error);
     if (steps > 0) preset.steps = (float)steps;

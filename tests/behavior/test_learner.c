@@ -7,8 +7,8 @@
 #include "behavior/train.h"
 #include "core/file.h"
 
-static mw_preset tiny(const char *task) {
-    mw_preset preset = *mw_preset_find(task);
+static mw_learn_preset tiny(const char *task) {
+    mw_learn_preset preset = *mw_learn_preset_find(task);
     preset.hidden = 16;
     preset.critic_hidden = 16;
     preset.envs = 12;
@@ -20,7 +20,7 @@ static mw_preset tiny(const char *task) {
     return preset;
 }
 
-static mw_learner *learner_of(const mw_preset *preset, const mw_task_game *task, int threads) {
+static mw_learner *learner_of(const mw_learn_preset *preset, const mw_task_game *task, int threads) {
     mw_learner *learner;
     mw_error error;
     mw_game game = mw_game_of_task(task);
@@ -49,7 +49,7 @@ static void threads_and_resume(void **state) {
     (void)state;
     static const char *const tasks[] = {"spread", "3m"};
     for (int k = 0; k < 2; k++) {
-        mw_preset preset = tiny(tasks[k]);
+        mw_learn_preset preset = tiny(tasks[k]);
         mw_task_game task = {tasks[k], NULL};
         mw_error error;
         mw_learn_report one_report, three_report;
@@ -79,7 +79,7 @@ static void threads_and_resume(void **state) {
 
 static void wrong_checkpoints(void **state) {
     (void)state;
-    mw_preset preset = tiny("spread"), other = preset;
+    mw_learn_preset preset = tiny("spread"), other = preset;
     mw_task_game task = {"spread", NULL};
     mw_error error;
     mw_learner *learner = learner_of(&preset, &task, 1), *second;
@@ -94,16 +94,16 @@ static void wrong_checkpoints(void **state) {
     CHECK_FAILS(mw_learner_load(second, scratch("nothing"), &error), MW_ERR_IO, error, "nothing");
     mw_learner_free(second);
     mw_learner_free(learner);
-    CHECK_FAILS(mw_preset_set(&preset, "gama=1", &error), MW_ERR_ARGUMENT, error, "gamma");
-    CHECK_FAILS(mw_preset_set(&preset, "envs=0.5", &error), MW_ERR_ARGUMENT, error, "envs");
-    CHECK_OK(mw_preset_set(&preset, "rate=0.25", &error), error);
+    CHECK_FAILS(mw_learn_preset_set(&preset, "gama=1", &error), MW_ERR_ARGUMENT, error, "gamma");
+    CHECK_FAILS(mw_learn_preset_set(&preset, "envs=0.5", &error), MW_ERR_ARGUMENT, error, "envs");
+    CHECK_OK(mw_learn_preset_set(&preset, "rate=0.25", &error), error);
     assert_true(preset.rate == 0.25f);
 }
 
 /* A behaviour file gives back the policy: normalisation folded in, weights rounded to halves once. */
 static void behavior_files(void **state) {
     (void)state;
-    mw_preset preset = tiny("3m");
+    mw_learn_preset preset = tiny("3m");
     mw_task_game task = {"3m", NULL};
     mw_error error;
     mw_learn_report report;
@@ -145,7 +145,7 @@ static void behavior_files(void **state) {
 /* The prey's game: learns, and its file becomes a prey of the world. */
 static void prey_game(void **state) {
     (void)state;
-    mw_preset hunt = tiny("tag"), flight = tiny("tag-prey");
+    mw_learn_preset hunt = tiny("tag"), flight = tiny("tag-prey");
     mw_task_game task = {"tag", NULL};
     mw_error error;
     mw_learn_report report;
@@ -191,7 +191,7 @@ static void prey_game(void **state) {
 /* Ten seconds of spread: far above random play (160) and above an untrained policy. */
 static void learns_spread(void **state) {
     (void)state;
-    mw_preset preset = *mw_preset_find("spread");
+    mw_learn_preset preset = *mw_learn_preset_find("spread");
     preset.steps = 3e5f;
     mw_task_game task = {"spread", NULL};
     mw_learn_report report;
@@ -215,7 +215,7 @@ static void stop_at_third(void *context, const mw_learn_report *report, double s
 
 static void stopped_run(void **state) {
     (void)state;
-    mw_preset preset = tiny("spread");
+    mw_learn_preset preset = tiny("spread");
     mw_task_game task = {"spread", NULL};
     mw_game game = mw_game_of_task(&task);
     mw_error error;
