@@ -85,8 +85,8 @@ typedef struct mw_outcome {
 } mw_outcome;
 
 typedef struct mw_env_options {
-    const char *prey_file; /* tag, world: prey policy network (safetensors); NULL: the default prey of the
-                              task */
+    const char *prey_file; /* tag, world: prey policy network (safetensors), or "script" for the scripted
+                              prey; NULL: the frozen prey of the task */
     double spawn_jitter;   /* battles: displacement of units at reset; negative: the task's default (0.5) */
 } mw_env_options;
 

@@ -9,6 +9,7 @@ typedef struct mw_command {
     int (*run)(int argc, char **argv); /* argv[0] is the command's own name; returns the exit code */
 } mw_command;
 
+int mw_cli_behavior(int argc, char **argv);
 int mw_cli_bench(int argc, char **argv);
 int mw_cli_data(int argc, char **argv);
 int mw_cli_data_make(int argc, char **argv); /* "mawam data make": plays behaviours and records them */

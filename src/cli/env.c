@@ -147,7 +147,7 @@ static const char play_help[] =
     "  --seed S          seed of the episodes (0)\n"
     "  --envs E          environments stepped as one batch (16)\n"
     "  --threads N       threads over the batch (1); 0: one per core\n"
-    "  --prey FILE       tag, world: a prey network (safetensors) in place of the scripted prey\n"
+    "  --prey FILE       tag, world: a prey network (safetensors) or \"script\" in place of the frozen prey\n"
     "  --spawn-jitter X  battles: displacement of units at reset (the task's default)\n"
     "  --json            the result as JSON\n"
     "  --replay FILE     also writes the first episode as a page that plays it in a browser\n"

@@ -5,6 +5,7 @@
 #include <string.h>
 
 static const mw_command commands[] = {
+    {"behavior", "policies that collect datasets: list, train, measure", mw_cli_behavior},
     {"bench", "how fast this machine scores, generates and trains", mw_cli_bench},
     {"data", "datasets: make, inspect, check, import, export", mw_cli_data},
     {"env", "worlds: list, describe, play", mw_cli_env},

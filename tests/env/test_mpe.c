@@ -276,12 +276,16 @@ static void pursuit_anchors(void **context) {
     }
 }
 
-/* The default prey runs: chased, it stays inside the square and is caught less than one that stands still. */
+/* The scripted prey runs: chased, it stays inside the square and is caught less than one that stands still.
+ */
 static void scripted_prey(void **context) {
     (void)context;
     mw_env *env;
     mw_error error;
-    CHECK_OK(mw_env_create(&env, "tag", NULL, &error), error);
+    mw_env_options options = MW_ENV_OPTIONS_DEFAULT;
+    options.prey_file = MW_PREY_SCRIPTED;
+    CHECK_OK(mw_env_create(&env, "tag", &options, &error), error);
+    assert_string_equal(env->info.rules, "mpe-omar-1+prey-script");
     const mw_mpe_state *s = env->state;
     double sum = 0;
     int outside = 0;
@@ -345,7 +349,7 @@ static void prey_network(void **context) {
     CHECK_OK(mw_env_create(&env, "tag", &options, &error), error);
     CHECK_OK(mw_env_create(&plain, "tag", NULL, &error), error);
     assert_non_null(strstr(env->info.rules, "mpe-omar-1+prey-v1.2-"));
-    assert_string_equal(plain->info.rules, "mpe-omar-1");
+    assert_non_null(strstr(plain->info.rules, "mpe-omar-1+prey-v1-"));
 
     double obs[MW_MPE_MAX_OBS], seen[2];
     for (uint64_t seed = 0; seed < 20; seed++) {
@@ -390,12 +394,39 @@ static void prey_network(void **context) {
     unlink(path);
 }
 
+/* The frozen preys of the library are the files that are shipped, weight for weight. */
+static void frozen_prey(void **context) {
+    (void)context;
+    static const char *const tasks[] = {"tag", "world"};
+    for (int k = 0; k < 2; k++) {
+        char path[512];
+        mw_env *frozen, *file;
+        mw_error error;
+        mw_env_options options = MW_ENV_OPTIONS_DEFAULT;
+        snprintf(path, sizeof path, SOURCE_DIR "/behaviors/prey-%s.safetensors", tasks[k]);
+        options.prey_file = path;
+        CHECK_OK(mw_env_create(&frozen, tasks[k], NULL, &error), error);
+        CHECK_OK(mw_env_create(&file, tasks[k], &options, &error), error);
+        assert_string_equal(frozen->info.rules, file->info.rules);
+        for (uint64_t seed = 0; seed < 20; seed++) {
+            double a[2], b[2];
+            mw_env_reset(frozen, seed);
+            const mw_mpe_model *x = frozen->model, *y = file->model;
+            mw_prey_act(x->prey, x->task, frozen->state, a);
+            mw_prey_act(y->prey, y->task, frozen->state, b);
+            assert_memory_equal(a, b, sizeof a);
+        }
+        mw_env_free(frozen);
+        mw_env_free(file);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recorded),       cmocka_unit_test(tampered),        cmocka_unit_test(motion),
         cmocka_unit_test(contact),        cmocka_unit_test(rewards),         cmocka_unit_test(forest_flags),
         cmocka_unit_test(spread_anchors), cmocka_unit_test(pursuit_anchors), cmocka_unit_test(scripted_prey),
-        cmocka_unit_test(prey_network),
+        cmocka_unit_test(prey_network),   cmocka_unit_test(frozen_prey),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,12 +21,17 @@ static void destroy(mw_env *env) {
     free(env->state);
 }
 
-static mw_status load_prey(mw_mpe_model *model, const char *path, mw_error *error) {
-    char tag[32];
+/* The prey is part of the rules, so its tag is part of their version. */
+static mw_status choose_prey(mw_mpe_model *model, const char *path, mw_error *error) {
+    char tag[32] = MW_PREY_SCRIPTED;
     if (!mw_mpe_has_prey(model->task))
-        return mw_fail(error, MW_ERR_ARGUMENT, "%s has no prey; prey_file must not be given",
-                       model->task->name);
-    MW_TRY(mw_prey_net_load(&model->prey, path, model->task, tag, error));
+        return path ? mw_fail(error, MW_ERR_ARGUMENT, "%s has no prey; prey_file must not be given",
+                              model->task->name)
+                    : MW_OK;
+    if (!path)
+        MW_TRY(mw_prey_net_frozen(&model->prey, model->task, tag, error));
+    else if (strcmp(path, MW_PREY_SCRIPTED))
+        MW_TRY(mw_prey_net_load(&model->prey, path, model->task, tag, error));
     snprintf(model->rules, sizeof model->rules, "%s+prey-%s", MW_MPE_RULES, tag);
     return MW_OK;
 }
@@ -40,7 +45,7 @@ static mw_status create(mw_env *env, const char *name, const mw_env_options *opt
     }
     const mw_mpe_task *task = model->task = mw_mpe_find(name);
     snprintf(model->rules, sizeof model->rules, "%s", MW_MPE_RULES);
-    mw_status status = options->prey_file ? load_prey(model, options->prey_file, error) : MW_OK;
+    mw_status status = choose_prey(model, options->prey_file, error);
     if (status != MW_OK) {
         destroy(env);
         return status;

@@ -64,6 +64,20 @@ static inline bool mw_mpe_has_prey(const mw_mpe_task *task) {
 
 typedef struct mw_prey_net mw_prey_net; /* ReLU layers, tanh at the end, single precision */
 
+#define MW_PREY_SCRIPTED "script" /* mw_env_options.prey_file: the scripted prey */
+
+/* A learned prey that is part of the library: prey_weights.c. */
+enum { MW_PREY_LAYERS = 8 };
+typedef struct mw_prey_weights {
+    const char *task, *version;
+    int layers, sizes[MW_PREY_LAYERS + 1]; /* inputs, then outputs of every layer */
+    const uint16_t *values;                /* halves: per layer weight[out][in], bias[out] */
+} mw_prey_weights;
+
+extern const mw_prey_weights mw_prey_frozen[]; /* ends with a NULL task */
+
+/* *net is NULL, and nothing else happens, for a task without a frozen prey. */
+mw_status mw_prey_net_frozen(mw_prey_net **net, const mw_mpe_task *task, char tag[32], mw_error *error);
 /* Checks task, rules and every size; `tag` receives "<version>-<hash of the weights>". */
 mw_status mw_prey_net_load(mw_prey_net **net, const char *path, const mw_mpe_task *task, char tag[32],
                            mw_error *error);

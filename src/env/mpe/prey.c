@@ -1,5 +1,5 @@
-/* The prey of tag and world: a scripted runner by default, or a small network from a file. Either is a
- * function of the state alone, so a snapshot of the state is a snapshot of the prey. */
+/* The prey of tag and world: a small network, frozen into the library or from a file, or a scripted runner.
+ * Each is a function of the state alone, so a snapshot of the state is a snapshot of the prey. */
 #include "env/mpe/mpe.h"
 
 #include <math.h>
@@ -38,7 +38,7 @@ static void flee(const mw_mpe_task *task, const mw_mpe_state *state, double acti
 
 /* ---- the network prey ---- */
 
-enum { MAX_LAYERS = 8, MAX_WIDTH = 512 };
+enum { MAX_LAYERS = MW_PREY_LAYERS, MAX_WIDTH = 512 };
 
 struct mw_prey_net {
     int layers, inputs;
@@ -63,6 +63,30 @@ static void hash_floats(uint32_t *hash, const float *values, size_t count) {
         *hash = (*hash ^ ((const unsigned char *)values)[i]) * 16777619u;
 }
 
+/* Room for the next layer of the network; raw receives its weights as files have them, [out][in]. */
+static mw_status add_layer(mw_prey_net *net, int in, int out, float **raw, mw_error *error) {
+    int k = net->layers++;
+    size_t count = (size_t)in * (size_t)out;
+    net->layer[k].in = in;
+    net->layer[k].out = out;
+    net->layer[k].weight = malloc(count * sizeof(float));
+    net->layer[k].bias = malloc((size_t)out * sizeof(float));
+    *raw = malloc(count * sizeof(float));
+    if (*raw && net->layer[k].weight && net->layer[k].bias) return MW_OK;
+    free(*raw);
+    return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a prey");
+}
+
+/* After weights and bias of the last layer were read: hashes them, transposes, frees raw. */
+static void finish_layer(mw_prey_net *net, float *raw, uint32_t *hash) {
+    int k = net->layers - 1, in = net->layer[k].in, out = net->layer[k].out;
+    hash_floats(hash, raw, (size_t)in * (size_t)out);
+    hash_floats(hash, net->layer[k].bias, (size_t)out);
+    for (int o = 0; o < out; o++)
+        for (int i = 0; i < in; i++) net->layer[k].weight[i * out + o] = raw[o * in + i];
+    free(raw);
+}
+
 static mw_status load_layer(mw_prey_net *net, const mw_safetensors *file, int in, uint32_t *hash,
                             mw_error *error) {
     int k = net->layers;
@@ -75,28 +99,20 @@ static mw_status load_layer(mw_prey_net *net, const mw_safetensors *file, int in
                        MAX_WIDTH, in);
     int out = (int)tensor->shape[0];
     size_t count = (size_t)in * (size_t)out;
-    float *raw = malloc(count * sizeof *raw);
-    float *weight = net->layer[k].weight = malloc(count * sizeof *weight);
-    float *bias = net->layer[k].bias = malloc((size_t)out * sizeof *bias);
-    net->layer[k].in = in;
-    net->layer[k].out = out;
-    net->layers++;
-    mw_status status = MW_OK;
-    if (!raw || !weight || !bias) status = mw_fail(error, MW_ERR_MEMORY, "%s: out of memory", file->path);
-    if (status == MW_OK) status = mw_safetensors_floats(file, name, 2, (const long[]){out, in}, raw, error);
+    float *raw;
+    MW_TRY(add_layer(net, in, out, &raw, error));
+    float *bias = net->layer[k].bias;
+    mw_status status = mw_safetensors_floats(file, name, 2, (const long[]){out, in}, raw, error);
     snprintf(name, sizeof name, "prey.%d.bias", k);
     if (status == MW_OK) status = mw_safetensors_floats(file, name, 1, (const long[]){out}, bias, error);
     for (size_t i = 0; status == MW_OK && i < count + (size_t)out; i++)
         if (!isfinite(i < count ? raw[i] : bias[i - count]))
             status = mw_fail(error, MW_ERR_NUMERIC,
                              "%s: layer %d of the prey holds a value that is not finite", file->path, k);
-    if (status == MW_OK) {
-        hash_floats(hash, raw, count);
-        hash_floats(hash, bias, (size_t)out);
-        for (int o = 0; o < out; o++)
-            for (int i = 0; i < in; i++) weight[i * out + o] = raw[o * in + i];
-    }
-    free(raw);
+    if (status == MW_OK)
+        finish_layer(net, raw, hash);
+    else
+        free(raw);
     return status;
 }
 
@@ -163,6 +179,32 @@ mw_status mw_prey_net_load(mw_prey_net **out, const char *path, const mw_mpe_tas
     }
     mw_safetensors_close(&file);
     return status;
+}
+
+mw_status mw_prey_net_frozen(mw_prey_net **out, const mw_mpe_task *task, char tag[32], mw_error *error) {
+    const mw_prey_weights *row = mw_prey_frozen;
+    uint32_t hash = 2166136261u;
+    *out = NULL;
+    while (row->task && strcmp(row->task, task->name)) row++;
+    if (!row->task) return MW_OK;
+    mw_prey_net *net = calloc(1, sizeof *net);
+    if (!net) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a prey");
+    net->inputs = row->sizes[0];
+    const uint16_t *value = row->values;
+    for (int k = 0; k < row->layers; k++) {
+        float *raw;
+        mw_status status = add_layer(net, row->sizes[k], row->sizes[k + 1], &raw, error);
+        if (status != MW_OK) {
+            mw_prey_net_free(net);
+            return status;
+        }
+        for (int i = 0; i < row->sizes[k] * row->sizes[k + 1]; i++) raw[i] = mw_half_to_float(*value++);
+        for (int i = 0; i < row->sizes[k + 1]; i++) net->layer[k].bias[i] = mw_half_to_float(*value++);
+        finish_layer(net, raw, &hash);
+    }
+    snprintf(tag, 32, "%.16s-%08x", row->version, (unsigned)hash);
+    *out = net;
+    return MW_OK;
 }
 
 static void network_act(const mw_prey_net *net, const mw_mpe_task *task, const mw_mpe_state *state,

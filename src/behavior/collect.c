@@ -1,0 +1,124 @@
+/* Making datasets; see collect.h. */
+#include "behavior/collect.h"
+
+#include "behavior/play.h"
+#include "core/file.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static mw_status load_behavior(mw_behavior *behavior, const mw_collect_request *request, char *path,
+                               size_t size, uint64_t *checksum, mw_error *error) {
+    MW_TRY(mw_behavior_path(path, size, request->behaviors, request->setting, error));
+    mw_map map;
+    MW_TRY(mw_map_open(&map, path, error));
+    *checksum = mw_hash(MW_HASH_START, map.data, map.size);
+    mw_map_close(&map);
+    return mw_behavior_load(behavior, path, error);
+}
+
+static void write_note(char *note, size_t size, const mw_env_info *info, const mw_behavior *behavior) {
+    if (!behavior)
+        snprintf(note, size, "uniform random actions");
+    else if (info->discrete)
+        snprintf(
+            note, size,
+            "%d policies; actions drawn from the policy's probabilities, with probability %g uniform over "
+            "the legal actions",
+            behavior->count, (double)behavior->noise);
+    else
+        snprintf(note, size,
+                 "%d policies; normal noise of deviation %g on every action value, clipped to [-1,1]",
+                 behavior->count, (double)behavior->noise);
+}
+
+static void account(mw_collect_result *r, double *square, const mw_played *played) {
+    const double value = played->episode_return, before = r->mean;
+    r->episodes++;
+    r->steps += played->episode.length;
+    r->mean += (value - r->mean) / (double)r->episodes;
+    *square += (value - before) * (value - r->mean);
+    r->least = fmin(r->least, value);
+    r->most = fmax(r->most, value);
+    r->win_rate += ((played->episode.outcome == MW_ENDED_BY_VICTORY) - r->win_rate) / (double)r->episodes;
+}
+
+static mw_status play_all(mw_player *player, mw_dataset_writer *writer, const mw_collect_request *request,
+                          long total, mw_collect_result *r, mw_error *error) {
+    double square = 0;
+    *r = (mw_collect_result){.least = INFINITY, .most = -INFINITY};
+    while (r->steps < total) {
+        const mw_played *played;
+        MW_TRY(mw_player_next(player, &played, error));
+        for (int i = 0; i < mw_player_wave(player) && r->steps < total; i++) {
+            MW_TRY(mw_dataset_writer_add(writer, &played[i].episode, error));
+            account(r, &square, &played[i]);
+        }
+        if (request->progress) request->progress(request->context, r->steps, total);
+        if (request->stop && *request->stop)
+            return mw_fail(error, MW_ERR_INTERRUPTED, "stopped after %ld of %ld transitions; nothing is kept",
+                           r->steps, total);
+    }
+    r->deviation = r->episodes > 1 ? sqrt(square / (double)(r->episodes - 1)) : 0;
+    return MW_OK;
+}
+
+static mw_status make(const mw_collect_request *request, const mw_behavior *behavior,
+                      const mw_data_source *source, mw_collect_result *result, mw_error *error) {
+    const mw_setting *setting = request->setting;
+    mw_player *player;
+    mw_dataset_writer *writer = NULL;
+    char note[256];
+    MW_TRY(mw_player_create(&player, setting->task, request->options, behavior, request->seed,
+                            request->threads, true, error));
+    const mw_env_info *info = mw_player_world(player);
+    write_note(note, sizeof note, info, behavior);
+    const mw_dataset_spec spec = {.task = info->task,
+                                  .rules = info->rules,
+                                  .quality = setting->quality,
+                                  .agents = info->agents,
+                                  .obs_size = info->obs_size,
+                                  .act_size = info->act_size,
+                                  .discrete = info->discrete,
+                                  .episode_limit = info->episode_limit,
+                                  .seed = request->seed,
+                                  .command = request->command,
+                                  .note = note,
+                                  .sources = source,
+                                  .source_count = 1};
+    mw_status status = behavior ? mw_behavior_check(behavior, info, source->name, error) : MW_OK;
+    if (status == MW_OK)
+        status = mw_dataset_writer_open(&writer, request->folder, &spec, request->overwrite, error);
+    const long total = request->transitions > 0 ? request->transitions : setting->transitions;
+    if (status == MW_OK) status = play_all(player, writer, request, total, result, error);
+    if (status == MW_OK) {
+        mw_data_source counted = *source;
+        counted.episodes = result->episodes;
+        status = mw_dataset_writer_sources(writer, &counted, 1, error);
+    }
+    if (status == MW_OK)
+        status = mw_dataset_writer_commit(writer, error);
+    else
+        mw_dataset_writer_abandon(writer);
+    mw_player_free(player);
+    return status;
+}
+
+mw_status mw_collect(const mw_collect_request *request, mw_collect_result *result, mw_error *error) {
+    mw_data_source source = {.name = "random"};
+    if (request->setting->kind == MW_TIER_RANDOM) return make(request, NULL, &source, result, error);
+    char path[512];
+    mw_behavior *behavior = malloc(sizeof *behavior);
+    if (!behavior) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a behaviour");
+    mw_status status = load_behavior(behavior, request, path, sizeof path, &source.checksum, error);
+    if (status == MW_OK) {
+        const char *slash = strrchr(path, '/');
+        source.name = slash ? slash + 1 : path;
+        status = make(request, behavior, &source, result, error);
+        mw_behavior_free(behavior);
+    }
+    free(behavior);
+    return status;
+}

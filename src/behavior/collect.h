@@ -1,0 +1,33 @@
+/* Making a setting's dataset: its behaviour plays, episode by episode in a fixed order, until there are
+ * enough transitions. */
+#ifndef MW_BEHAVIOR_COLLECT_H
+#define MW_BEHAVIOR_COLLECT_H
+
+#include "behavior/settings.h"
+#include "data/dataset.h"
+
+#include <signal.h>
+
+typedef struct mw_collect_request {
+    const mw_setting *setting;
+    const char *behaviors;         /* folder of behaviour files; NULL: see mw_behavior_path */
+    const char *folder;            /* of the dataset */
+    const mw_env_options *options; /* may be NULL */
+    long transitions;              /* at least; the last episode is kept whole. 0: the setting's */
+    uint64_t seed;
+    int threads;
+    bool overwrite;
+    const char *command;               /* for dataset.json */
+    const volatile sig_atomic_t *stop; /* may be NULL */
+    void (*progress)(void *context, long steps, long total);
+    void *context;
+} mw_collect_request;
+
+typedef struct mw_collect_result {
+    long episodes, steps;
+    double mean, deviation, least, most, win_rate;
+} mw_collect_result;
+
+mw_status mw_collect(const mw_collect_request *request, mw_collect_result *result, mw_error *error);
+
+#endif

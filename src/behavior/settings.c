@@ -1,0 +1,99 @@
+/* The table of settings; see settings.h. */
+#include "behavior/settings.h"
+
+#include "core/file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PARTICLES(task, best, low, high, replay_low)                                                         \
+    {task, "expert", best, low, high, 0, 0.1f, 250000},                                                      \
+        {task, "medium", MW_TIER_NEAR, 35, 60, 0, 0.2f, 250000},                                             \
+        {task, "medium-replay", MW_TIER_LADDER, replay_low, 35, 0, 0.2f, 250000}, {                          \
+        task, "random", MW_TIER_RANDOM, -5, 10, 0, 0, 250000                                                 \
+    }
+#define BATTLE(task)                                                                                         \
+    {task, "good", MW_TIER_BEST, 17, 20, 0.75, 0.02f, 250000},                                               \
+        {task, "medium", MW_TIER_NEAR, 9, 15, 0, 0.02f, 250000}, {                                           \
+        task, "poor", MW_TIER_NEAR, 3, 8, 0, 0.02f, 250000                                                   \
+    }
+#define ANT(task)                                                                                            \
+    {task, "good", MW_TIER_BEST, 2000, 1e9, 0, 0.1f, 200000},                                                \
+        {task, "medium", MW_TIER_NEAR, 1100, 1700, 0, 0.1f, 200000}, {                                       \
+        task, "poor", MW_TIER_NEAR, 400, 1000, 0, 0.1f, 200000                                               \
+    }
+
+static const mw_setting settings[] = {
+    PARTICLES("spread", MW_TIER_NEAR, 90, 115, 5),
+    PARTICLES("tag", MW_TIER_BEST, 95, 105, 10),
+    PARTICLES("world", MW_TIER_BEST, 95, 105, 10),
+    BATTLE("3m"),
+    BATTLE("8m"),
+    BATTLE("5m_vs_6m"),
+    BATTLE("2s3z"),
+    ANT("2ant"),
+    ANT("4ant"),
+};
+
+enum { SETTINGS = sizeof settings / sizeof settings[0] };
+_Static_assert(SETTINGS == 30, "the study has 30 settings");
+
+/* Spread: published with the task. Tag and world: measured with the frozen prey of this repository, random
+ * play and the expert behaviour over 10,000 episodes each; another prey needs another row. */
+static const mw_scale scales[] = {
+    {"spread", 159.8, 516.8},
+    {"tag", -4.8, 183.0},
+    {"world", -7.1, 74.8},
+};
+
+const mw_setting *mw_setting_at(int index) {
+    return index >= 0 && index < SETTINGS ? &settings[index] : NULL;
+}
+
+void mw_setting_name(const mw_setting *setting, char *out, size_t size) {
+    snprintf(out, size, "%s-%s", setting->task, setting->quality);
+}
+
+mw_status mw_setting_find(const mw_setting **setting, const char *name, mw_error *error) {
+    char known[64];
+    for (int i = 0; i < SETTINGS; i++) {
+        mw_setting_name(&settings[i], known, sizeof known);
+        if (strcmp(known, name)) continue;
+        *setting = &settings[i];
+        return MW_OK;
+    }
+    return mw_fail(error, MW_ERR_ARGUMENT,
+                   "no setting '%.64s'; settings are task-quality: expert, medium, medium-replay, random for "
+                   "spread, tag, world; good, medium, poor for the others",
+                   name);
+}
+
+const mw_scale *mw_scale_of(const char *task) {
+    for (size_t i = 0; i < sizeof scales / sizeof scales[0]; i++)
+        if (!strcmp(scales[i].task, task)) return &scales[i];
+    return NULL;
+}
+
+double mw_score(const char *task, double episode_return) {
+    const mw_scale *scale = mw_scale_of(task);
+    return scale ? 100 * (episode_return - scale->random) / (scale->expert - scale->random) : episode_return;
+}
+
+mw_status mw_behavior_path(char *out, size_t size, const char *given, const mw_setting *setting,
+                           mw_error *error) {
+    const char *environment = getenv("MAWAM_BEHAVIORS");
+    const char *folders[] = {given, given ? NULL : environment, given || environment ? NULL : "behaviors",
+                             given || environment ? NULL : MAWAM_BEHAVIORS};
+    char name[64];
+    mw_setting_name(setting, name, sizeof name);
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+        if (!folders[i]) continue;
+        snprintf(out, size, "%s/%s.safetensors", folders[i], name);
+        if (mw_file_exists(out)) return MW_OK;
+    }
+    return mw_fail(error, MW_ERR_IO, "no behaviour file %s.safetensors in %s", name,
+                   given         ? given
+                   : environment ? environment
+                                 : "./behaviors or " MAWAM_BEHAVIORS);
+}
