@@ -252,8 +252,8 @@ static void extent_one(void *context, const mw_dense *layer, int time) {
     extent_context *c = context;
     const int rows = time ? c->batch * c->agents : c->batch, t = time ? time : 1;
     const size_t scratch = mw_dense_scratch(layer, t, rows);
-    const size_t in = (size_t)(t * rows) * (size_t)layer->in;
-    const size_t out = (size_t)(mw_dense_time(layer, t) * rows) * (size_t)layer->out;
+    const size_t in = (size_t)t * (size_t)rows * (size_t)layer->in;
+    const size_t out = (size_t)mw_dense_time(layer, t) * (size_t)rows * (size_t)layer->out;
     if (scratch > c->scratch) c->scratch = scratch;
     size_t *widest = time ? &c->widest : &c->widest_joint;
     if (in > *widest) *widest = in;
@@ -268,43 +268,44 @@ mw_policy_acts *mw_policy_acts_take(const mw_policy_net *net, mw_arena *arena, i
     int t = c->time;
     a->max_batch = b;
     a->training = training;
-    a->input = mw_arena_floats(arena, (size_t)(t * s * c->obs));
-    a->sinus = mw_arena_floats(arena, (size_t)(b * dim));
-    a->time_hidden = mw_arena_floats(arena, (size_t)(4 * b * dim));
-    a->time_active = mw_arena_floats(arena, (size_t)(4 * b * dim));
+    a->input = mw_arena_floats(arena, (size_t)t * (size_t)s * (size_t)c->obs);
+    a->sinus = mw_arena_floats(arena, (size_t)b * (size_t)dim);
+    a->time_hidden = mw_arena_floats(arena, 4 * (size_t)b * (size_t)dim);
+    a->time_active = mw_arena_floats(arena, 4 * (size_t)b * (size_t)dim);
     for (int i = 0; i < 2; i++) {
-        a->return_hidden[i] = mw_arena_floats(arena, (size_t)((i ? 4 : 1) * b * dim));
-        a->return_active[i] = mw_arena_floats(arena, (size_t)((i ? 4 : 1) * b * dim));
-        a->halves[i] = mw_arena_floats(arena, (size_t)(b * dim));
+        a->return_hidden[i] = mw_arena_floats(arena, (size_t)(i ? 4 : 1) * (size_t)b * (size_t)dim);
+        a->return_active[i] = mw_arena_floats(arena, (size_t)(i ? 4 : 1) * (size_t)b * (size_t)dim);
+        a->halves[i] = mw_arena_floats(arena, (size_t)b * (size_t)dim);
     }
-    a->emb = mw_arena_floats(arena, (size_t)(2 * b * dim));
-    a->emb_active = mw_arena_floats(arena, (size_t)(2 * b * dim));
+    a->emb = mw_arena_floats(arena, 2 * (size_t)b * (size_t)dim);
+    a->emb_active = mw_arena_floats(arena, 2 * (size_t)b * (size_t)dim);
     for (int i = 0; i < MW_LEVELS; i++) {
         for (int k = 0; k < 2; k++) take_res(&a->down[i][k], arena, &net->down[i][k], t, s, b);
-        if (training) a->skip_grad[i] = mw_arena_floats(arena, (size_t)(t * s * net->down[i][1].out));
+        if (training)
+            a->skip_grad[i] = mw_arena_floats(arena, (size_t)t * (size_t)s * (size_t)net->down[i][1].out);
         if (i + 1 == MW_LEVELS) break;
         t /= 2;
-        a->shrunk[i] = mw_arena_floats(arena, (size_t)(t * s * net->shrink[i].out));
+        a->shrunk[i] = mw_arena_floats(arena, (size_t)t * (size_t)s * (size_t)net->shrink[i].out);
     }
     for (int k = 0; k < 2; k++) take_res(&a->middle[k], arena, &net->middle[k], t, s, b);
     take_attention(&a->middle_attention, arena, &net->middle_attention, t, s, b);
     for (int i = 0; i < MW_LEVELS - 1; i++) {
         take_attention(&a->skip_attention[i], arena, &net->skip_attention[i], t, s, b);
-        a->joined[i] = mw_arena_floats(arena, (size_t)(t * s * net->up[i][0].in));
+        a->joined[i] = mw_arena_floats(arena, (size_t)t * (size_t)s * (size_t)net->up[i][0].in);
         for (int k = 0; k < 2; k++) take_res(&a->up[i][k], arena, &net->up[i][k], t, s, b);
         t *= 2;
-        a->grown[i] = mw_arena_floats(arena, (size_t)(t * s * net->grow[i].out));
+        a->grown[i] = mw_arena_floats(arena, (size_t)t * (size_t)s * (size_t)net->grow[i].out);
     }
-    a->final_conv = mw_arena_floats(arena, (size_t)(t * s * net->final_conv.out));
+    a->final_conv = mw_arena_floats(arena, (size_t)t * (size_t)s * (size_t)net->final_conv.out);
     a->final_stats = mw_arena_floats(arena, (size_t)s * MW_GROUPS * 2);
-    a->final_hidden = mw_arena_floats(arena, (size_t)(t * s * net->final_conv.out));
-    a->velocity = mw_arena_floats(arena, (size_t)(t * s * c->obs));
+    a->final_hidden = mw_arena_floats(arena, (size_t)t * (size_t)s * (size_t)net->final_conv.out);
+    a->velocity = mw_arena_floats(arena, (size_t)t * (size_t)s * (size_t)c->obs);
     if (training) {
         extent_context extent = {.batch = b, .agents = c->agents};
         visit_all(net, extent_one, &extent);
         a->pack = mw_arena_floats(arena, extent.scratch);
         for (int i = 0; i < 7; i++) a->grad[i] = mw_arena_floats(arena, extent.widest);
-        a->demb = mw_arena_floats(arena, (size_t)(2 * b * dim));
+        a->demb = mw_arena_floats(arena, 2 * (size_t)b * (size_t)dim);
         a->joint_sums = mw_arena_floats(arena, extent.widest_joint);
         a->joint_grad = mw_arena_floats(arena, extent.widest_joint);
     }

@@ -34,7 +34,7 @@ typedef struct {
 static void carve(worker_area *area, const mw_policy_net *net) {
     const mw_policy_config *c = &net->config;
     area->acts = mw_policy_acts_take(net, &area->arena, 2 * CHUNK, false);
-    area->x = mw_arena_floats(&area->arena, (size_t)(c->time * CHUNK * c->agents * c->obs));
+    area->x = mw_arena_floats(&area->arena, (size_t)c->time * CHUNK * (size_t)(c->agents * c->obs));
 }
 
 mw_status mw_sampler_create(mw_sampler **out, const mw_policy_net *net, const float *values,

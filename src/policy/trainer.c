@@ -27,7 +27,7 @@ static void carve(void *context, mw_arena *arena, int worker) {
     mw_policy_trainer *t = context;
     const mw_policy_config *c = &t->net->config;
     const int size = t->shards.size;
-    const size_t all = (size_t)(c->time * size * c->agents) * (size_t)c->obs;
+    const size_t all = (size_t)c->time * (size_t)size * (size_t)(c->agents * c->obs);
     worker_area *area = &t->areas[worker];
     area->acts = mw_policy_acts_take(t->net, arena, size, true);
     area->far = mw_arena_floats(arena, all);
@@ -116,7 +116,7 @@ static double shard_loss(void *context, int worker, int begin, int end, float *g
         if (batch->lambda[row] != batch->rho[row]) area->rows[apart++] = row;
     if (apart) {
         const float *u = forward(t, area, batch, batch->lambda, apart);
-        memcpy(area->far, u, (size_t)(c->time * apart) * joint * sizeof *u);
+        memcpy(area->far, u, (size_t)c->time * (size_t)apart * joint * sizeof *u);
     }
     for (int row = begin; row < end; row++) area->rows[row - begin] = row;
     const int count = end - begin;
