@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MAX_ROWS (1 << 17) /* times 256 steps and 32 agents, row numbers stay within an int */
+
 mw_status mw_shards_create(mw_shards *s, size_t total, size_t packed, const mw_adam *adam, float decay,
                            int max_rows, int count, mw_pool *pool, mw_shards_carve *carve, void *context,
                            mw_error *error) {
     *s = (mw_shards){.pool = pool, .threads = mw_pool_threads(pool)};
-    if (max_rows < 1 || count < 1)
+    if (max_rows < 1 || max_rows > MAX_ROWS || count < 1 || count > MAX_ROWS)
         return mw_fail(error, MW_ERR_ARGUMENT, "a batch of %d rows in %d shards cannot be trained", max_rows,
                        count);
     s->size = (max_rows + count - 1) / count;

@@ -141,6 +141,8 @@ double mw_world_net_flops(const mw_world_net *net, int batch) {
 
 /* ---- work ---- */
 
+#define MAX_BATCH (1 << 18) /* row numbers stay far within an int for every configuration */
+
 static void take_token(mw_token_acts *a, mw_arena *arena, const mw_token *token, size_t rows) {
     a->raw = mw_arena_floats(arena, rows * (size_t)token->raw);
     a->stats = mw_arena_floats(arena, rows * 2);
@@ -207,7 +209,9 @@ static void carve(mw_world_work *w, const mw_world_net *net) {
 mw_status mw_world_work_create(mw_world_work **out, const mw_world_net *net, int max_batch, bool training,
                                mw_pool *pool, mw_error *error) {
     *out = NULL;
-    if (max_batch < 1) return mw_fail(error, MW_ERR_ARGUMENT, "a batch of %d is not possible", max_batch);
+    if (max_batch < 1 || max_batch > MAX_BATCH)
+        return mw_fail(error, MW_ERR_ARGUMENT, "a batch of %d is not possible; it must be 1 to %d", max_batch,
+                       MAX_BATCH);
     if (mw_pool_threads(pool) > MW_MAX_EXPERTS)
         return mw_fail(error, MW_ERR_ARGUMENT, "the world model uses at most %d threads, the pool has %d",
                        MW_MAX_EXPERTS, mw_pool_threads(pool));

@@ -578,6 +578,8 @@ static void refusals(void **state) {
                 error, "batch of 0");
     CHECK_FAILS(mw_policy_trainer_create(&trainer, &f->net, &adam, 0, 4, 0, NULL, &error), MW_ERR_ARGUMENT,
                 error, "0 shards");
+    CHECK_FAILS(mw_policy_trainer_create(&trainer, &f->net, &adam, 0, INT32_MAX, 1, NULL, &error),
+                MW_ERR_ARGUMENT, error, "batch of 2147483647");
     drop(f);
 }
 

@@ -403,6 +403,8 @@ static void refusals(void **state) {
                 "batch of 0");
     CHECK_FAILS(mw_world_scorer_create(&scorer, &f->net, f->values, f->packed, -1, NULL, &error),
                 MW_ERR_ARGUMENT, error, "batch of -1");
+    CHECK_FAILS(mw_world_work_create(&work, &f->net, INT32_MAX, true, NULL, &error), MW_ERR_ARGUMENT, error,
+                "must be 1 to");
     drop(f);
 }
 
