@@ -82,12 +82,15 @@ void mw_optimizer_step(mw_optimizer *o, mw_pool *pool, int worker) {
     const double norm = sqrt(sum);
     const size_t begin = (size_t)first * BLOCK,
                  end = (size_t)last * BLOCK < o->total ? (size_t)last * BLOCK : o->total;
-    mw_adam_update(&o->adam, o->adam.step + 1, mw_clip_scale(norm, o->adam.clip), o->values, o->grads, o->m,
-                   o->v, begin, end);
-    if (o->average) mw_ema_update(o->average, o->values, o->decay, begin, end);
+    const bool finite = isfinite(norm); /* all workers see the same sum */
+    if (finite) {
+        mw_adam_update(&o->adam, o->adam.step + 1, mw_clip_scale(norm, o->adam.clip), o->values, o->grads,
+                       o->m, o->v, begin, end);
+        if (o->average) mw_ema_update(o->average, o->values, o->decay, begin, end);
+    }
     mw_pool_barrier(pool);
     if (worker == 0) {
         o->norm = norm;
-        o->adam.step++;
+        o->adam.step += finite;
     }
 }

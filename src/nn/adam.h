@@ -46,7 +46,8 @@ mw_status mw_optimizer_create(mw_optimizer *optimizer, const mw_adam *adam, floa
                               int shards, mw_error *error);
 void mw_optimizer_free(mw_optimizer *optimizer);
 /* Called by every worker of a run, with all shards complete: sums them into shard 0, clips, updates values
- * and average. Ends without a barrier. */
+ * and average. A gradient that is not finite changes nothing but `norm`, by which the caller can tell. Ends
+ * without a barrier. */
 void mw_optimizer_step(mw_optimizer *optimizer, mw_pool *pool, int worker);
 /* Only the sum of all shards into shard 0, by one worker. */
 void mw_optimizer_sum(mw_optimizer *optimizer);

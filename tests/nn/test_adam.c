@@ -159,6 +159,24 @@ static void whole_steps(void **state) {
     }
 }
 
+/* One bad gradient must not destroy the weights. */
+static void bad_gradients_change_nothing(void **state) {
+    (void)state;
+    static const float bad[] = {NAN, INFINITY, 3e38f}; /* the last: shards whose sum overflows */
+    for (int k = 0; k < 3; k++) {
+        mw_optimizer o;
+        mw_error error = {0};
+        CHECK_OK(mw_optimizer_create(&o, &defaults, 0.9f, 100, 2, &error), error);
+        for (int i = 0; i < 100; i++) o.average[i] = o.values[i] = (float)i;
+        o.grads[17] = o.grads[117] = bad[k];
+        step_body(&(step_context){&o, NULL}, 0);
+        assert_false(isfinite(o.norm));
+        assert_int_equal(o.adam.step, 0);
+        for (int i = 0; i < 100; i++) assert_true(o.values[i] == i && o.average[i] == i && o.m[i] == 0);
+        mw_optimizer_free(&o);
+    }
+}
+
 static void sum_of_shards(void **state) {
     (void)state;
     mw_optimizer o;
@@ -173,8 +191,13 @@ static void sum_of_shards(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(against_double), cmocka_unit_test(first_step), cmocka_unit_test(clipping),
-        cmocka_unit_test(averages),       cmocka_unit_test(schedule),   cmocka_unit_test(whole_steps),
+        cmocka_unit_test(against_double),
+        cmocka_unit_test(first_step),
+        cmocka_unit_test(clipping),
+        cmocka_unit_test(averages),
+        cmocka_unit_test(schedule),
+        cmocka_unit_test(whole_steps),
+        cmocka_unit_test(bad_gradients_change_nothing),
         cmocka_unit_test(sum_of_shards),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
