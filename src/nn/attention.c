@@ -4,8 +4,11 @@
 
 #include "nn/ops.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
+
+#define MAX_AGENTS 32
 
 void mw_attention_forward(float *message, float *weights, const float *q, const float *k, const float *value,
                           int t, int b, int n, int heads, int qk, int v) {
@@ -63,12 +66,13 @@ void mw_attention_backward(float *dq, float *dk, float *dvalue, const float *dme
     const float scale = 1.0f / sqrtf((float)(qk * t));
     const long row_qk = (long)heads * qk, row_v = (long)heads * v;
     const long step_qk = (long)b * n * row_qk, step_v = (long)b * n * row_v;
+    assert(n <= MAX_AGENTS);
     memset(dq, 0, (size_t)(t * step_qk) * sizeof *dq);
     memset(dk, 0, (size_t)(t * step_qk) * sizeof *dk);
     for (int joint = 0; joint < b; joint++)
         for (int h = 0; h < heads; h++) {
             const float *w = weights + ((long)joint * heads + h) * n * n;
-            float dw[32 * 32] = {0};
+            float dw[MAX_AGENTS * MAX_AGENTS] = {0};
             through_values(dw, dvalue, dmessage, w, value, (long)joint * n * row_v + h * v, step_v, row_v, t,
                            n, v);
             mw_softmax_rows_backward(dw, dw, w, n, n);

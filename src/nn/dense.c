@@ -6,8 +6,10 @@
 #include "nn/gemm.h"
 #include "nn/ops.h"
 
+#include <assert.h>
 #include <math.h>
 
+#define MAX_TAPS 8
 #define SUM_ROWS 256
 
 static void reserve_packed(mw_params *params, mw_dense *layer) {
@@ -18,6 +20,9 @@ static void reserve_packed(mw_params *params, mw_dense *layer) {
 }
 
 mw_dense mw_dense_conv(mw_params *params, const char *name, mw_conv_kind kind, int in, int out, int taps) {
+    assert(kind == MW_CONV_DOWN ? taps == 3
+           : kind == MW_CONV_UP ? taps == 4
+                                : taps % 2 == 1 && taps < MAX_TAPS);
     mw_dense layer = {.kind = kind, .in = in, .out = out, .taps = taps, .bias = true};
     /* PyTorch's default bound: 1/sqrt(fan in), where a transposed convolution counts its outputs as inputs.
      */
@@ -100,7 +105,7 @@ void mw_dense_forward(const mw_dense *layer, float *y, const float *x, const flo
         return;
     }
     for (int step = 0; step < steps; step++) {
-        mw_part parts[8];
+        mw_part parts[MAX_TAPS];
         int count = 0;
         for (int tap = 0; tap < layer->taps; tap++) {
             int from = input_step(layer, step, tap, t);
@@ -146,7 +151,7 @@ static void backward_input(const mw_dense *layer, float *dx, const float *dy, co
         return;
     }
     for (int from = 0; from < t; from++) {
-        mw_part parts[8];
+        mw_part parts[MAX_TAPS];
         int count = 0;
         for (int tap = 0; tap < layer->taps; tap++) {
             int step = output_step(layer, from, tap, steps);

@@ -3,6 +3,7 @@
 
 #include "nn/vec.h"
 
+#include <assert.h>
 #include <math.h>
 
 MW_INLINE mw_vec sigmoid(mw_vec x) {
@@ -193,6 +194,7 @@ static void channel_affine(float *scale, float *shift, const float *stats, const
 
 void mw_groupnorm_mish_forward(float *y, float *stats, const float *x, const float *w, const float *b,
                                const float *add, int repeat, int t, int s, int c, int groups) {
+    assert(c <= MAX_CHANNELS && c % groups == 0);
     const long step = (long)s * c;
     float scale[MAX_CHANNELS], shift[MAX_CHANNELS];
     for (int q = 0; q < s; q++) {
@@ -216,6 +218,7 @@ void mw_groupnorm_mish_forward(float *y, float *stats, const float *x, const flo
 void mw_groupnorm_mish_backward(float *dx, float *dw, float *db, const float *dy, const float *x,
                                 const float *stats, const float *w, const float *b, int t, int s, int c,
                                 int groups) {
+    assert(c <= MAX_CHANNELS && c % groups == 0);
     const long step = (long)s * c;
     const int width = c / groups;
     const float count = (float)(width * t);

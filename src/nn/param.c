@@ -4,6 +4,7 @@
 #include "core/arena.h"
 #include "core/rng.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +14,10 @@ mw_name mw_name_of(const char *format, ...) {
     mw_name name;
     va_list args;
     va_start(args, format);
-    vsnprintf(name.text, sizeof name.text, format, args);
+    const int length = vsnprintf(name.text, sizeof name.text, format, args);
     va_end(args);
+    assert(length < (int)sizeof name.text); /* names must stay different */
+    (void)length;
     return name;
 }
 
