@@ -1,0 +1,125 @@
+/* Whether preparing batches slows the networks down: trains the proposer on a dataset with batches prepared
+ * in line and with batches prepared ahead, and prints the time of a step, of preparing its batch, and the
+ * share of the time spent waiting for it.
+ *
+ *   data_feed DATASET TASK [STEPS=40] [PRESET=compact] */
+#include "core/clock.h"
+#include "data/prefetch.h"
+#include "data/stats.h"
+#include "data/window.h"
+#include "policy/preset.h"
+#include "policy/trainer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { BATCH = 64, SHARDS = 4 };
+
+typedef struct feed {
+    mw_dataset data;
+    mw_split split;
+    mw_data_stats stats;
+    mw_window_config window;
+    mw_window_rows slots[2];
+    mw_policy_net net;
+    mw_policy_trainer *trainer;
+    mw_pool *pool;
+    float *noise, rho[BATCH], lambda[BATCH], keep[BATCH];
+} feed;
+
+static void fill(void *context, uint64_t step, void *batch) {
+    feed *f = context;
+    mw_window_fill(batch, BATCH, &f->data, &f->window, &f->split.train, 1, step, MW_BATCH_POLICY);
+}
+
+static void train(feed *f, const mw_window_rows *rows) {
+    mw_flow_batch batch = {BATCH, rows->trajectory, f->noise, f->rho, f->lambda, rows->target, f->keep};
+    mw_policy_trainer_step(f->trainer, &batch, true);
+}
+
+static mw_status setup(feed *f, const char *folder, const char *task, const char *preset, int threads,
+                       mw_error *error) {
+    const mw_task_shape *shape = mw_task_shape_find(task);
+    if (!shape || !mw_preset_find(preset))
+        return mw_fail(error, MW_ERR_ARGUMENT, "unknown task or preset '%s', '%s'", task, preset);
+    mw_policy_config config = mw_preset_policy(mw_preset_find(preset), shape);
+    mw_adam adam = {.rate = 2e-4f, .beta1 = 0.9f, .beta2 = 0.999f, .epsilon = 1e-8f};
+    double start = mw_clock_seconds();
+    MW_TRY(mw_dataset_open(&f->data, folder, error));
+    MW_TRY(mw_dataset_check(&f->data, error));
+    double checked = mw_clock_seconds();
+    MW_TRY(mw_split_make(&f->split, &f->data, MW_HELD_OUT, 1, error));
+    MW_TRY(mw_data_stats_make(&f->stats, &f->data, &f->split.train, 0.99, true, error));
+    printf("%s: %ld steps, %.0f MB; check %.2f s, statistics and normalisers %.2f s\n", folder, f->data.steps,
+           mw_dataset_bytes(&f->data) / 1e6, checked - start, mw_clock_seconds() - checked);
+    printf("normaliser: %ld of %ld rows, %d constant features, knots cost at most %.5f (feature %d)\n",
+           f->stats.obs_report.sampled, f->stats.obs_report.rows, f->stats.obs_report.constant,
+           f->stats.obs_report.knot_error, f->stats.obs_report.worst_feature);
+    f->window = (mw_window_config){config.context,
+                                   config.time - config.context,
+                                   0.99,
+                                   1,
+                                   &f->stats.obs_normalizer,
+                                   f->data.real ? &f->stats.act_normalizer : NULL};
+    for (int i = 0; i < 2; i++)
+        MW_TRY(mw_window_rows_create(&f->slots[i], &f->data.spec, &f->window, BATCH, error));
+    MW_TRY(mw_policy_net_make(&f->net, &config, error));
+    MW_TRY(mw_pool_create(&f->pool, threads, error));
+    MW_TRY(mw_policy_trainer_create(&f->trainer, &f->net, &adam, 0.995f, BATCH, SHARDS, f->pool, error));
+    size_t cells = (size_t)config.time * (size_t)config.agents * (size_t)config.obs;
+    f->noise = calloc(BATCH * cells, sizeof *f->noise);
+    for (int i = 0; i < BATCH; i++) f->lambda[i] = i % 2 ? 0.7f : 0.4f, f->rho[i] = 0.4f, f->keep[i] = 1;
+    return f->noise ? MW_OK : mw_fail(error, MW_ERR_MEMORY, "out of memory");
+}
+
+static mw_status measure(feed *f, int steps, mw_error *error) {
+    double alone = 0, prepare = 0;
+    fill(f, 0, &f->slots[0]);
+    train(f, &f->slots[0]); /* warm up */
+    for (int s = 0; s < steps; s++) {
+        double a = mw_clock_seconds();
+        fill(f, (uint64_t)s, &f->slots[0]);
+        double b = mw_clock_seconds();
+        train(f, &f->slots[0]);
+        prepare += b - a;
+        alone += mw_clock_seconds() - b;
+    }
+    printf("in line:  step %7.2f ms, preparing %6.2f ms more (%.1f%% of the time)\n", 1e3 * alone / steps,
+           1e3 * prepare / steps, 100 * prepare / (prepare + alone));
+    mw_prefetch *p;
+    MW_TRY(mw_prefetch_create(&p, fill, f, &f->slots[0], &f->slots[1], 0, error));
+    mw_prefetch_next(p);
+    double start = mw_clock_seconds();
+    for (int s = 0; s < steps; s++) train(f, mw_prefetch_next(p));
+    double total = mw_clock_seconds() - start;
+    mw_prefetch_times times = mw_prefetch_report(p);
+    printf("ahead:    step %7.2f ms in all, waiting for batches %.2f%% of the time; the thread works %.1f%% "
+           "of it\n",
+           1e3 * total / steps, 100 * times.waiting / times.elapsed, 100 * times.preparing / times.elapsed);
+    mw_prefetch_free(p);
+    return MW_OK;
+}
+
+int main(int argc, char **argv) {
+    if (argc < 3) return fprintf(stderr, "usage: data_feed DATASET TASK [STEPS] [PRESET]\n"), 2;
+    int steps = argc > 3 ? atoi(argv[3]) : 40;
+    const char *preset = argc > 4 ? argv[4] : "compact";
+    for (int threads = 1; threads <= 2; threads++) {
+        static feed f;
+        mw_error error;
+        f = (feed){0};
+        printf("-- %d thread%s of the network\n", threads, threads > 1 ? "s" : "");
+        mw_status status = setup(&f, argv[1], argv[2], preset, threads, &error);
+        if (status == MW_OK) status = measure(&f, steps, &error);
+        if (status != MW_OK) return fprintf(stderr, "data_feed: %s\n", error.message), 1;
+        mw_policy_trainer_free(f.trainer);
+        mw_policy_net_free(&f.net);
+        mw_pool_free(f.pool);
+        for (int i = 0; i < 2; i++) mw_window_rows_free(&f.slots[i]);
+        mw_data_stats_free(&f.stats);
+        mw_split_free(&f.split);
+        mw_dataset_close(&f.data);
+        free(f.noise);
+    }
+    return 0;
+}
