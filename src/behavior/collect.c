@@ -20,18 +20,21 @@ static mw_status load_behavior(mw_behavior *behavior, const mw_collect_request *
 }
 
 static void write_note(char *note, size_t size, const mw_env_info *info, const mw_behavior *behavior) {
-    if (!behavior)
+    if (!behavior) {
         snprintf(note, size, "uniform random actions");
-    else if (info->discrete)
+        return;
+    }
+    char who[48] = "one policy";
+    if (behavior->count > 1) snprintf(who, sizeof who, "%d policies in equal shares", behavior->count);
+    if (info->discrete)
         snprintf(
             note, size,
-            "%d policies; actions drawn from the policy's probabilities, with probability %g uniform over "
-            "the legal actions",
-            behavior->count, (double)behavior->noise);
+            "%s; actions drawn from the policy's probabilities, with probability %g uniform over the legal "
+            "actions",
+            who, (double)behavior->noise);
     else
-        snprintf(note, size,
-                 "%d policies; normal noise of deviation %g on every action value, clipped to [-1,1]",
-                 behavior->count, (double)behavior->noise);
+        snprintf(note, size, "%s; normal noise of deviation %g on every action value, clipped to [-1,1]", who,
+                 (double)behavior->noise);
 }
 
 static void account(mw_collect_result *r, double *square, const mw_played *played) {

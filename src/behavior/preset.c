@@ -18,7 +18,7 @@
 #define ANT                                                                                                  \
     .hidden = 128, .critic_hidden = 128, .relu = 0, .ids = 0, .envs = 64, .horizon = 64, .epochs = 8,        \
     .batches = 16, .rate = 5e-4f, .critic_rate = 1e-3f, .gamma = 0.99f, .lambda = 0.95f, .clip = 0.2f,       \
-    .entropy = 0, .kl = 0.03f, .log_std = -1.6f, .reward_scale = 0.1f, .imitate = 3e5f, .snapshots = 150
+    .entropy = 0, .kl = 0.03f, .log_std = -2.0f, .reward_scale = 0.1f, .imitate = 3e5f, .snapshots = 150
 #define PREY                                                                                                 \
     .hidden = 32, .critic_hidden = 64, .relu = 1, .ids = 0, .envs = 256, .horizon = 25, .epochs = 5,         \
     .batches = 16, .rate = 1e-3f, .critic_rate = 2e-3f, .gamma = 0.95f, .lambda = 0.9f, .clip = 0.2f,        \
@@ -29,9 +29,9 @@ static const mw_learn_preset presets[] = {
     {"tag", "", MPE, .reward_scale = 0.05f, .steps = 6e6f},
     {"world", "", MPE, .reward_scale = 0.1f, .steps = 6e6f},
     {"3m", "", BATTLE, .steps = 1e6f},
-    {"8m", "", BATTLE, .steps = 3e6f},
-    {"5m_vs_6m", "", BATTLE, .steps = 6e6f},
-    {"2s3z", "", BATTLE, .steps = 5e6f},
+    {"8m", "", BATTLE, .steps = 8e5f},
+    {"5m_vs_6m", "", BATTLE, .steps = 3e6f},
+    {"2s3z", "", BATTLE, .steps = 2e6f},
     {"2ant", "gait", ANT, .steps = 3e6f},
     {"4ant", "gait", ANT, .steps = 3e6f},
     {"tag-prey", "", PREY, .reward_scale = 0.05f, .steps = 2e6f},

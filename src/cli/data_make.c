@@ -40,7 +40,7 @@ static void show(void *context, long steps, long total) {
 
 /* What to type to get the same data again, without the options that do not matter. */
 static void write_command(char *out, size_t size, const char *name, long transitions, uint64_t seed) {
-    snprintf(out, size, "mawam data make %s --transitions %ld --seed %llu", name, transitions,
+    snprintf(out, size, "mawam data make %s -o DIR --transitions %ld --seed %llu", name, transitions,
              (unsigned long long)seed);
 }
 
