@@ -24,11 +24,22 @@ int mw_cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int mw_cli_dispatch(const char *path, const mw_command *commands, const char *help, int argc, char **argv);
 
 /* Option parsing: `--name value`, `--name=value`, flags, and positional arguments. */
-typedef enum { MW_OPT_FLAG, MW_OPT_INT, MW_OPT_U64, MW_OPT_DOUBLE, MW_OPT_STRING } mw_option_kind;
+typedef enum {
+    MW_OPT_FLAG,
+    MW_OPT_INT,
+    MW_OPT_U64,
+    MW_OPT_DOUBLE,
+    MW_OPT_STRING,
+    MW_OPT_STRINGS /* may be given several times */
+} mw_option_kind;
+typedef struct mw_strings {
+    const char *items[64];
+    int count;
+} mw_strings;
 typedef struct mw_option {
     const char *name; /* without the dashes */
     mw_option_kind kind;
-    void *value;      /* bool, int, uint64_t, double or const char *, by kind */
+    void *value;      /* bool, int, uint64_t, double, const char * or mw_strings, by kind */
     double low, high; /* of numbers; both 0: no bounds */
 } mw_option;
 
