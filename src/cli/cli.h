@@ -13,6 +13,7 @@ int mw_cli_bench(int argc, char **argv);
 int mw_cli_data(int argc, char **argv);
 int mw_cli_data_make(int argc, char **argv); /* "mawam data make": plays behaviours and records them */
 int mw_cli_env(int argc, char **argv);
+int mw_cli_train(int argc, char **argv);
 int mw_cli_verify(int argc, char **argv);
 
 /* Prints "mawam: message" to stderr and returns the exit code: 1 for failures, 2 for usage. */

@@ -9,7 +9,7 @@
 
 #define KIND "mawam training 1"
 
-enum { MOST_TENSORS = 16, PROGRESS = 6 + 2 * MW_PART_LOSSES };
+enum { MOST_TENSORS = 16, PROGRESS = 5 + 3 * MW_PART_LOSSES };
 
 /* ---- identity ---- */
 
@@ -65,28 +65,28 @@ static void get_progress(double *out, const mw_part *part) {
     out[0] = (double)part->step;
     out[1] = (double)part->summed;
     out[2] = part->first;
-    out[3] = part->best;
-    out[4] = (double)part->best_step;
-    out[5] = (double)part->optimizers[0]->adam.step;
-    memcpy(out + 6, part->sums, sizeof part->sums);
-    memcpy(out + 6 + MW_PART_LOSSES, part->held, sizeof part->held);
+    out[3] = (double)part->best_step;
+    out[4] = (double)part->optimizers[0]->adam.step;
+    memcpy(out + 5, part->sums, sizeof part->sums);
+    memcpy(out + 5 + MW_PART_LOSSES, part->held, sizeof part->held);
+    memcpy(out + 5 + 2 * MW_PART_LOSSES, part->best_held, sizeof part->best_held);
 }
 
 static bool set_progress(mw_part *part, const double *in) {
     for (int i = 0; i < PROGRESS; i++)
         if (!isfinite(in[i])) return false;
-    if (in[0] < 0 || in[0] > (double)part->steps || in[1] < 0 || in[1] > in[0] || in[4] < 0 || in[4] > in[0] ||
-        in[5] != in[0])
+    if (in[0] < 0 || in[0] > (double)part->steps || in[1] < 0 || in[1] > in[0] || in[3] < 0 ||
+        in[3] > in[0] || in[4] != in[0])
         return false;
     part->step = (long)in[0];
     part->summed = (long)in[1];
     part->first = in[2];
-    part->best = in[3];
-    part->best_step = (long)in[4];
+    part->best_step = (long)in[3];
     for (int i = 0; i < 2; i++)
         if (part->optimizers[i]) part->optimizers[i]->adam.step = part->step;
-    memcpy(part->sums, in + 6, sizeof part->sums);
-    memcpy(part->held, in + 6 + MW_PART_LOSSES, sizeof part->held);
+    memcpy(part->sums, in + 5, sizeof part->sums);
+    memcpy(part->held, in + 5 + MW_PART_LOSSES, sizeof part->held);
+    memcpy(part->best_held, in + 5 + 2 * MW_PART_LOSSES, sizeof part->best_held);
     return true;
 }
 
@@ -153,8 +153,8 @@ static mw_status check_identity(const mw_safetensors *file, const mw_training_id
     mw_status status = meta_json(&settings, file, "settings", error);
     if (status == MW_OK) status = meta_json(&dataset, file, "dataset", error);
     if (status == MW_OK)
-        status = mw_training_identity_check(ours, settings, dataset, strtoull(seed, NULL, 10), file->path,
-                                            error);
+        status =
+            mw_training_identity_check(ours, settings, dataset, strtoull(seed, NULL, 10), file->path, error);
     json_decref(settings);
     json_decref(dataset);
     return status;

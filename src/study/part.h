@@ -24,6 +24,7 @@ typedef struct mw_training_data {
 typedef struct mw_part mw_part;
 struct mw_part {
     const char *name; /* "policy", "world" */
+    double cost;      /* floating-point operations of a step, for the progress bar */
     int losses;
     const char *loss_names[MW_PART_LOSSES]; /* the sum of the first two is what is minimised */
     const char *optimizer_names[2];
@@ -33,10 +34,10 @@ struct mw_part {
     long step, steps;
     double sums[MW_PART_LOSSES]; /* of the steps since the last line of the log */
     long summed;
-    double first;                /* the first line's loss; 0: not yet known */
-    double held[MW_PART_LOSSES]; /* last losses on held-out episodes */
-    double best;                 /* smallest of them; best_step 0: none yet */
-    long best_step;
+    double first;                     /* the first line's loss; 0: not yet known */
+    double held[MW_PART_LOSSES];      /* last losses on held-out episodes */
+    double best_held[MW_PART_LOSSES]; /* those of the step where the first two were smallest */
+    long best_step;                   /* 0: none yet */
     float *best_values; /* weights of that step in the first optimiser's layout; NULL: not kept */
 
     /* Prepares for the steps from `step` on. */
@@ -56,7 +57,8 @@ static inline void mw_part_free(mw_part *part) {
     if (part) part->destroy(part);
 }
 
-/* The weights that planning should use: the best ones where they are kept, else the average, else the last. */
+/* The weights that planning should use: the best ones where they are kept, else the average, else the last.
+ */
 static inline const float *mw_part_weights(const mw_part *part, int optimizer) {
     const mw_optimizer *o = part->optimizers[optimizer];
     if (optimizer == 0 && part->best_values && part->best_step > 0) return part->best_values;

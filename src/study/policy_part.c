@@ -205,7 +205,8 @@ static mw_status build(policy_part *p, mw_error *error) {
     const mw_training_preset *preset = data->preset;
     const mw_dataset_spec *spec = &data->dataset->spec;
     const int batch = preset->policy.batch, shards = batch < SHARDS ? batch : SHARDS;
-    const mw_adam adam = {.beta1 = 0.9f, .beta2 = 0.999f, .epsilon = 1e-8f, .clip = (float)preset->policy.clip};
+    const mw_adam adam = {
+        .beta1 = 0.9f, .beta2 = 0.999f, .epsilon = 1e-8f, .clip = (float)preset->policy.clip};
     const float decay = (float)preset->policy.average;
     mw_policy_config config = mw_training_preset_policy(preset);
     config.agents = spec->agents;
@@ -217,15 +218,16 @@ static mw_status build(policy_part *p, mw_error *error) {
                                    .obs_normalizer = &data->stats.obs_normalizer,
                                    .act_normalizer = spec->discrete ? NULL : &data->stats.act_normalizer};
     MW_TRY(mw_policy_net_make(&p->net, &config, error));
-    MW_TRY(mw_inverse_net_make(&p->inverse_net,
-                               &(mw_inverse_config){spec->obs_size, spec->act_size,
-                                                    preset->policy.inverse_hidden, spec->discrete},
-                               error));
+    MW_TRY(mw_inverse_net_make(
+        &p->inverse_net,
+        &(mw_inverse_config){spec->obs_size, spec->act_size, preset->policy.inverse_hidden, spec->discrete},
+        error));
     MW_TRY(mw_policy_trainer_create(&p->trainer, &p->net, &adam, decay, batch, shards, data->pool, error));
     MW_TRY(mw_inverse_trainer_create(&p->inverse, &p->inverse_net, &adam, decay,
                                      batch * preset->policy.inverse_pairs * spec->agents, SHARDS, data->pool,
                                      error));
     for (int i = 0; i < 3; i++) MW_TRY(slot_create(&p->slots[i], p, error));
+    p->part.cost = mw_policy_trainer_flops(&p->net, batch, batch / 2);
     const mw_params *params[2] = {&p->net.params, &p->inverse_net.params};
     p->part.optimizers[0] = mw_policy_trainer_optimizer(p->trainer);
     p->part.optimizers[1] = mw_inverse_trainer_optimizer(p->inverse);

@@ -108,7 +108,7 @@ typedef struct {
 
 /* clang-format off */
 static const field fields[] = {
-    {"policy.dim",              WHOLE,  AT(policy.dim),              8, 1024, {0}, NULL, "width of the proposer"},
+    {"policy.dim",              WHOLE,  AT(policy.dim),              16, 1024, {0}, NULL, "width of the proposer, a multiple of 16"},
     {"policy.mults",            LIST,   AT(policy.mults),            1, 64,   {0}, NULL, "its multiples at the three levels"},
     {"policy.context",          WHOLE,  AT(policy.context),          1, 256,  {0}, NULL, "C: observations of context, the current one included"},
     {"policy.generated",        WHOLE,  AT(policy.generated),        1, 256,  {0}, NULL, "observations generated after it; C + generated must be divisible by 4"},
@@ -293,11 +293,10 @@ static void put_range(FILE *out, const field *f) {
 }
 
 void mw_training_preset_list(FILE *out) {
-    static const char *const columns[] = {"policy.dim",   "policy.mults",   "policy.context",
-                                          "policy.generated", "policy.steps", "policy.batch",
-                                          "policy.rate",  "world.variant",  "world.hidden",
-                                          "world.steps",  "world.batch",    "world.rate",
-                                          "plan.horizon", "plan.return_to_go"};
+    static const char *const columns[] = {
+        "policy.dim",   "policy.mults", "policy.context", "policy.generated", "policy.steps",
+        "policy.batch", "policy.rate",  "world.variant",  "world.hidden",     "world.steps",
+        "world.batch",  "world.rate",   "plan.horizon",   "plan.return_to_go"};
     enum { COLUMNS = sizeof columns / sizeof columns[0] };
     fputs("| task |", out);
     for (int c = 0; c < COLUMNS; c++) fprintf(out, " %s |", columns[c]);

@@ -20,11 +20,11 @@ typedef struct mw_training_preset {
         int steps, batch;
         double rate; /* after the warm-up; then a cosine towards 0 */
         int warmup;
-        double clip;         /* of the gradient's norm; 0: none */
-        double average;      /* decay of the weights' average */
-        double drop;         /* probability that the condition is dropped */
-        double discount;     /* of the return-to-go */
-        double return_scale; /* 0: from the data */
+        double clip;                       /* of the gradient's norm; 0: none */
+        double average;                    /* decay of the weights' average */
+        double drop;                       /* probability that the condition is dropped */
+        double discount;                   /* of the return-to-go */
+        double return_scale;               /* 0: from the data */
         int inverse_hidden, inverse_pairs; /* pairs of each segment that the inverse dynamics sees a step */
     } policy;
     struct {

@@ -104,8 +104,7 @@ static bool table_add(table *t, const mw_part *part, const json_t *line) {
         }
     }
     for (int c = 0; c < COLUMNS; c++) {
-        const json_t *value =
-            column_used(part, c) ? json_object_get(line, column_name(part, c).text) : NULL;
+        const json_t *value = column_used(part, c) ? json_object_get(line, column_name(part, c).text) : NULL;
         t->column[c][t->count] = json_is_number(value) ? json_number_value(value) : NAN;
     }
     t->count++;

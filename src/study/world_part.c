@@ -26,8 +26,8 @@ static void prefetch_fill(void *context, uint64_t step, void *batch) {
 }
 
 static mw_transition_batch batch_of(const world_part *p, const mw_transition_rows *rows) {
-    return (mw_transition_batch){
-        p->data->preset->world.batch, rows->obs, rows->act, rows->next_obs, rows->reward};
+    return (mw_transition_batch){p->data->preset->world.batch, rows->obs, rows->act, rows->next_obs,
+                                 rows->reward};
 }
 
 static void put_losses(double *losses, mw_world_loss loss, double weight) {
@@ -103,7 +103,8 @@ static mw_status build(world_part *p, mw_error *error) {
     const mw_training_data *data = p->data;
     const mw_training_preset *preset = data->preset;
     const mw_dataset_spec *spec = &data->dataset->spec;
-    const mw_adam adam = {.beta1 = 0.9f, .beta2 = 0.999f, .epsilon = 1e-8f, .clip = (float)preset->world.clip};
+    const mw_adam adam = {
+        .beta1 = 0.9f, .beta2 = 0.999f, .epsilon = 1e-8f, .clip = (float)preset->world.clip};
     mw_world_config config = mw_training_preset_world(preset);
     config.agents = spec->agents;
     config.obs = spec->obs_size;
@@ -116,6 +117,7 @@ static mw_status build(world_part *p, mw_error *error) {
     mw_optimizer *o = p->part.optimizers[0] = mw_world_trainer_optimizer(p->trainer);
     p->part.best_values = calloc(o->total, sizeof *p->part.best_values);
     if (!p->part.best_values) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate the best weights");
+    p->part.cost = mw_world_trainer_flops(&p->net, preset->world.batch);
     initialise(p);
     return MW_OK;
 }
