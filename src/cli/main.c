@@ -9,6 +9,7 @@ static const mw_command commands[] = {
     {"bench", "how fast this machine scores, generates and trains", mw_cli_bench},
     {"data", "datasets: make, inspect, check, import, export", mw_cli_data},
     {"env", "worlds: list, describe, play", mw_cli_env},
+    {"train", "proposer and world model from a dataset, into one bundle", mw_cli_train},
     {"verify", "compare with recorded numbers", mw_cli_verify},
     {NULL, NULL, NULL},
 };
