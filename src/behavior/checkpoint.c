@@ -56,6 +56,7 @@ mw_status mw_learner_save(const mw_learner *l, const char *path, mw_error *error
         vector("obs.mean", MW_F64, l->stats.mean, o),
         vector("obs.square", MW_F64, l->stats.square, o),
         vector("obs.count", MW_F64, &l->stats.count, 1),
+        vector("rate.scale", MW_F64, &l->rate_scale, 1),
         vector("episode.sum", MW_F64, r.sum, envs),
         vector("episode.number", MW_I64, r.episode, envs),
         vector("worlds", MW_U8, r.snapshots, envs * r.snapshot),
@@ -123,6 +124,7 @@ static mw_status read_networks(mw_learner *l, const mw_safetensors *file, mw_err
     MW_TRY(read_vector(file, "obs.mean", MW_F64, l->stats.mean, o, error));
     MW_TRY(read_vector(file, "obs.square", MW_F64, l->stats.square, o, error));
     MW_TRY(read_vector(file, "obs.count", MW_F64, &l->stats.count, 1, error));
+    MW_TRY(read_vector(file, "rate.scale", MW_F64, &l->rate_scale, 1, error));
     long iteration, step;
     MW_TRY(mw_safetensors_meta_int(file, "iteration", 0, 1000000000, &iteration, error));
     MW_TRY(mw_safetensors_meta_int(file, "adam_step", 0, 1000000000000, &step, error));
