@@ -112,6 +112,20 @@ static mw_status check_owner(const mw_learner *l, const mw_safetensors *file, mw
     return MW_OK;
 }
 
+mw_status mw_learner_peek(const char *path, mw_learn_preset *preset, uint64_t *seed, mw_error *error) {
+    mw_safetensors file;
+    MW_TRY(mw_safetensors_open(&file, path, error));
+    const char *text = mw_safetensors_meta(&file, "preset"), *number = mw_safetensors_meta(&file, "seed");
+    json_t *object = NULL;
+    mw_status status = text && number ? mw_json_parse(&object, text, strlen(text), path, error)
+                                      : mw_fail(error, MW_ERR_FORMAT, "%s: not a learner's checkpoint", path);
+    if (status == MW_OK) status = mw_learn_preset_parse(preset, object, path, error);
+    if (status == MW_OK) *seed = strtoull(number, NULL, 10);
+    json_decref(object);
+    mw_safetensors_close(&file);
+    return status;
+}
+
 static mw_status read_networks(mw_learner *l, const mw_safetensors *file, mw_error *error) {
     mw_optimizer *a = &l->actor_optimizer, *c = &l->critic_optimizer;
     const size_t o = (size_t)l->shape.obs;

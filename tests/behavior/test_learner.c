@@ -266,6 +266,10 @@ static void stopped_run(void **state) {
     CHECK_FAILS(mw_train(&request, &error), MW_ERR_INTERRUPTED, error, "--resume");
     stop_now = 0;
     CHECK_FAILS(mw_train(&request, &error), MW_ERR_ARGUMENT, error, "already holds a run");
+    mw_learn_preset other = preset; /* the checkpoint knows better */
+    other.rate = 0.5f;
+    request.preset = &other;
+    request.seed = 99;
     request.resume = true;
     request.threads = 2;
     CHECK_OK(mw_train(&request, &error), error);
