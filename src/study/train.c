@@ -61,10 +61,14 @@ static mw_status save(training *t, mw_error *error) {
 
 /* ---- one part ---- */
 
-/* The loss of a line must be a number, and not far above that of the first line. */
+/* The norms of the last gradients together. */
+static double gradient_of(const mw_part *part) {
+    return hypot(part->optimizers[0]->norm, part->optimizers[1] ? part->optimizers[1]->norm : 0);
+}
+
+/* Loss and gradient must be numbers, and the loss not far above that of the first line. */
 static mw_status check_loss(const training *t, const mw_part *part, double loss, mw_error *error) {
-    if (isfinite(loss) && isfinite(part->optimizers[0]->norm) &&
-        (part->first <= 0 || loss < DIVERGED * part->first))
+    if (isfinite(loss) && isfinite(gradient_of(part)) && (part->first <= 0 || loss < DIVERGED * part->first))
         return MW_OK;
     char kept[1200] = "no checkpoint was written before";
     if (mw_file_exists(t->checkpoint))
@@ -73,13 +77,13 @@ static mw_status check_loss(const training *t, const mw_part *part, double loss,
         error, MW_ERR_NUMERIC,
         "training of the %s diverged at step %ld of %ld: loss %g, gradient %g; a smaller %s.rate or "
         "%s.clip may help; %s",
-        part->name, part->step, part->steps, loss, part->optimizers[0]->norm, part->name, part->name, kept);
+        part->name, part->step, part->steps, loss, gradient_of(part), part->name, part->name, kept);
 }
 
 static void validate(mw_part *part) {
     part->validate(part, part->held);
     const double loss = part->held[0] + part->held[1];
-    if (part->best_step > 0 && !(loss < part->best_held[0] + part->best_held[1])) return;
+    if (!isfinite(loss) || (part->best_step > 0 && !(loss < part->best_held[0] + part->best_held[1]))) return;
     memcpy(part->best_held, part->held, sizeof part->held);
     part->best_step = part->step;
     if (!part->best_values) return;
@@ -121,7 +125,7 @@ static mw_status step(training *t, int which, long every, mw_error *error) {
     part->step++;
     part->summed++;
     for (int i = 0; i < part->losses; i++) part->sums[i] += losses[i];
-    if (!isfinite(losses[0] + losses[1]) || !isfinite(part->optimizers[0]->norm))
+    if (!isfinite(losses[0] + losses[1]) || !isfinite(gradient_of(part)))
         return check_loss(t, part, losses[0] + losses[1], error);
     if (part->step % every == 0 || part->step == part->steps) MW_TRY(close_line(t, which, every, error));
     report_progress(t, which);

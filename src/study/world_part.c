@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HELD_ROWS = 4096 };
+enum { HELD_ROWS = 4096 }; /* at most, for a validation */
 
 typedef struct {
     mw_part part;
@@ -46,7 +46,9 @@ static void world_advance(mw_part *part, double *losses) {
 
 static void world_validate(mw_part *part, double *losses) {
     world_part *p = (world_part *)part;
-    const int size = p->data->preset->world.batch, count = (HELD_ROWS + size - 1) / size;
+    const int64_t held = p->data->split.held.transitions;
+    const int size = p->data->preset->world.batch, rows = held < HELD_ROWS ? (int)held : HELD_ROWS,
+              count = (rows + size - 1) / size;
     memset(losses, 0, MW_PART_LOSSES * sizeof *losses);
     for (int k = 0; k < count; k++) {
         mw_transition_fill(&p->slots[2], size, p->data->dataset, &p->data->split.held, p->data->seed,
