@@ -53,7 +53,7 @@ typedef struct {
     bool started;
 } display;
 
-static void losses_text(char *out, size_t size, const mw_part *part, const double *values,
+static void losses_text(char *out, size_t size, const mw_training_part *part, const double *values,
                         const char *prefix) {
     size_t used = 0;
     out[0] = 0;
