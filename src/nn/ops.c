@@ -7,12 +7,12 @@
 #include <math.h>
 
 MW_INLINE mw_vec sigmoid(mw_vec x) {
-    return mw_vec_reciprocal(1.0f + mw_vec_exp(-x));
+    return mw_vec_reciprocal(1.0f + mw_vec_exp_quick(mw_vec_min(mw_vec_set(88.0f), -x)));
 }
 
 /* tanh(softplus(x)) through e = exp(x): n = e(e+2), n/(n+2). Beyond 20 it is 1 in single precision. */
 MW_INLINE mw_vec tanh_softplus(mw_vec x) {
-    mw_vec e = mw_vec_exp(mw_vec_min(x, mw_vec_set(20.0f)));
+    mw_vec e = mw_vec_exp_quick(mw_vec_min(x, mw_vec_set(20.0f)));
     mw_vec n = e * (e + 2.0f);
     return n * mw_vec_reciprocal(n + 2.0f);
 }
@@ -25,7 +25,7 @@ MW_INLINE mw_vec mish(mw_vec x) {
  */
 MW_INLINE mw_vec mish_slope(mw_vec x) {
     mw_vec near = mw_vec_min(mw_vec_set(20.0f), x); /* in this order NaN stays */
-    mw_vec e = mw_vec_exp(near);
+    mw_vec e = mw_vec_exp_quick(near);
     mw_vec n = e * (e + 2.0f);
     mw_vec r = mw_vec_reciprocal(n + 2.0f), t = n * r;
     return t + near * (4.0f * (n + 1.0f) * r * r) * (e * mw_vec_reciprocal(e + 1.0f));

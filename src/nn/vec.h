@@ -100,6 +100,24 @@ MW_INLINE mw_vec mw_vec_exp(mw_vec x) {
 #endif
 }
 
+/* exp(x) for x below 88, with a relative error of about 3e-7 near 0 that grows by 1e-7 |x|: enough for
+ * activations and a quarter cheaper. NaN gives NaN. */
+MW_INLINE mw_vec mw_vec_exp_quick(mw_vec x) {
+#if MW_LANES == 16
+    const mw_vec t = x * 1.44269504088896341f;
+    const mw_vec n = (mw_vec)_mm512_roundscale_ps((__m512)t, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    const mw_vec f = t - n; /* 2^f on [-1/2, 1/2] by a polynomial with the least greatest error */
+    mw_vec p = f * 1.3276472e-3f + 9.675541e-3f;
+    p = p * f + 5.550713e-2f;
+    p = p * f + 2.402212e-1f;
+    p = p * f + 6.9314694e-1f;
+    p = p * f + 1.0000001f;
+    return (mw_vec)_mm512_scalef_ps((__m512)p, (__m512)n);
+#else
+    return mw_vec_exp(x);
+#endif
+}
+
 /* 1/x to about 1 ulp, for finite normal x. */
 MW_INLINE mw_vec mw_vec_reciprocal(mw_vec x) {
 #if defined(__AVX512F__)

@@ -71,7 +71,8 @@ static void activation_values(void **state) {
         activations[k].forward(y, x, n);
         for (int i = 0; i < n; i++) {
             const double exact = activations[k].formula(x[i]);
-            CHECK_ERROR(fabs(y[i] - exact), 6e-7 * fabs(exact) + 1e-37 * fabs(x[i]) + 1e-44,
+            CHECK_ERROR(fabs(y[i] - exact),
+                        (6e-7 + 1e-7 * fabs(x[i])) * fabs(exact) + 1e-37 * fabs(x[i]) + 1e-44,
                         "%s(%g) = %g, not %g", activations[k].name, x[i], y[i], exact);
         }
     }
