@@ -11,10 +11,10 @@
     .hidden = 64, .critic_hidden = 64, .relu = 1, .ids = 1, .envs = 256, .horizon = 25, .epochs = 5,         \
     .batches = 16, .rate = 2e-3f, .critic_rate = 2e-3f, .gamma = 0.9f, .lambda = 0.9f, .clip = 0.2f,         \
     .entropy = 2e-3f, .kl = 0.03f, .log_std = -0.5f, .snapshots = 100
-#define BATTLE                                                                                               \
-    .hidden = 64, .critic_hidden = 64, .relu = 1, .ids = 0, .envs = 128, .horizon = 64, .epochs = 5,         \
-    .batches = 8, .rate = 1e-3f, .critic_rate = 1e-3f, .gamma = 0.99f, .lambda = 0.95f, .clip = 0.2f,        \
-    .entropy = 0.01f, .kl = 0.03f, .reward_scale = 0.25f, .snapshots = 100
+#define BATTLE(epochs_, rate_, entropy_)                                                                     \
+    .hidden = 64, .critic_hidden = 64, .relu = 1, .ids = 0, .envs = 128, .horizon = 64, .epochs = epochs_,   \
+    .batches = 8, .rate = rate_, .critic_rate = 1e-3f, .gamma = 0.99f, .lambda = 0.95f, .clip = 0.2f,        \
+    .entropy = entropy_, .kl = 0.03f, .reward_scale = 0.25f, .snapshots = 100
 #define ANT                                                                                                  \
     .hidden = 128, .critic_hidden = 128, .relu = 0, .ids = 0, .envs = 64, .horizon = 64, .epochs = 8,        \
     .batches = 16, .rate = 1e-4f, .critic_rate = 1e-3f, .gamma = 0.99f, .lambda = 0.95f, .clip = 0.2f,       \
@@ -29,10 +29,10 @@ static const mw_learn_preset presets[] = {
     {"spread", "", MPE, .reward_scale = 0.05f, .steps = 5e6f},
     {"tag", "", MPE, .reward_scale = 0.05f, .steps = 6e6f},
     {"world", "", MPE, .reward_scale = 0.1f, .steps = 6e6f},
-    {"3m", "", BATTLE, .steps = 1e6f},
-    {"8m", "", BATTLE, .steps = 8e5f},
-    {"5m_vs_6m", "", BATTLE, .steps = 3e6f},
-    {"2s3z", "", BATTLE, .steps = 2e6f},
+    {"3m", "", BATTLE(5, 1e-3f, 0.01f), .steps = 1e6f},
+    {"8m", "", BATTLE(5, 1e-3f, 0.01f), .steps = 3e6f},
+    {"5m_vs_6m", "", BATTLE(8, 2e-3f, 0.05f), .steps = 1.5e6f},
+    {"2s3z", "", BATTLE(5, 1.5e-3f, 0.03f), .steps = 1.2e6f},
     {"2ant", "gait", ANT, .steps = 1.5e6f},
     {"4ant", "gait", ANT, .steps = 1.5e6f},
     {"tag-prey", "", PREY, .reward_scale = 0.05f, .steps = 2e6f},
