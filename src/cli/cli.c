@@ -82,6 +82,10 @@ int mw_cli_parse(int argc, char **argv, const mw_option *options, const char *he
             *(bool *)option->value = true;
             continue;
         }
+        if (option->kind == MW_OPT_OPTIONAL) {
+            *(const char **)option->value = value ? value + 1 : "";
+            continue;
+        }
         if (value)
             value++;
         else if (i + 1 < argc)

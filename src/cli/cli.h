@@ -13,7 +13,9 @@ int mw_cli_behavior(int argc, char **argv);
 int mw_cli_bench(int argc, char **argv);
 int mw_cli_data(int argc, char **argv);
 int mw_cli_data_make(int argc, char **argv); /* "mawam data make": plays behaviours and records them */
+int mw_cli_diagnose(int argc, char **argv);
 int mw_cli_env(int argc, char **argv);
+int mw_cli_eval(int argc, char **argv);
 int mw_cli_verify(int argc, char **argv);
 
 /* Prints "mawam: message" to stderr and returns the exit code: 1 for failures, 2 for usage. */
@@ -25,7 +27,14 @@ int mw_cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int mw_cli_dispatch(const char *path, const mw_command *commands, const char *help, int argc, char **argv);
 
 /* Option parsing: `--name value`, `--name=value`, flags, and positional arguments. */
-typedef enum { MW_OPT_FLAG, MW_OPT_INT, MW_OPT_U64, MW_OPT_DOUBLE, MW_OPT_STRING } mw_option_kind;
+typedef enum {
+    MW_OPT_FLAG,
+    MW_OPT_INT,
+    MW_OPT_U64,
+    MW_OPT_DOUBLE,
+    MW_OPT_STRING,
+    MW_OPT_OPTIONAL /* a string that may be left out: "" for a bare `--name`, the text of `--name=text` */
+} mw_option_kind;
 typedef struct mw_option {
     const char *name; /* without the dashes */
     mw_option_kind kind;

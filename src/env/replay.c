@@ -154,6 +154,28 @@ mw_status mw_replay_frame(mw_replay *replay, const mw_env *env, const float *rew
     return MW_OK;
 }
 
+mw_status mw_replay_candidates(mw_replay *replay, const float *scores, int count, int chosen,
+                               const char *const *labels, mw_error *error) {
+    text *body = &replay->body;
+    if (replay->frames == 0 || replay->paths > 0)
+        return mw_fail(error, MW_ERR_ARGUMENT, "candidates belong to a frame and come before its paths");
+    append(body, ",\"chosen\":%d,\"scores\":[", chosen);
+    for (int i = 0; i < count; i++) {
+        if (i) append(body, ",");
+        append_number(body, scores[i], 6);
+    }
+    append(body, "]");
+    if (labels) {
+        append(body, ",\"labels\":[");
+        for (int i = 0; i < count; i++) {
+            if (i) append(body, ",");
+            append_string(body, labels[i]);
+        }
+        append(body, "]");
+    }
+    return body->failed ? mw_fail(error, MW_ERR_MEMORY, "out of memory while recording candidates") : MW_OK;
+}
+
 mw_status mw_replay_path(mw_replay *replay, const float (*points)[2], int count, double score, bool chosen,
                          mw_error *error) {
     text *body = &replay->body;

@@ -15,6 +15,11 @@ void mw_replay_free(mw_replay *replay);
 /* Adds the environment's present state. rewards[n] led to it; NULL for the first frame. */
 mw_status mw_replay_frame(mw_replay *replay, const mw_env *env, const float *rewards, mw_error *error);
 
+/* Adds the candidates of the decision taken in the last frame, before their paths: scores[count], which one
+ * was chosen, and a few words on each (labels[count], NULL: none). */
+mw_status mw_replay_candidates(mw_replay *replay, const float *scores, int count, int chosen,
+                               const char *const *labels, mw_error *error);
+
 /* Adds an imagined path to the last frame, coloured by its score: points[count][2] in world coordinates. */
 mw_status mw_replay_path(mw_replay *replay, const float (*points)[2], int count, double score, bool chosen,
                          mw_error *error);

@@ -1,6 +1,8 @@
 /* Ranking metrics; see metrics.h. */
 #include "study/metrics.h"
 
+#include "study/statistics.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -97,4 +99,11 @@ mw_status mw_ranking_of(mw_ranking *ranking, const float *realized, const float 
     ranking->spearman = mw_pearson(x, y, n);
     free(x);
     return status;
+}
+
+json_t *mw_ranking_json(const mw_ranking *r) {
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "pearson", mw_number_json(r->pearson), "spearman",
+                     mw_number_json(r->spearman), "top1", mw_number_json(r->top1), "top2",
+                     mw_number_json(r->top2), "pair_accuracy", mw_number_json(r->pair_accuracy), "regret",
+                     mw_number_json(r->regret), "normalized_regret", mw_number_json(r->normalized_regret));
 }

@@ -1,0 +1,51 @@
+/* Plans for a world that mawam knows nothing about. The caller pipes in one line of n*o observation values
+ * per step (an empty line starts a new episode) and reads one line of joint actions back: n*d real values, or
+ * n action indices. `plan_outside BUNDLE` */
+#include <mawam/mawam.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(int argc, char **argv) {
+    mw_error error;
+    mw_bundle *bundle;
+    mw_planner *planner;
+    if (argc != 2) return fprintf(stderr, "usage: plan_outside BUNDLE < observations\n"), 2;
+    if (mw_bundle_load(&bundle, argv[1], &error) != MW_OK ||
+        mw_planner_create(&planner, bundle, NULL, &error) != MW_OK)
+        return fprintf(stderr, "plan_outside: %s\n", error.message), 1;
+
+    mw_bundle_summary about = mw_bundle_describe(bundle);
+    int n = about.agents, values = n * about.obs_size, actions = about.discrete ? n : n * about.act_size;
+    float *obs = calloc((size_t)values, sizeof *obs), *real = calloc((size_t)actions, sizeof *real);
+    int32_t *index = calloc((size_t)n, sizeof *index);
+    char *line = NULL;
+    size_t capacity = 0;
+    uint64_t episode = 0;
+    mw_status status = MW_OK;
+
+    mw_planner_begin(planner, 0, episode);
+    while (status == MW_OK && getline(&line, &capacity, stdin) > 0) {
+        int read = 0;
+        for (char *at = line, *end; read < values; at = end, read++) {
+            obs[read] = strtof(at, &end);
+            if (end == at) break;
+        }
+        if (read == 0) {
+            mw_planner_begin(planner, 0, ++episode);
+            continue;
+        }
+        if (read < values) return fprintf(stderr, "plan_outside: %d values, not %d\n", read, values), 1;
+        /* A world with illegal actions passes its mask, and one that rewards calls mw_planner_reward. */
+        status = mw_planner_act(planner, obs, NULL, NULL, real, index, &error);
+        for (int k = 0; status == MW_OK && k < actions; k++)
+            printf("%g%c", about.discrete ? index[k] : real[k], k + 1 < actions ? ' ' : '\n');
+        fflush(stdout);
+    }
+    if (status != MW_OK) fprintf(stderr, "plan_outside: %s\n", error.message);
+
+    free(obs), free(real), free(index), free(line);
+    mw_planner_free(planner);
+    mw_bundle_free(bundle);
+    return status != MW_OK;
+}

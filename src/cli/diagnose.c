@@ -1,0 +1,122 @@
+/* mawam diagnose: how well a bundle's world model ranks futures. */
+#include "cli/cli.h"
+#include "core/json.h"
+#include "study/calibrate.h"
+#include "study/statistics.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static const char help[] =
+    "usage: mawam diagnose BUNDLE [DATASET] [--anchors N] [--M N] [--H N] [--K N] [--snippets N] [--seed S]\n"
+    "                      [--split-seed S] [--threads N] [--prey FILE] [--json | --json=FILE]\n"
+    "\n"
+    "Same state: at anchors of reactive play the M candidates are scored by the world model and executed in\n"
+    "the simulator, restored before each; do the orders agree? Snippets, with a dataset: the world model\n"
+    "rolled from held-out recorded observations under recorded actions, at horizons 1 to 16, ranked in "
+    "groups\n"
+    "of 8.\n"
+    "\n"
+    "  --anchors N     states (64); 0: no same-state test\n"
+    "  --M, --H, --K   candidates (8), horizon and sampling steps (the bundle's)\n"
+    "  --snippets N    recorded snippets (2000)\n"
+    "  --seed S        of anchors and snippets (2000)\n"
+    "  --split-seed S  the training's seed of held-out episodes (0)\n"
+    "  --threads N     (one per core)\n"
+    "  --prey FILE     tag, world: a prey network (safetensors) in place of the default prey\n"
+    "  --json          the result as JSON, printed or written to a file\n"
+    "\n"
+    "example: mawam diagnose spread-medium.bundle data/spread-medium\n";
+
+static void print_same_state(const mw_same_state *r) {
+    const mw_ranking *k = &r->ranking;
+    printf("same state: %d anchors of %ld episodes, M=%d, H=%d, executions repeat %s\n", r->anchors,
+           r->episodes, r->candidates, r->horizon, r->exact ? "to the bit" : "WITH DIFFERENT BITS");
+    printf("%-18s %9s %9s\n", "", "model", "random");
+    printf("%-18s %9.3f %9.3f\n", "top 1", k->top1, 1.0 / r->candidates);
+    printf("%-18s %9.3f %9.3f\n", "top 2", k->top2, 2.0 / r->candidates);
+    printf("%-18s %9.3f %9.3f\n", "pairs", k->pair_accuracy, 0.5);
+    printf("%-18s %9.3f %9.3f\n", "Spearman within", r->spearman_within, 0.0);
+    printf("%-18s %9.3f\n", "Spearman overall", k->spearman);
+    printf("%-18s %9.4g %9.4g\n", "regret", k->regret, r->random_regret);
+    printf("%-18s %9.3f %9.3f\n", "normalised regret", k->normalized_regret, r->random_normalized_regret);
+    printf("%-18s %9.4g %9.4g   best %.4g\n", "H-step return", r->chosen, r->average, r->best);
+}
+
+static void print_snippets(const mw_snippets *r) {
+    printf("snippets: %d held-out\n", r->count);
+    printf("%3s %8s %8s %7s %7s %7s %9s %9s %11s\n", "H", "Pearson", "Spearman", "top 1", "top 2", "pairs",
+           "regret", "norm.", "MSE");
+    for (int h = 0; h < r->horizons; h++) {
+        const mw_ranking *k = &r->ranking[h];
+        printf("%3d %8.3f %8.3f %7.3f %7.3f %7.3f %9.4g %9.3f %11.4g\n", h + 1, k->pearson, k->spearman,
+               k->top1, k->top2, k->pair_accuracy, k->regret, k->normalized_regret, r->error[h]);
+    }
+}
+
+static mw_status print_json(const mw_bundle *bundle, const mw_same_state *same, const mw_snippets *snippets,
+                            const char *path, mw_error *error) {
+    json_t *object = json_pack("{s:s, s:s, s:s, s:s}", "mawam", mw_version(), "task", bundle->info.task,
+                               "quality", bundle->info.quality, "rules", bundle->info.rules);
+    mw_status status = MW_OK;
+    if (same->anchors) json_object_set_new(object, "same_state", mw_same_state_json(same));
+    if (snippets->count) json_object_set_new(object, "snippets", mw_snippets_json(snippets));
+    if (*path) {
+        status = mw_json_write(object, path, error);
+    } else {
+        json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
+        putchar('\n');
+    }
+    json_decref(object);
+    return status;
+}
+
+static mw_status on_dataset(mw_snippets *result, const mw_bundle *bundle, const char *folder,
+                            const mw_snippet_options *options, mw_error *error) {
+    mw_dataset dataset;
+    MW_TRY(mw_dataset_open(&dataset, folder, error));
+    mw_status status = mw_dataset_check(&dataset, error);
+    if (status == MW_OK) status = mw_snippets_run(result, bundle, &dataset, options, error);
+    mw_dataset_close(&dataset);
+    return status;
+}
+
+int mw_cli_diagnose(int argc, char **argv) {
+    mw_same_state_options anchors = mw_same_state_options_default();
+    mw_snippet_options snippets = mw_snippet_options_default();
+    const char *positional[2] = {NULL, NULL}, *json = NULL;
+    const mw_option options[] = {{"anchors", MW_OPT_INT, &anchors.anchors, 0, 100000},
+                                 {"M", MW_OPT_INT, &anchors.candidates, 2, 4096},
+                                 {"H", MW_OPT_INT, &anchors.horizon, 1, 4096},
+                                 {"K", MW_OPT_INT, &anchors.steps, 1, 4096},
+                                 {"snippets", MW_OPT_INT, &snippets.count, 8, 1000000},
+                                 {"seed", MW_OPT_U64, &anchors.seed, 0, 0},
+                                 {"split-seed", MW_OPT_U64, &snippets.split_seed, 0, 0},
+                                 {"threads", MW_OPT_INT, &anchors.threads, 0, 16},
+                                 {"prey", MW_OPT_STRING, &anchors.world.prey_file, 0, 0},
+                                 {"json", MW_OPT_OPTIONAL, &json, 0, 0},
+                                 {NULL, MW_OPT_FLAG, NULL, 0, 0}};
+    int count, code = mw_cli_parse(argc, argv, options, help, positional, 2, &count);
+    if (code >= 0) return code;
+    if (count < 1) return mw_cli_usage("diagnose: name a bundle");
+    if (count < 2 && !anchors.anchors)
+        return mw_cli_usage("diagnose: nothing to do without anchors and dataset");
+    snippets.seed = anchors.seed;
+    snippets.threads = anchors.threads;
+    mw_bundle *bundle;
+    mw_error error = {0};
+    mw_same_state same = {0};
+    mw_snippets calibration = {0};
+    if (mw_bundle_load(&bundle, positional[0], &error) != MW_OK) return mw_cli_fail(&error);
+    mw_status status = MW_OK;
+    if (count == 2) status = on_dataset(&calibration, bundle, positional[1], &snippets, &error);
+    if (status == MW_OK && anchors.anchors) status = mw_same_state_run(&same, bundle, &anchors, &error);
+    if (status == MW_OK && json) status = print_json(bundle, &same, &calibration, json, &error);
+    if (status == MW_OK && !(json && !*json)) {
+        if (same.anchors) print_same_state(&same);
+        if (calibration.count) print_snippets(&calibration);
+    }
+    mw_same_state_free(&same);
+    mw_bundle_free(bundle);
+    return status == MW_OK ? 0 : mw_cli_fail(&error);
+}
