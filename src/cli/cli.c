@@ -92,7 +92,12 @@ int mw_cli_parse(int argc, char **argv, const mw_option *options, const char *he
             value = argv[++i];
         else
             return mw_cli_usage("%s: --%s needs a value", argv[0], option->name);
-        if (option->kind == MW_OPT_STRING) {
+        if (option->kind == MW_OPT_STRINGS) {
+            mw_strings *list = option->value;
+            if (list->count == (int)(sizeof list->items / sizeof *list->items))
+                return mw_cli_usage("%s: --%s is given too often", argv[0], option->name);
+            list->items[list->count++] = value;
+        } else if (option->kind == MW_OPT_STRING) {
             *(const char **)option->value = value;
         } else if (!store_number(option, value)) {
             if (option->low != 0 || option->high != 0)

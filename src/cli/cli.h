@@ -16,6 +16,7 @@ int mw_cli_data_make(int argc, char **argv); /* "mawam data make": plays behavio
 int mw_cli_diagnose(int argc, char **argv);
 int mw_cli_env(int argc, char **argv);
 int mw_cli_eval(int argc, char **argv);
+int mw_cli_train(int argc, char **argv);
 int mw_cli_verify(int argc, char **argv);
 
 /* Prints "mawam: message" to stderr and returns the exit code: 1 for failures, 2 for usage. */
@@ -33,12 +34,17 @@ typedef enum {
     MW_OPT_U64,
     MW_OPT_DOUBLE,
     MW_OPT_STRING,
-    MW_OPT_OPTIONAL /* a string that may be left out: "" for a bare `--name`, the text of `--name=text` */
+    MW_OPT_OPTIONAL, /* a string that may be left out: "" for a bare `--name`, the text of `--name=text` */
+    MW_OPT_STRINGS   /* may be given several times */
 } mw_option_kind;
+typedef struct mw_strings {
+    const char *items[64];
+    int count;
+} mw_strings;
 typedef struct mw_option {
     const char *name; /* without the dashes */
     mw_option_kind kind;
-    void *value;      /* bool, int, uint64_t, double or const char *, by kind */
+    void *value;      /* bool, int, uint64_t, double, const char * or mw_strings, by kind */
     double low, high; /* of numbers; both 0: no bounds */
 } mw_option;
 
