@@ -16,6 +16,7 @@ int mw_cli_data_make(int argc, char **argv); /* "mawam data make": plays behavio
 int mw_cli_diagnose(int argc, char **argv);
 int mw_cli_env(int argc, char **argv);
 int mw_cli_eval(int argc, char **argv);
+int mw_cli_study(int argc, char **argv);
 int mw_cli_train(int argc, char **argv);
 int mw_cli_verify(int argc, char **argv);
 
