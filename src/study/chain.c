@@ -2,6 +2,7 @@
 #include "study/chain.h"
 
 #include "behavior/collect.h"
+#include "core/clock.h"
 #include "core/file.h"
 #include "core/machine.h"
 #include "core/pool.h"
@@ -209,6 +210,7 @@ static void train_progress(void *context, const mw_training_progress *p) {
 static mw_status train_run(mw_chain *c, mw_error *error) {
     mw_dataset d;
     mw_training_report r;
+    const double started = mw_clock_seconds();
     MW_TRY(mw_dataset_open(&d, c->data, error));
     mw_training_request request = {.dataset = &d,
                                    .preset = &c->preset,
@@ -228,6 +230,7 @@ static mw_status train_run(mw_chain *c, mw_error *error) {
     }
     mw_dataset_close(&d);
     MW_TRY(status);
+    c->earlier = fmax(0, r.seconds - (mw_clock_seconds() - started));
     find_checksum(c);
     snprintf(c->note, sizeof c->note, "held-out flow %.3g, inverse %.3g, dynamics %.3g, reward %.3g",
              r.policy_held[0], r.policy_held[1], r.world_held[0], r.world_held[1]);
@@ -362,6 +365,7 @@ bool mw_chain_current(mw_chain *c, mw_study_stage stage) {
 
 mw_status mw_chain_run(mw_chain *c, mw_study_stage stage, mw_error *error) {
     c->note[0] = 0;
+    c->earlier = 0;
     switch (stage) {
     case MW_STAGE_DATA:
         return data_run(c, error);

@@ -19,6 +19,7 @@ typedef struct mw_chain {
     json_t *inputs;            /* what each stage depends on: {"data": {...}, "train": ..., ...} */
     char checksum[17];         /* of the bundle's file, once there is one */
     double seconds[MW_STAGES]; /* what the stages took; NaN: not known */
+    double earlier;            /* seconds that interrupted runs of the last stage took */
     char note[160];            /* of the last stage, for people */
     void (*progress)(void *context, double done, const char *note); /* within a stage; may be NULL */
     void *context;

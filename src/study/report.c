@@ -38,60 +38,90 @@ static void comparison_line(mw_report_line *line, mw_comparison ours, int paper_
     if (ours.count == paper_count) line->met = ours.wins >= paper_wins && ours.relative >= paper_relative;
 }
 
-static void number_line(mw_report_line *line, double ours, double paper, const char *format, bool less) {
+/* Compared as they are shown: the paper's figures are rounded. */
+static void number_line(mw_report_line *line, double ours, double paper, const char *format, bool less,
+                        bool complete) {
     if (!isnan(paper)) snprintf(line->paper, sizeof line->paper, format, paper);
     if (isnan(ours)) return;
     snprintf(line->ours, sizeof line->ours, format, ours);
-    if (!isnan(paper)) line->met = less ? ours <= paper : ours >= paper;
+    const double shown = strtod(line->ours, NULL);
+    if (!isnan(paper) && complete) line->met = less ? shown <= paper : shown >= paper;
+}
+
+/* Mean of a column over the settings of which the paper has same-state figures. */
+static double state_mean(const mw_study_table *t, mw_column_id column, int *missing) {
+    double sum = 0;
+    int count = 0;
+    *missing = 0;
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        const mw_study_row *row = &t->rows[i];
+        if (!mw_paper_state_find(row->setting->task, row->setting->quality)) continue;
+        if (isnan(row->value[column])) {
+            ++*missing;
+            continue;
+        }
+        sum += row->value[column];
+        count++;
+    }
+    return count ? sum / count : NAN;
 }
 
 static void count_line(mw_report_line *line, mw_comparison c) {
     if (c.count) snprintf(line->ours, sizeof line->ours, "%d of %d", c.wins, c.count);
 }
 
-int mw_report_lines(const mw_study_table *t, mw_report_line lines[MW_REPORT_LINES]) {
+static void gain_lines(const mw_study_table *t, mw_report_line *lines, int *n) {
     const mw_paper_gains *paper = mw_paper_gains_of(NULL);
-    const mw_paper_state state = mw_paper_state_mean();
-    const mw_comparison won = mw_table_compare(t, "battle", MW_COL_PLAN_WON, MW_COL_REACTIVE_WON),
-                        paper_won =
-                            mw_table_compare(t, "battle", MW_COL_PAPER_PLAN_WON, MW_COL_PAPER_REACTIVE_WON);
-    int n = 0, shared;
     char what[96];
-    comparison_line(add(lines, &n, "Planning beats Reactive: settings, mean relative gain"),
+    comparison_line(add(lines, n, "Planning beats Reactive: settings, mean relative gain"),
                     mw_table_compare(t, NULL, MW_COL_PLAN, MW_COL_REACTIVE), paper->count, paper->improved,
                     paper->relative);
     for (int f = 0; f < 3; f++) {
         const mw_paper_gains *p = mw_paper_gains_of(mw_report_families[f]);
         snprintf(what, sizeof what, "Planning beats Reactive: %s", mw_report_family_title(p->family));
-        comparison_line(add(lines, &n, what), mw_table_compare(t, p->family, MW_COL_PLAN, MW_COL_REACTIVE),
+        comparison_line(add(lines, n, what), mw_table_compare(t, p->family, MW_COL_PLAN, MW_COL_REACTIVE),
                         p->count, p->improved, p->relative);
     }
-    comparison_line(add(lines, &n, "RWM selection beats Random, M = 8"),
+    comparison_line(add(lines, n, "RWM selection beats Random, M = 8"),
                     mw_table_compare(t, NULL, MW_COL_PLAN, MW_COL_RANDOM), paper->count,
                     paper->random_improved, paper->random_relative);
-    mw_report_line *line = add(lines, &n, "SMAC win rate improved");
+    const mw_comparison won = mw_table_compare(t, "battle", MW_COL_PLAN_WON, MW_COL_REACTIVE_WON),
+                        theirs =
+                            mw_table_compare(t, "battle", MW_COL_PAPER_PLAN_WON, MW_COL_PAPER_REACTIVE_WON);
+    mw_report_line *line = add(lines, n, "SMAC win rate improved");
     count_line(line, won);
-    snprintf(line->paper, sizeof line->paper, "%d of %d", paper_won.wins, paper_won.count);
-    if (won.count == paper_won.count) line->met = won.wins >= paper_won.wins;
-    count_line(add(lines, &n, "Planning above the dataset's mean return"),
+    snprintf(line->paper, sizeof line->paper, "%d of %d", theirs.wins, theirs.count);
+    if (won.count == theirs.count) line->met = won.wins >= theirs.wins;
+    count_line(add(lines, n, "Planning above the dataset's mean return"),
                mw_table_compare(t, NULL, MW_COL_PLAN, MW_COL_DATA));
+}
+
+int mw_report_lines(const mw_study_table *t, mw_report_line lines[MW_REPORT_LINES]) {
+    const mw_paper_gains *paper = mw_paper_gains_of(NULL);
+    const mw_paper_state state = mw_paper_state_mean();
+    const bool all = t->present == MW_TABLE_ROWS;
+    int n = 0, shared, missing;
+    char what[96];
+    gain_lines(t, lines, &n);
     const double share = mw_table_share(t, NULL, &shared);
     snprintf(what, sizeof what, "Share of the oracle's gain (mean of %d settings)", shared);
-    number_line(add(lines, &n, what), share, NAN, "%.2f", false);
+    number_line(add(lines, &n, what), share, NAN, "%.2f", false, all);
     number_line(add(lines, &n, "Snippets at H=8: Spearman (median)"),
-                mw_table_median(t, NULL, MW_COL_SNIPPET_SPEARMAN), paper->spearman, "%.2f", false);
+                mw_table_median(t, NULL, MW_COL_SNIPPET_SPEARMAN), paper->spearman, "%.2f", false, all);
     number_line(add(lines, &n, "Snippets at H=8: Top-2 (median)"),
-                mw_table_median(t, NULL, MW_COL_SNIPPET_TOP2), paper->top2, "%.2f", false);
+                mw_table_median(t, NULL, MW_COL_SNIPPET_TOP2), paper->top2, "%.2f", false, all);
     number_line(add(lines, &n, "Snippets at H=8: pairwise accuracy (median)"),
-                mw_table_median(t, NULL, MW_COL_SNIPPET_PAIRS), paper->pairs, "%.2f", false);
+                mw_table_median(t, NULL, MW_COL_SNIPPET_PAIRS), paper->pairs, "%.2f", false, all);
     number_line(add(lines, &n, "Snippets at H=8: normalised regret (median)"),
-                mw_table_median(t, NULL, MW_COL_SNIPPET_REGRET), paper->regret, "%.2f", true);
-    number_line(add(lines, &n, "Same state: Spearman (mean)"), mw_table_mean(t, NULL, MW_COL_STATE_SPEARMAN),
-                state.spearman, "%.3f", false);
-    number_line(add(lines, &n, "Same state: normalised regret (mean)"),
-                mw_table_mean(t, NULL, MW_COL_STATE_REGRET), state.regret, "%.3f", true);
+                mw_table_median(t, NULL, MW_COL_SNIPPET_REGRET), paper->regret, "%.2f", true, all);
+    double mean = state_mean(t, MW_COL_STATE_SPEARMAN, &missing);
+    number_line(add(lines, &n, "Same state, the paper's five settings: Spearman (mean)"), mean,
+                state.spearman, "%.3f", false, !missing);
+    mean = state_mean(t, MW_COL_STATE_REGRET, &missing);
+    number_line(add(lines, &n, "Same state, the paper's five settings: normalised regret (mean)"), mean,
+                state.regret, "%.3f", true, !missing);
     number_line(add(lines, &n, "ms per decision, one environment, M = 8 (median)"),
-                mw_table_median(t, NULL, MW_COL_MS_DECISION), NAN, "%.1f", true);
+                mw_table_median(t, NULL, MW_COL_MS_DECISION), NAN, "%.1f", true, all);
     return n;
 }
 

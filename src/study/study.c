@@ -196,7 +196,7 @@ static mw_status run_stage(study *s, bool *ran, mw_error *error) {
         if (stopped(s)) return mw_fail(error, MW_ERR_INTERRUPTED, "stopped");
         tell(s, MW_STUDY_STARTS, 0, 0, "");
         MW_TRY(mw_chain_run(&s->chain, s->stage, error));
-        *known = mw_clock_seconds() - s->started;
+        *known = mw_clock_seconds() - s->started + s->chain.earlier;
         MW_TRY(record(s, NULL, *known, error));
         tell(s, MW_STUDY_DONE, 1, *known, s->chain.note);
         *ran = true;
