@@ -41,13 +41,16 @@ static mw_study_options options_of(const char *folder, const char *const *names,
     mw_error error;
     mw_study_options o = mw_study_options_default();
     for (int i = 0; i < count; i++) CHECK_OK(mw_setting_find(&found[i], names[i], &error), error);
+    static char path[128], nothing[128]; /* scratch's own do not last */
+    snprintf(path, sizeof path, "%s/%s", scratch_folder, folder);
+    snprintf(nothing, sizeof nothing, "%s/nothing", scratch_folder);
     seen = (events){0};
-    o.folder = scratch(folder);
+    o.folder = path;
     o.settings = found;
     o.count = count;
     o.assignments = tiny;
     o.assignment_count = TINY;
-    o.behaviors = scratch("nothing");
+    o.behaviors = nothing;
     o.threads = 1;
     o.transitions = 500;
     o.arms = 1u << 0 | 1u << 2;
