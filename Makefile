@@ -17,7 +17,7 @@ $(BUILD)/.configured: | deps
 	@mv $(BUILD).log $@
 
 demo: all
-	$(BUILD)/mawam bench
+	$(BUILD)/mawam demo
 
 test: all
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)

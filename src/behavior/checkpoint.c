@@ -56,6 +56,7 @@ mw_status mw_learner_save(const mw_learner *l, const char *path, mw_error *error
         vector("obs.mean", MW_F64, l->stats.mean, o),
         vector("obs.square", MW_F64, l->stats.square, o),
         vector("obs.count", MW_F64, &l->stats.count, 1),
+        vector("rate.scale", MW_F64, &l->rate_scale, 1),
         vector("episode.sum", MW_F64, r.sum, envs),
         vector("episode.number", MW_I64, r.episode, envs),
         vector("worlds", MW_U8, r.snapshots, envs * r.snapshot),
@@ -111,6 +112,20 @@ static mw_status check_owner(const mw_learner *l, const mw_safetensors *file, mw
     return MW_OK;
 }
 
+mw_status mw_learner_peek(const char *path, mw_learn_preset *preset, uint64_t *seed, mw_error *error) {
+    mw_safetensors file;
+    MW_TRY(mw_safetensors_open(&file, path, error));
+    const char *text = mw_safetensors_meta(&file, "preset"), *number = mw_safetensors_meta(&file, "seed");
+    json_t *object = NULL;
+    mw_status status = text && number ? mw_json_parse(&object, text, strlen(text), path, error)
+                                      : mw_fail(error, MW_ERR_FORMAT, "%s: not a learner's checkpoint", path);
+    if (status == MW_OK) status = mw_learn_preset_parse(preset, object, path, error);
+    if (status == MW_OK) *seed = strtoull(number, NULL, 10);
+    json_decref(object);
+    mw_safetensors_close(&file);
+    return status;
+}
+
 static mw_status read_networks(mw_learner *l, const mw_safetensors *file, mw_error *error) {
     mw_optimizer *a = &l->actor_optimizer, *c = &l->critic_optimizer;
     const size_t o = (size_t)l->shape.obs;
@@ -123,6 +138,7 @@ static mw_status read_networks(mw_learner *l, const mw_safetensors *file, mw_err
     MW_TRY(read_vector(file, "obs.mean", MW_F64, l->stats.mean, o, error));
     MW_TRY(read_vector(file, "obs.square", MW_F64, l->stats.square, o, error));
     MW_TRY(read_vector(file, "obs.count", MW_F64, &l->stats.count, 1, error));
+    MW_TRY(read_vector(file, "rate.scale", MW_F64, &l->rate_scale, 1, error));
     long iteration, step;
     MW_TRY(mw_safetensors_meta_int(file, "iteration", 0, 1000000000, &iteration, error));
     MW_TRY(mw_safetensors_meta_int(file, "adam_step", 0, 1000000000000, &step, error));

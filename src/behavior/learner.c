@@ -160,6 +160,7 @@ mw_status mw_learner_create(mw_learner **out, const mw_learn_preset *preset, con
     if (!l) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a learner");
     l->preset = *preset;
     l->seed = seed;
+    l->rate_scale = 1;
     l->steps = preset->envs * preset->horizon;
     mw_status status = mw_pool_create(&l->pool, threads, error);
     l->threads = mw_pool_threads(l->pool);

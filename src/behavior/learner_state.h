@@ -48,6 +48,7 @@ struct mw_learner {
     int inputs, joint; /* of the actor, and n * inputs of the critic */
     int steps;         /* envs * horizon */
     long iteration;
+    double rate_scale; /* of the actor's rate, when it adapts */
 
     mw_params actor_params, critic_params;
     mw_mlp actor, critic;

@@ -17,8 +17,9 @@
     .entropy = 0.01f, .kl = 0.03f, .reward_scale = 0.25f, .snapshots = 100
 #define ANT                                                                                                  \
     .hidden = 128, .critic_hidden = 128, .relu = 0, .ids = 0, .envs = 64, .horizon = 64, .epochs = 8,        \
-    .batches = 16, .rate = 5e-4f, .critic_rate = 1e-3f, .gamma = 0.99f, .lambda = 0.95f, .clip = 0.2f,       \
-    .entropy = 0, .kl = 0.03f, .log_std = -2.0f, .reward_scale = 0.1f, .imitate = 3e5f, .snapshots = 150
+    .batches = 16, .rate = 1e-4f, .critic_rate = 1e-3f, .gamma = 0.99f, .lambda = 0.95f, .clip = 0.2f,       \
+    .entropy = 0, .kl = 0.02f, .adapt = 1, .imitate_rate = 1e-3f, .log_std = -1.8f, .reward_scale = 0.1f,    \
+    .imitate = 2.5e5f, .snapshots = 100
 #define PREY                                                                                                 \
     .hidden = 32, .critic_hidden = 64, .relu = 1, .ids = 0, .envs = 256, .horizon = 25, .epochs = 5,         \
     .batches = 16, .rate = 1e-3f, .critic_rate = 2e-3f, .gamma = 0.95f, .lambda = 0.9f, .clip = 0.2f,        \
@@ -32,8 +33,8 @@ static const mw_learn_preset presets[] = {
     {"8m", "", BATTLE, .steps = 8e5f},
     {"5m_vs_6m", "", BATTLE, .steps = 3e6f},
     {"2s3z", "", BATTLE, .steps = 2e6f},
-    {"2ant", "gait", ANT, .steps = 3e6f},
-    {"4ant", "gait", ANT, .steps = 3e6f},
+    {"2ant", "gait", ANT, .steps = 1.5e6f},
+    {"4ant", "gait", ANT, .steps = 1.5e6f},
     {"tag-prey", "", PREY, .reward_scale = 0.05f, .steps = 2e6f},
     {"world-prey", "", PREY, .reward_scale = 0.1f, .steps = 2e6f},
 };
@@ -65,13 +66,12 @@ typedef struct {
     { #name, offsetof(mw_learn_preset, name), false, low, high }
 
 static const field fields[] = {
-    INT(hidden, 1, 1024),    INT(critic_hidden, 1, 1024), INT(relu, 0, 1),
-    INT(ids, 0, 1),          INT(envs, 1, 65536),         INT(horizon, 1, 4096),
-    INT(epochs, 1, 1000),    INT(batches, 1, 1000),       REAL(rate, 0, 1),
-    REAL(critic_rate, 0, 1), REAL(gamma, 0, 1),           REAL(lambda, 0, 1),
-    REAL(clip, 0, 10),       REAL(entropy, 0, 10),        REAL(kl, 0, 10),
-    REAL(log_std, -10, 2),   REAL(reward_scale, 0, 1e6),  REAL(steps, 1, 1e12),
-    REAL(imitate, 0, 1e12),  INT(snapshots, 0, 100000),
+    INT(hidden, 1, 1024),       INT(critic_hidden, 1, 1024), INT(relu, 0, 1),        INT(ids, 0, 1),
+    INT(envs, 1, 65536),        INT(horizon, 1, 4096),       INT(epochs, 1, 1000),   INT(batches, 1, 1000),
+    REAL(rate, 0, 1),           REAL(critic_rate, 0, 1),     REAL(gamma, 0, 1),      REAL(lambda, 0, 1),
+    REAL(clip, 0, 10),          REAL(entropy, 0, 10),        REAL(kl, 0, 10),        REAL(log_std, -10, 2),
+    REAL(reward_scale, 0, 1e6), REAL(steps, 1, 1e12),        REAL(imitate, 0, 1e12), INT(adapt, 0, 1),
+    REAL(imitate_rate, 0, 1),   INT(snapshots, 0, 100000),
 };
 
 enum { FIELDS = sizeof fields / sizeof fields[0] };

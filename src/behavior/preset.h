@@ -19,6 +19,8 @@ typedef struct mw_learn_preset {
     float gamma, lambda; /* discount, decay of the advantage estimate */
     float clip;          /* of the probability ratio */
     float entropy;       /* weight of the entropy bonus, falls linearly to a tenth */
+    int adapt;           /* the actor's rate follows the divergence: down above kl, up below half of it */
+    float imitate_rate;  /* of the actor's Adam while it imitates */
     float kl;            /* passes over the data stop above this divergence; 0: never */
     float log_std;       /* initial log deviation of real actions */
     float reward_scale;  /* rewards are multiplied by it before learning */

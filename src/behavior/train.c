@@ -60,19 +60,19 @@ static mw_status checkpoint(const mw_learner *l, const paths *p, mw_error *error
                                     : MW_OK;
 }
 
-static mw_status run(mw_learner *l, const mw_train_request *request, const paths *p, double before,
-                     mw_error *error) {
+static mw_status run(mw_learner *l, const mw_train_request *request, const paths *p, uint64_t seed,
+                     double before, mw_error *error) {
     const long iterations = mw_learner_iterations(l);
     const double start = mw_clock_seconds();
     double saved = start;
     mw_learn_report report = {0};
-    if (mw_learner_iteration(l) == 0) MW_TRY(save_snapshot(l, p, request->seed, &report, error));
+    if (mw_learner_iteration(l) == 0) MW_TRY(save_snapshot(l, p, seed, &report, error));
     while (mw_learner_iteration(l) < iterations) {
         MW_TRY(mw_learner_iterate(l, &report, error));
         const double now = mw_clock_seconds(), seconds = before + now - start;
         MW_TRY(mw_curve_append(p->curve, &report, seconds, error));
-        if (snapshot_due(report.iteration, iterations, request->preset->snapshots))
-            MW_TRY(save_snapshot(l, p, request->seed, &report, error));
+        if (snapshot_due(report.iteration, iterations, mw_learner_preset(l)->snapshots))
+            MW_TRY(save_snapshot(l, p, seed, &report, error));
         if (request->report) request->report(request->context, &report, seconds, iterations);
         if (request->stop && *request->stop) {
             MW_TRY(checkpoint(l, p, error));
@@ -87,20 +87,34 @@ static mw_status run(mw_learner *l, const mw_train_request *request, const paths
     return checkpoint(l, p, error);
 }
 
+/* What the run is learned with: the request's word, or the checkpoint's when resuming. */
+static mw_status settle(const mw_train_request *request, const paths *p, bool resume, mw_learn_preset *preset,
+                        uint64_t *seed, mw_error *error) {
+    *preset = *request->preset;
+    *seed = request->seed;
+    if (!resume) return MW_OK;
+    MW_TRY(mw_learner_peek(p->state, preset, seed, error));
+    if (!strcmp(preset->task, request->preset->task)) return MW_OK;
+    return mw_fail(error, MW_ERR_MISMATCH, "%s holds a run of %s, not of %s", request->folder, preset->task,
+                   request->preset->task);
+}
+
 mw_status mw_train(const mw_train_request *request, mw_error *error) {
     paths p;
     mw_learner *learner;
+    mw_learn_preset preset;
+    uint64_t seed;
     double before = 0;
     MW_TRY(make_paths(&p, request->folder, error));
     const bool resume = request->resume && mw_file_exists(p.state);
     if (!resume && mw_file_exists(p.state))
         return mw_fail(error, MW_ERR_ARGUMENT, "%s already holds a run; --resume continues it",
                        request->folder);
-    MW_TRY(
-        mw_learner_create(&learner, request->preset, request->game, request->seed, request->threads, error));
+    MW_TRY(settle(request, &p, resume, &preset, &seed, error));
+    MW_TRY(mw_learner_create(&learner, &preset, request->game, seed, request->threads, error));
     mw_status status = resume ? mw_learner_load(learner, p.state, error) : MW_OK;
     if (status == MW_OK) status = mw_curve_rewind(p.curve, mw_learner_iteration(learner), &before, error);
-    if (status == MW_OK) status = run(learner, request, &p, before, error);
+    if (status == MW_OK) status = run(learner, request, &p, seed, before, error);
     mw_learner_free(learner);
     return status;
 }

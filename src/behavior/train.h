@@ -12,8 +12,8 @@ typedef struct mw_train_request {
     const mw_game *game;
     uint64_t seed;
     int threads;
-    const char *folder;                /* created if missing */
-    bool resume;                       /* continue the folder's checkpoint if there is one */
+    const char *folder; /* created if missing */
+    bool resume;        /* continue the folder's checkpoint if there is one, with its preset and seed */
     const volatile sig_atomic_t *stop; /* may be NULL; not 0: save and return MW_ERR_INTERRUPTED */
     void (*report)(void *context, const mw_learn_report *report, double seconds, long iterations);
     void *context;

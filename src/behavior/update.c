@@ -125,13 +125,25 @@ static void one_pass(mw_learner *l, int pass, float entropy_bonus, mw_learn_repo
     report->passes++;
 }
 
+/* After a pass of learning proper; true when there should be no other. */
+static bool judge_divergence(mw_learner *l, double kl, bool last) {
+    const double most = (double)l->preset.kl;
+    if (!(most > 0)) return false;
+    const bool above = !(kl <= most);
+    if (l->preset.adapt && above) l->rate_scale = fmax(l->rate_scale / 1.5, 0.01);
+    if (l->preset.adapt && last && kl < most / 2) l->rate_scale = fmin(l->rate_scale * 1.2, 10);
+    return above;
+}
+
 void mw_learner_update(mw_learner *l, mw_learn_report *report) {
     const double along = (double)l->iteration / (double)mw_learner_iterations(l);
     const float left = (float)(along < 1 ? 1 - 0.9 * along : 0.1);
-    l->actor_optimizer.adam.rate = l->preset.rate * left;
+    const bool imitates = mw_learner_imitates(l);
+    l->actor_optimizer.adam.rate =
+        imitates ? l->preset.imitate_rate : l->preset.rate * left * (float)l->rate_scale;
     l->critic_optimizer.adam.rate = l->preset.critic_rate * left;
     for (int pass = 0; pass < l->preset.epochs; pass++) {
         one_pass(l, pass, l->preset.entropy * left, report);
-        if (l->preset.kl > 0 && !(report->kl <= l->preset.kl)) break;
+        if (!imitates && judge_divergence(l, report->kl, pass + 1 == l->preset.epochs)) break;
     }
 }

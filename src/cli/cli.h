@@ -13,6 +13,7 @@ int mw_cli_behavior(int argc, char **argv);
 int mw_cli_bench(int argc, char **argv);
 int mw_cli_data(int argc, char **argv);
 int mw_cli_data_make(int argc, char **argv); /* "mawam data make": plays behaviours and records them */
+int mw_cli_demo(int argc, char **argv);
 int mw_cli_diagnose(int argc, char **argv);
 int mw_cli_env(int argc, char **argv);
 int mw_cli_eval(int argc, char **argv);
@@ -35,8 +36,8 @@ typedef enum {
     MW_OPT_U64,
     MW_OPT_DOUBLE,
     MW_OPT_STRING,
-    MW_OPT_OPTIONAL, /* a string that may be left out: "" for a bare `--name`, the text of `--name=text` */
-    MW_OPT_STRINGS   /* may be given several times */
+    MW_OPT_STRINGS, /* may be given several times */
+    MW_OPT_OPTIONAL /* a string that may be left out: "" for a bare `--name`, the text of `--name=text` */
 } mw_option_kind;
 typedef struct mw_strings {
     const char *items[64];

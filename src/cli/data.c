@@ -58,6 +58,7 @@ static int data_info(int argc, char **argv) {
     mw_dataset dataset;
     mw_data_report report = {0};
     mw_status status = mw_dataset_open(&dataset, folder, &error);
+    if (status == MW_OK) status = mw_dataset_check(&dataset, &error);
     if (status == MW_OK) status = mw_data_report_make(&report, &dataset, &error);
     if (status == MW_OK && svg) status = mw_data_report_svg(&report, &dataset, svg, &error);
     if (status == MW_OK) {

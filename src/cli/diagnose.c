@@ -21,7 +21,7 @@ static const char help[] =
     "  --M, --H, --K   candidates (8), horizon and sampling steps (the bundle's)\n"
     "  --snippets N    recorded snippets (2000)\n"
     "  --seed S        of anchors and snippets (2000)\n"
-    "  --split-seed S  the training's seed of held-out episodes (0)\n"
+    "  --split-seed S  the training's seed of held-out episodes (as the bundle says)\n"
     "  --threads N     (one per core)\n"
     "  --prey FILE     tag, world: a prey network (safetensors) in place of the default prey\n"
     "  --json          the result as JSON, printed or written to a file\n"
@@ -84,6 +84,7 @@ static mw_status on_dataset(mw_snippets *result, const mw_bundle *bundle, const 
 int mw_cli_diagnose(int argc, char **argv) {
     mw_same_state_options anchors = mw_same_state_options_default();
     mw_snippet_options snippets = mw_snippet_options_default();
+    uint64_t split_seed = UINT64_MAX; /* not given */
     const char *positional[2] = {NULL, NULL}, *json = NULL;
     const mw_option options[] = {{"anchors", MW_OPT_INT, &anchors.anchors, 0, 100000},
                                  {"M", MW_OPT_INT, &anchors.candidates, 2, 4096},
@@ -91,7 +92,7 @@ int mw_cli_diagnose(int argc, char **argv) {
                                  {"K", MW_OPT_INT, &anchors.steps, 1, 4096},
                                  {"snippets", MW_OPT_INT, &snippets.count, 8, 1000000},
                                  {"seed", MW_OPT_U64, &anchors.seed, 0, 0},
-                                 {"split-seed", MW_OPT_U64, &snippets.split_seed, 0, 0},
+                                 {"split-seed", MW_OPT_U64, &split_seed, 0, 0},
                                  {"threads", MW_OPT_INT, &anchors.threads, 0, 16},
                                  {"prey", MW_OPT_STRING, &anchors.world.prey_file, 0, 0},
                                  {"json", MW_OPT_OPTIONAL, &json, 0, 0},
@@ -101,13 +102,17 @@ int mw_cli_diagnose(int argc, char **argv) {
     if (count < 1) return mw_cli_usage("diagnose: name a bundle");
     if (count < 2 && !anchors.anchors)
         return mw_cli_usage("diagnose: nothing to do without anchors and dataset");
-    snippets.seed = anchors.seed;
-    snippets.threads = anchors.threads;
     mw_bundle *bundle;
     mw_error error = {0};
     mw_same_state same = {0};
     mw_snippets calibration = {0};
     if (mw_bundle_load(&bundle, positional[0], &error) != MW_OK) return mw_cli_fail(&error);
+    const int wanted = snippets.count;
+    snippets = mw_snippet_options_of(bundle);
+    snippets.count = wanted;
+    snippets.seed = anchors.seed;
+    snippets.threads = anchors.threads;
+    if (split_seed != UINT64_MAX) snippets.split_seed = split_seed;
     mw_status status = MW_OK;
     if (count == 2) status = on_dataset(&calibration, bundle, positional[1], &snippets, &error);
     if (status == MW_OK && anchors.anchors) status = mw_same_state_run(&same, bundle, &anchors, &error);

@@ -53,12 +53,12 @@ typedef struct {
     bool started;
 } display;
 
-static void losses_text(char *out, size_t size, const mw_part *part, const double *values,
+static void losses_text(char *out, size_t size, const mw_training_part *part, const double *values,
                         const char *prefix) {
     size_t used = 0;
     out[0] = 0;
     for (int i = 0; i < 2 && used < size; i++)
-        used += (size_t)snprintf(out + used, size - used, "%s%s%s %.4g", i ? ", " : "", prefix,
+        used += (size_t)snprintf(out + used, size - used, "%s%s%s %.3g", i ? ", " : "", prefix,
                                  part->loss_names[i], values[i]);
 }
 
@@ -73,8 +73,8 @@ static void show_progress(void *context, const mw_training_progress *p) {
         d->said = p->seconds;
     }
     losses_text(losses, sizeof losses, p->part, p->means, "");
-    mw_progress_update(&d->bar, p->done - d->first, "%s %ld/%ld: %s", p->part->name, p->part->step,
-                       p->part->steps, losses);
+    mw_progress_update(&d->bar, p->done - d->first, "%s, %s %ld/%ld", losses, p->part->name, p->part->step,
+                       p->part->steps);
     const bool last = p->part->step == p->part->steps;
     if (d->bar.visible || (p->seconds - d->said < 10 && !last)) return;
     d->said = p->seconds;

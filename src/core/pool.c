@@ -95,15 +95,17 @@ static void *worker_main(void *argument) {
     }
 }
 
+int mw_pool_cores(void) {
+    cpu_set_t cores;
+    return sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
+}
+
 mw_status mw_pool_create(mw_pool **out, int threads, mw_error *error) {
     *out = NULL;
     if (threads < 0 || threads > 1024)
         return mw_fail(error, MW_ERR_ARGUMENT, "threads must be 1 to 1024, or 0 for one per core; got %d",
                        threads);
-    if (threads == 0) {
-        cpu_set_t cores;
-        threads = sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
-    }
+    if (threads == 0) threads = mw_pool_cores();
     mw_pool *pool = aligned_alloc(64, sizeof *pool);
     if (!pool) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a thread pool");
     *pool = (mw_pool){.threads = threads};

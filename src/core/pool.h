@@ -13,6 +13,7 @@ typedef struct mw_pool mw_pool;
 mw_status mw_pool_create(mw_pool **pool, int threads, mw_error *error);
 void mw_pool_free(mw_pool *pool);
 int mw_pool_threads(const mw_pool *pool); /* 1 for NULL */
+int mw_pool_cores(void);                  /* cores this process may use */
 
 /* Runs body(context, worker) on every worker 0..threads-1 and returns when all are done. A NULL pool runs it
  * on the caller alone. Not reentrant: one run at a time per pool. */

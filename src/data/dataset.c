@@ -377,14 +377,20 @@ void mw_dataset_expect_random(const mw_dataset *d) {
     }
 }
 
-void mw_dataset_release(const mw_dataset *d, int64_t begin, int64_t end) {
+/* Lets go of rows [begin, end) of a column. A page shared with the rows before is behind the reader too; one
+ * shared with those after is not. */
+static void release_rows(const mw_npy *column, int64_t begin, int64_t end) {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    for (int c = 0; c < MW_COLUMN_FIRST_PER_EPISODE; c++) {
-        size_t bytes;
-        if (!d->files->paths[c]) continue;
-        uintptr_t first = (uintptr_t)rows_of(&d->files->columns[c], begin, end, &bytes), last = first + bytes;
-        first = first / page * page; /* a page shared with the range before is behind us too */
-        last = last / page * page;
-        if (last > first) madvise((void *)first, last - first, MADV_DONTNEED);
-    }
+    size_t bytes;
+    uintptr_t first = (uintptr_t)rows_of(column, begin, end, &bytes), last = (first + bytes) / page * page;
+    first = first / page * page;
+    if (last > first) madvise((void *)first, last - first, MADV_DONTNEED);
+}
+
+void mw_dataset_release(const mw_dataset *d, int64_t begin, int64_t end) {
+    for (int c = 0; c < MW_COLUMN_FIRST_PER_EPISODE; c++)
+        if (d->files->paths[c]) release_rows(&d->files->columns[c], begin, end);
+    if (d->last_obs && end > begin)
+        release_rows(&d->files->columns[MW_COLUMN_LAST_OBS], mw_dataset_episode_of(d, begin),
+                     mw_dataset_episode_of(d, end - 1));
 }

@@ -36,6 +36,35 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+/* Floats as integers of the same order: negative ones have all bits turned, the others the sign. */
+static uint32_t ordered(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits & 0x80000000u ? ~bits : bits ^ 0x80000000u;
+}
+
+/* Three rounds of 11 bits each: on the samples of a fit ten times as fast as comparing, which remains for
+ * when there is no memory. */
+static void sort(float *values, size_t count) {
+    enum { BITS = 11, BUCKETS = 1 << BITS };
+    float *other = malloc(count * sizeof *other), *from = values, *to = other;
+    if (!other) {
+        qsort(values, count, sizeof *values, ascending);
+        return;
+    }
+    for (int shift = 0; shift < 32; shift += BITS) {
+        size_t start[BUCKETS + 1] = {0};
+        for (size_t i = 0; i < count; i++) start[(ordered(from[i]) >> shift) % BUCKETS + 1]++;
+        for (int b = 0; b < BUCKETS; b++) start[b + 1] += start[b];
+        for (size_t i = 0; i < count; i++) to[start[(ordered(from[i]) >> shift) % BUCKETS]++] = from[i];
+        float *swap = from;
+        from = to;
+        to = swap;
+    }
+    memcpy(values, from, count * sizeof *values); /* after an odd number of rounds it is in the other array */
+    free(other);
+}
+
 /* y at x on the line through the knots (xs, ys), clipped to their ends. The search has no branches to
  * mispredict: normalising is most of the work of preparing a batch. */
 static double interpolate(const float *xs, const float *ys, int count, double x) {
@@ -97,7 +126,7 @@ void mw_normalizer_fit(mw_normalizer *n, int feature, float *values, long count,
     if (error_of_knots) *error_of_knots = 0;
     n->count[feature] = 1;
     if (count == 0) return;
-    qsort(values, (size_t)count, sizeof *values, ascending);
+    sort(values, (size_t)count);
     long distinct = 1;
     for (long i = 1; i < count; i++) distinct += values[i] != values[i - 1];
     if (distinct <= n->max_knots) {

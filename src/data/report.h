@@ -20,7 +20,7 @@ typedef struct mw_data_report {
     mw_data_stats stats;
 } mw_data_report;
 
-/* One pass over the data. The values are taken as they are: mw_dataset_check says whether they are sound. */
+/* One pass over the data, which has passed mw_dataset_check. */
 mw_status mw_data_report_make(mw_data_report *report, const mw_dataset *dataset, mw_error *error);
 void mw_data_report_free(mw_data_report *report);
 

@@ -63,7 +63,7 @@ static json_t *other_json(const mw_bundle *other, const char *path) {
 }
 
 static mw_status provenance(json_t **out, const mw_training_request *request, const mw_training_data *data,
-                            mw_part *const parts[MW_PARTS], const mw_training_identity *identity,
+                            mw_training_part *const parts[MW_PARTS], const mw_training_identity *identity,
                             const mw_bundle *other, const char *log, double seconds, mw_error *error) {
     json_t *dataset = NULL, *curve = NULL;
     char cpu[128], seed[24];
@@ -134,13 +134,14 @@ static void put(float *to, const float *from, size_t count) {
 }
 
 /* Weights and normalisers: of the policy from one source, of the world model from another. */
-static mw_status fill(mw_bundle *b, const mw_training_data *data, mw_part *const parts[MW_PARTS],
+static mw_status fill(mw_bundle *b, const mw_training_data *data, mw_training_part *const parts[MW_PARTS],
                       const mw_bundle *policy, const mw_bundle *world, mw_error *error) {
-    put(b->policy_values, policy ? policy->policy_values : mw_part_weights(parts[0], 0),
+    put(b->policy_values, policy ? policy->policy_values : mw_training_part_weights(parts[0], 0),
         b->policy.params.total);
-    put(b->inverse_values, policy ? policy->inverse_values : mw_part_weights(parts[0], 1),
+    put(b->inverse_values, policy ? policy->inverse_values : mw_training_part_weights(parts[0], 1),
         b->inverse.params.total);
-    put(b->world_values, world ? world->world_values : mw_part_weights(parts[1], 0), b->world.params.total);
+    put(b->world_values, world ? world->world_values : mw_training_part_weights(parts[1], 0),
+        b->world.params.total);
     MW_TRY(copy_normalizer(&b->obs_normalizer, policy ? &policy->obs_normalizer : &data->stats.obs_normalizer,
                            error));
     return copy_normalizer(&b->act_normalizer, policy ? &policy->act_normalizer : &data->stats.act_normalizer,
@@ -148,7 +149,7 @@ static mw_status fill(mw_bundle *b, const mw_training_data *data, mw_part *const
 }
 
 mw_status mw_assemble(const mw_training_request *request, const mw_training_data *data,
-                      mw_part *const parts[MW_PARTS], const mw_training_identity *identity,
+                      mw_training_part *const parts[MW_PARTS], const mw_training_identity *identity,
                       const mw_bundle *other, const char *log, double seconds, mw_error *error) {
     const mw_bundle *policy = request->skip[0] ? other : NULL, *world = request->skip[1] ? other : NULL;
     const mw_bundle_info info = policy ? policy->info : info_of(data);

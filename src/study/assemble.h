@@ -12,7 +12,7 @@ mw_status mw_assemble_check(const mw_training_data *data, const mw_bundle *other
 
 /* Writes the bundle. What the request skips comes from `other`, where that is given. */
 mw_status mw_assemble(const mw_training_request *request, const mw_training_data *data,
-                      mw_part *const parts[MW_PARTS], const mw_training_identity *identity,
+                      mw_training_part *const parts[MW_PARTS], const mw_training_identity *identity,
                       const mw_bundle *other, const char *log, double seconds, mw_error *error);
 
 /* What a dataset is, from its dataset.json: without `all` only what must not change between runs. */

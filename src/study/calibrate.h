@@ -47,14 +47,18 @@ typedef struct mw_snippet_options {
     int count;           /* 2000 */
     uint64_t seed;       /* of the choice and the order of snippets */
     uint64_t split_seed; /* of the training's split into trained and held-out episodes */
+    double held_out;     /* the share it held out */
     int threads;
 } mw_snippet_options;
 
 mw_snippet_options mw_snippet_options_default(void);
+/* With the split that the bundle's own provenance tells, so that its world model has not seen the snippets.
+ */
+mw_snippet_options mw_snippet_options_of(const mw_bundle *bundle);
 
 typedef struct mw_snippets {
-    int count;                              /* a multiple of MW_SNIPPET_GROUP */
-    int horizons;                           /* 16, or less where hardly any held-out episode is as long */
+    int count;    /* a multiple of MW_SNIPPET_GROUP */
+    int horizons; /* 16, or less where fewer than a quarter of the held-out steps have as many ahead */
     mw_ranking ranking[MW_SNIPPET_HORIZON]; /* [h - 1]: of the returns of h steps, in groups of 8 */
     double error[MW_SNIPPET_HORIZON];       /* mean square of the observation after h imagined steps */
 } mw_snippets;

@@ -44,7 +44,7 @@ typedef struct {
     size_t count;
 } state;
 
-static int add_states(state *states, int count, const mw_part *part) {
+static int add_states(state *states, int count, const mw_training_part *part) {
     for (int i = 0; i < 2; i++) {
         const mw_optimizer *o = part->optimizers[i];
         if (!o) continue;
@@ -61,7 +61,7 @@ static int add_states(state *states, int count, const mw_part *part) {
 }
 
 /* Counters and sums, as numbers that a double holds exactly. */
-static void get_progress(double *out, const mw_part *part) {
+static void get_progress(double *out, const mw_training_part *part) {
     out[0] = (double)part->step;
     out[1] = (double)part->summed;
     out[2] = part->first;
@@ -72,7 +72,7 @@ static void get_progress(double *out, const mw_part *part) {
     memcpy(out + 5 + 2 * MW_PART_LOSSES, part->best_held, sizeof part->best_held);
 }
 
-static bool set_progress(mw_part *part, const double *in) {
+static bool set_progress(mw_training_part *part, const double *in) {
     for (int i = 0; i < PROGRESS; i++)
         if (!isfinite(in[i])) return false;
     if (in[0] < 0 || in[0] > (double)part->steps || in[1] < 0 || in[1] > in[0] || in[3] < 0 ||
@@ -92,7 +92,7 @@ static bool set_progress(mw_part *part, const double *in) {
 
 /* ---- saving ---- */
 
-static mw_status write(const char *path, mw_part *const parts[MW_PARTS], const char *settings,
+static mw_status write(const char *path, mw_training_part *const parts[MW_PARTS], const char *settings,
                        const char *dataset, uint64_t seed, double seconds, mw_error *error) {
     state states[MOST_TENSORS];
     mw_tensor tensors[MOST_TENSORS + MW_PARTS];
@@ -123,7 +123,7 @@ static mw_status write(const char *path, mw_part *const parts[MW_PARTS], const c
     return mw_safetensors_write(path, tensors, (size_t)count, meta, sizeof meta / sizeof meta[0], error);
 }
 
-mw_status mw_checkpoint_save(const char *path, mw_part *const parts[MW_PARTS],
+mw_status mw_checkpoint_save(const char *path, mw_training_part *const parts[MW_PARTS],
                              const mw_training_identity *identity, double seconds, mw_error *error) {
     char *settings = json_dumps(identity->settings, JSON_REAL_PRECISION(17)),
          *dataset = json_dumps(identity->dataset, 0);
@@ -160,7 +160,7 @@ static mw_status check_identity(const mw_safetensors *file, const mw_training_id
     return status;
 }
 
-static mw_status load_part(const mw_safetensors *file, mw_part *part, mw_error *error) {
+static mw_status load_part(const mw_safetensors *file, mw_training_part *part, mw_error *error) {
     state states[MOST_TENSORS];
     const int count = add_states(states, 0, part);
     for (int i = 0; i < count; i++) {
@@ -183,7 +183,7 @@ static mw_status load_part(const mw_safetensors *file, mw_part *part, mw_error *
     return MW_OK;
 }
 
-mw_status mw_checkpoint_load(const char *path, mw_part *const parts[MW_PARTS],
+mw_status mw_checkpoint_load(const char *path, mw_training_part *const parts[MW_PARTS],
                              const mw_training_identity *identity, double *seconds, mw_error *error) {
     mw_safetensors file;
     MW_TRY(mw_safetensors_open(&file, path, error));

@@ -17,10 +17,10 @@ mw_status mw_training_identity_check(const mw_training_identity *ours, const jso
                                      const json_t *dataset, uint64_t seed, const char *what, mw_error *error);
 
 /* Atomic: a failure leaves the checkpoint before. seconds: spent so far. */
-mw_status mw_checkpoint_save(const char *path, mw_part *const parts[MW_PARTS],
+mw_status mw_checkpoint_save(const char *path, mw_training_part *const parts[MW_PARTS],
                              const mw_training_identity *identity, double seconds, mw_error *error);
 /* Parts are as created, or unusable after a failure. */
-mw_status mw_checkpoint_load(const char *path, mw_part *const parts[MW_PARTS],
+mw_status mw_checkpoint_load(const char *path, mw_training_part *const parts[MW_PARTS],
                              const mw_training_identity *identity, double *seconds, mw_error *error);
 
 #endif

@@ -21,8 +21,8 @@ typedef struct mw_training_data {
     mw_pool *pool;
 } mw_training_data;
 
-typedef struct mw_part mw_part;
-struct mw_part {
+typedef struct mw_training_part mw_training_part;
+struct mw_training_part {
     const char *name; /* "policy", "world" */
     double cost;      /* floating-point operations of a step, for the progress bar */
     int losses;
@@ -41,32 +41,32 @@ struct mw_part {
     float *best_values; /* weights of that step in the first optimiser's layout; NULL: not kept */
 
     /* Prepares for the steps from `step` on. */
-    mw_status (*start)(mw_part *part, mw_error *error);
+    mw_status (*start)(mw_training_part *part, mw_error *error);
     /* Trains one step and gives its losses. */
-    void (*advance)(mw_part *part, double *losses);
+    void (*advance)(mw_training_part *part, double *losses);
     /* Losses on held-out episodes, always on the same rows; NULL if there are none. */
-    void (*validate)(mw_part *part, double *losses);
-    void (*stop)(mw_part *part); /* safe to call twice */
-    void (*destroy)(mw_part *part);
+    void (*validate)(mw_training_part *part, double *losses);
+    void (*stop)(mw_training_part *part); /* safe to call twice */
+    void (*destroy)(mw_training_part *part);
 };
 
 /* The data must outlive the part. */
-mw_status mw_policy_part_create(mw_part **part, const mw_training_data *data, mw_error *error);
-mw_status mw_world_part_create(mw_part **part, const mw_training_data *data, mw_error *error);
-static inline void mw_part_free(mw_part *part) {
+mw_status mw_policy_part_create(mw_training_part **part, const mw_training_data *data, mw_error *error);
+mw_status mw_world_part_create(mw_training_part **part, const mw_training_data *data, mw_error *error);
+static inline void mw_training_part_free(mw_training_part *part) {
     if (part) part->destroy(part);
 }
 
 /* The weights that planning should use: the best ones where they are kept, else the average, else the last.
  */
-static inline const float *mw_part_weights(const mw_part *part, int optimizer) {
+static inline const float *mw_training_part_weights(const mw_training_part *part, int optimizer) {
     const mw_optimizer *o = part->optimizers[optimizer];
     if (optimizer == 0 && part->best_values && part->best_step > 0) return part->best_values;
     return o->average ? o->average : o->values;
 }
 
 /* Adam's rate at a step: warm-up, then a cosine to 1% of it. */
-static inline void mw_part_schedule(const mw_part *part, double rate, int warmup) {
+static inline void mw_training_part_schedule(const mw_training_part *part, double rate, int warmup) {
     const float now = (float)rate * mw_schedule(part->step, warmup, part->steps, 0.01f);
     for (int i = 0; i < 2; i++)
         if (part->optimizers[i]) part->optimizers[i]->adam.rate = now;

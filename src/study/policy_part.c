@@ -22,7 +22,7 @@ typedef struct {
 } batch_slot;
 
 typedef struct {
-    mw_part part;
+    mw_training_part part;
     const mw_training_data *data;
     mw_policy_net net;
     mw_inverse_net inverse_net;
@@ -145,9 +145,9 @@ static void run(policy_part *p, const batch_slot *s, bool update, double *losses
     losses[1] = mw_inverse_trainer_step(p->inverse, &inverse, update);
 }
 
-static void policy_advance(mw_part *part, double *losses) {
+static void policy_advance(mw_training_part *part, double *losses) {
     policy_part *p = (policy_part *)part;
-    mw_part_schedule(part, p->data->preset->policy.rate, p->data->preset->policy.warmup);
+    mw_training_part_schedule(part, p->data->preset->policy.rate, p->data->preset->policy.warmup);
     run(p, mw_prefetch_next(p->prefetch), true, losses);
 }
 
@@ -158,7 +158,7 @@ static void swap_average(mw_optimizer *o) {
 }
 
 /* With the averaged weights, which planning uses. */
-static void policy_validate(mw_part *part, double *losses) {
+static void policy_validate(mw_training_part *part, double *losses) {
     policy_part *p = (policy_part *)part;
     losses[0] = losses[1] = 0;
     for (int i = 0; i < 2; i++) swap_average(part->optimizers[i]);
@@ -174,19 +174,19 @@ static void policy_validate(mw_part *part, double *losses) {
 
 /* ---- life ---- */
 
-static mw_status policy_start(mw_part *part, mw_error *error) {
+static mw_status policy_start(mw_training_part *part, mw_error *error) {
     policy_part *p = (policy_part *)part;
     return mw_prefetch_create(&p->prefetch, prefetch_fill, p, &p->slots[0], &p->slots[1],
                               (uint64_t)part->step, error);
 }
 
-static void policy_stop(mw_part *part) {
+static void policy_stop(mw_training_part *part) {
     policy_part *p = (policy_part *)part;
     mw_prefetch_free(p->prefetch);
     p->prefetch = NULL;
 }
 
-static void policy_destroy(mw_part *part) {
+static void policy_destroy(mw_training_part *part) {
     policy_part *p = (policy_part *)part;
     policy_stop(part);
     for (int i = 0; i < 3; i++) {
@@ -239,21 +239,21 @@ static mw_status build(policy_part *p, mw_error *error) {
     return MW_OK;
 }
 
-mw_status mw_policy_part_create(mw_part **out, const mw_training_data *data, mw_error *error) {
+mw_status mw_policy_part_create(mw_training_part **out, const mw_training_data *data, mw_error *error) {
     *out = NULL;
     policy_part *p = calloc(1, sizeof *p);
     if (!p) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate the policy's training");
     p->data = data;
-    p->part = (mw_part){.name = "policy",
-                        .losses = 2,
-                        .loss_names = {"flow", "inverse"},
-                        .optimizer_names = {"policy", "inverse"},
-                        .steps = data->preset->policy.steps,
-                        .start = policy_start,
-                        .advance = policy_advance,
-                        .validate = data->split.held.transitions > 0 ? policy_validate : NULL,
-                        .stop = policy_stop,
-                        .destroy = policy_destroy};
+    p->part = (mw_training_part){.name = "policy",
+                                 .losses = 2,
+                                 .loss_names = {"flow", "inverse"},
+                                 .optimizer_names = {"policy", "inverse"},
+                                 .steps = data->preset->policy.steps,
+                                 .start = policy_start,
+                                 .advance = policy_advance,
+                                 .validate = data->split.held.transitions > 0 ? policy_validate : NULL,
+                                 .stop = policy_stop,
+                                 .destroy = policy_destroy};
     mw_status status = build(p, error);
     if (status != MW_OK) {
         policy_destroy(&p->part);

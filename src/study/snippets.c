@@ -8,10 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ENOUGH = 256 };
-
 mw_snippet_options mw_snippet_options_default(void) {
-    return (mw_snippet_options){.count = 2000, .seed = 2000};
+    return (mw_snippet_options){.count = 2000, .seed = 2000, .held_out = MW_HELD_OUT};
+}
+
+mw_snippet_options mw_snippet_options_of(const mw_bundle *bundle) {
+    mw_snippet_options options = mw_snippet_options_default();
+    json_t *root = json_loads(bundle->provenance, 0, NULL);
+    const json_t *other = json_object_get(json_object_get(root, "world_from"), "provenance");
+    const json_t *made = other ? other : root;
+    const char *seed = json_string_value(json_object_get(made, "seed"));
+    const json_t *share = json_object_get(json_object_get(made, "settings"), "data.held_out");
+    if (seed) options.split_seed = strtoull(seed, NULL, 10);
+    if (json_is_number(share)) options.held_out = json_number_value(share);
+    json_decref(root);
+    return options;
 }
 
 static mw_status match(const mw_bundle *bundle, const mw_dataset *data, mw_error *error) {
@@ -157,18 +168,17 @@ mw_status mw_snippets_run(mw_snippets *result, const mw_bundle *bundle, const mw
         return mw_fail(error, MW_ERR_ARGUMENT, "snippets are ranked in groups of %d; %d are too few",
                        MW_SNIPPET_GROUP, options->count);
     mw_split split;
-    MW_TRY(mw_split_make(&split, dataset, MW_HELD_OUT, options->split_seed, error));
+    MW_TRY(mw_split_make(&split, dataset, options->held_out, options->split_seed, error));
     /* a single episode cannot be held out */
     const mw_episode_set *set = split.held.count ? &split.held : &split.train;
     long found = 0;
     mw_place *places = NULL;
-    /* short episodes shorten the snippets: a few hundred should be there */
-    const int enough = options->count < ENOUGH ? options->count : ENOUGH;
+    /* Where episodes are short, so are snippets: some share of all starts must remain. */
     int horizon = MW_SNIPPET_HORIZON + 1;
     do {
         free(places);
         places = places_of(dataset, set, --horizon, &found);
-    } while (places && found < enough && horizon > 1);
+    } while (places && horizon > 1 && (found < MW_SNIPPET_GROUP || 4 * found < set->transitions));
     mw_status status =
         !places ? mw_fail(error, MW_ERR_MEMORY, "%s: cannot list its snippets", dataset->folder)
         : found < MW_SNIPPET_GROUP

@@ -25,7 +25,7 @@ typedef struct {
     char checkpoint[1024], log[1024], picture[1024];
     mw_training_data data;
     mw_training_identity identity;
-    mw_part *parts[MW_PARTS];
+    mw_training_part *parts[MW_PARTS];
     mw_bundle *other;
     double means[MW_PARTS][MW_PART_LOSSES]; /* of the last line */
     double started, before; /* clock at the start of this run; seconds that earlier runs took */
@@ -61,10 +61,14 @@ static mw_status save(training *t, mw_error *error) {
 
 /* ---- one part ---- */
 
-/* The loss of a line must be a number, and not far above that of the first line. */
-static mw_status check_loss(const training *t, const mw_part *part, double loss, mw_error *error) {
-    if (isfinite(loss) && isfinite(part->optimizers[0]->norm) &&
-        (part->first <= 0 || loss < DIVERGED * part->first))
+/* The norms of the last gradients together. */
+static double gradient_of(const mw_training_part *part) {
+    return hypot(part->optimizers[0]->norm, part->optimizers[1] ? part->optimizers[1]->norm : 0);
+}
+
+/* Loss and gradient must be numbers, and the loss not far above that of the first line. */
+static mw_status check_loss(const training *t, const mw_training_part *part, double loss, mw_error *error) {
+    if (isfinite(loss) && isfinite(gradient_of(part)) && (part->first <= 0 || loss < DIVERGED * part->first))
         return MW_OK;
     char kept[1200] = "no checkpoint was written before";
     if (mw_file_exists(t->checkpoint))
@@ -73,13 +77,13 @@ static mw_status check_loss(const training *t, const mw_part *part, double loss,
         error, MW_ERR_NUMERIC,
         "training of the %s diverged at step %ld of %ld: loss %g, gradient %g; a smaller %s.rate or "
         "%s.clip may help; %s",
-        part->name, part->step, part->steps, loss, part->optimizers[0]->norm, part->name, part->name, kept);
+        part->name, part->step, part->steps, loss, gradient_of(part), part->name, part->name, kept);
 }
 
-static void validate(mw_part *part) {
+static void validate(mw_training_part *part) {
     part->validate(part, part->held);
     const double loss = part->held[0] + part->held[1];
-    if (part->best_step > 0 && !(loss < part->best_held[0] + part->best_held[1])) return;
+    if (!isfinite(loss) || (part->best_step > 0 && !(loss < part->best_held[0] + part->best_held[1]))) return;
     memcpy(part->best_held, part->held, sizeof part->held);
     part->best_step = part->step;
     if (!part->best_values) return;
@@ -89,7 +93,7 @@ static void validate(mw_part *part) {
 
 /* The end of a stretch of steps: their means go to the log, at times with a validation. */
 static mw_status close_line(training *t, int which, long every, mw_error *error) {
-    mw_part *part = t->parts[which];
+    mw_training_part *part = t->parts[which];
     double *means = t->means[which];
     for (int i = 0; i < part->losses; i++) means[i] = part->sums[i] / (double)part->summed;
     MW_TRY(check_loss(t, part, means[0] + means[1], error));
@@ -115,13 +119,13 @@ static void report_progress(const training *t, int which) {
 }
 
 static mw_status step(training *t, int which, long every, mw_error *error) {
-    mw_part *part = t->parts[which];
+    mw_training_part *part = t->parts[which];
     double losses[MW_PART_LOSSES] = {0};
     part->advance(part, losses);
     part->step++;
     part->summed++;
     for (int i = 0; i < part->losses; i++) part->sums[i] += losses[i];
-    if (!isfinite(losses[0] + losses[1]) || !isfinite(part->optimizers[0]->norm))
+    if (!isfinite(losses[0] + losses[1]) || !isfinite(gradient_of(part)))
         return check_loss(t, part, losses[0] + losses[1], error);
     if (part->step % every == 0 || part->step == part->steps) MW_TRY(close_line(t, which, every, error));
     report_progress(t, which);
@@ -130,7 +134,7 @@ static mw_status step(training *t, int which, long every, mw_error *error) {
 
 static mw_status train_part(training *t, int which, mw_error *error) {
     const mw_training_request *r = t->request;
-    mw_part *part = t->parts[which];
+    mw_training_part *part = t->parts[which];
     const double period = r->checkpoint_seconds > 0 ? r->checkpoint_seconds : CHECKPOINT_SECONDS;
     const long every = part->steps / LOG_LINES < 1     ? 1
                        : part->steps / LOG_LINES > 100 ? 100
@@ -257,7 +261,7 @@ static mw_status run(training *t, mw_training_report *report, mw_error *error) {
         t->total += r->skip[i] ? 0 : t->parts[i]->cost * (double)t->parts[i]->steps;
     t->saved = mw_clock_seconds();
     for (int i = 0; i < MW_PARTS; i++) {
-        mw_part *part = t->parts[i];
+        mw_training_part *part = t->parts[i];
         if (r->skip[i] || part->step == part->steps) continue;
         MW_TRY(part->start(part, error));
         const mw_status status = train_part(t, i, error);
@@ -275,7 +279,7 @@ mw_status mw_training_run(const mw_training_request *request, mw_training_report
     t->request = request;
     t->started = mw_clock_seconds();
     const mw_status status = run(t, report, error);
-    for (int i = 0; i < MW_PARTS; i++) mw_part_free(t->parts[i]);
+    for (int i = 0; i < MW_PARTS; i++) mw_training_part_free(t->parts[i]);
     mw_bundle_free(t->other);
     json_decref(t->identity.settings);
     json_decref(t->identity.dataset);

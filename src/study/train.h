@@ -10,7 +10,7 @@
 #include <signal.h>
 
 typedef struct mw_training_progress {
-    const mw_part *part;
+    const mw_training_part *part;
     const double *means; /* losses of the last line of the log */
     double seconds;      /* of this training, earlier runs included */
     double done, total;  /* floating-point operations of all parts of this run, roughly */

@@ -13,7 +13,7 @@ static void put_number(FILE *file, const char *prefix, const char *name, double 
     if (isfinite(value)) fprintf(file, ", \"%s%s\": %.6g", prefix, name, value);
 }
 
-mw_status mw_training_log_append(const char *path, const mw_part *part, const double *means,
+mw_status mw_training_log_append(const char *path, const mw_training_part *part, const double *means,
                                  const double *held, double seconds, mw_error *error) {
     FILE *file = fopen(path, "a");
     if (!file) return mw_fail(error, MW_ERR_IO, "cannot write '%s': %s", path, strerror(errno));
@@ -43,14 +43,14 @@ static mw_status next_line(char **at, int *number, const char *path, json_t **li
     return MW_OK;
 }
 
-static const mw_part *part_of(const json_t *line, mw_part *const parts[MW_PARTS]) {
+static const mw_training_part *part_of(const json_t *line, mw_training_part *const parts[MW_PARTS]) {
     const char *name = json_string_value(json_object_get(line, "part"));
     for (int i = 0; name && i < MW_PARTS; i++)
         if (!strcmp(parts[i]->name, name)) return parts[i];
     return NULL;
 }
 
-mw_status mw_training_log_rewind(const char *path, mw_part *const parts[MW_PARTS], mw_error *error) {
+mw_status mw_training_log_rewind(const char *path, mw_training_part *const parts[MW_PARTS], mw_error *error) {
     char *text, *at;
     if (!mw_file_exists(path)) return MW_OK;
     MW_TRY(mw_file_read_text(path, &text, NULL, error));
@@ -61,7 +61,7 @@ mw_status mw_training_log_rewind(const char *path, mw_part *const parts[MW_PARTS
         char *begin = at;
         json_t *line;
         if ((status = next_line(&at, &number, path, &line, error)) != MW_OK || !line) break;
-        const mw_part *part = part_of(line, parts);
+        const mw_training_part *part = part_of(line, parts);
         if (part && json_integer_value(json_object_get(line, "step")) <= part->step) {
             memmove(text + kept, begin, (size_t)(at - begin));
             kept += (size_t)(at - begin);
@@ -84,17 +84,17 @@ static void table_free(table *t) {
     for (int c = 0; c < COLUMNS; c++) free(t->column[c]);
 }
 
-static mw_name column_name(const mw_part *part, int column) {
+static mw_name column_name(const mw_training_part *part, int column) {
     if (column == 0) return mw_name_of("step");
     const bool held = column > MW_PART_LOSSES;
     return mw_name_of("%s%s", held ? "held_" : "", part->loss_names[(column - 1) % MW_PART_LOSSES]);
 }
 
-static bool column_used(const mw_part *part, int column) {
+static bool column_used(const mw_training_part *part, int column) {
     return column == 0 || (column - 1) % MW_PART_LOSSES < part->losses;
 }
 
-static bool table_add(table *t, const mw_part *part, const json_t *line) {
+static bool table_add(table *t, const mw_training_part *part, const json_t *line) {
     if (t->count == t->capacity) {
         t->capacity = t->capacity ? 2 * t->capacity : 256;
         for (int c = 0; c < COLUMNS; c++) {
@@ -111,8 +111,8 @@ static bool table_add(table *t, const mw_part *part, const json_t *line) {
     return true;
 }
 
-static mw_status read_table(table *t, const char *path, const mw_part *part, mw_part *const parts[MW_PARTS],
-                            mw_error *error) {
+static mw_status read_table(table *t, const char *path, const mw_training_part *part,
+                            mw_training_part *const parts[MW_PARTS], mw_error *error) {
     char *text, *at;
     int number = 0;
     *t = (table){0};
@@ -133,7 +133,7 @@ static mw_status read_table(table *t, const char *path, const mw_part *part, mw_
 
 /* ---- pictures and summaries ---- */
 
-static int lines_of(mw_chart_line *lines, mw_name *names, const table *t, const mw_part *part) {
+static int lines_of(mw_chart_line *lines, mw_name *names, const table *t, const mw_training_part *part) {
     int count = 0;
     for (int c = 1; c < COLUMNS; c++) {
         if (!column_used(part, c)) continue;
@@ -144,7 +144,7 @@ static int lines_of(mw_chart_line *lines, mw_name *names, const table *t, const 
     return count;
 }
 
-mw_status mw_training_log_draw(const char *path, mw_part *const parts[MW_PARTS], const char *title,
+mw_status mw_training_log_draw(const char *path, mw_training_part *const parts[MW_PARTS], const char *title,
                                const char *svg, mw_error *error) {
     table tables[MW_PARTS] = {0};
     mw_chart_line lines[MW_PARTS][COLUMNS];
@@ -165,7 +165,7 @@ mw_status mw_training_log_draw(const char *path, mw_part *const parts[MW_PARTS],
     return status;
 }
 
-static json_t *summarise(const table *t, const mw_part *part) {
+static json_t *summarise(const table *t, const mw_training_part *part) {
     enum { POINTS = 20 };
     json_t *object = json_object();
     const long stride = t->count > POINTS ? (t->count + POINTS - 1) / POINTS : 1;
@@ -183,7 +183,7 @@ static json_t *summarise(const table *t, const mw_part *part) {
     return object;
 }
 
-mw_status mw_training_log_summary(json_t **summary, const char *path, mw_part *const parts[MW_PARTS],
+mw_status mw_training_log_summary(json_t **summary, const char *path, mw_training_part *const parts[MW_PARTS],
                                   mw_error *error) {
     *summary = json_object();
     for (int i = 0; i < MW_PARTS; i++) {

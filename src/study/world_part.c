@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HELD_ROWS = 4096 };
+enum { HELD_ROWS = 4096 }; /* at most, for a validation */
 
 typedef struct {
-    mw_part part;
+    mw_training_part part;
     const mw_training_data *data;
     mw_world_net net;
     mw_world_trainer *trainer;
@@ -36,17 +36,19 @@ static void put_losses(double *losses, mw_world_loss loss, double weight) {
     losses[2] += weight * loss.balance;
 }
 
-static void world_advance(mw_part *part, double *losses) {
+static void world_advance(mw_training_part *part, double *losses) {
     world_part *p = (world_part *)part;
-    mw_part_schedule(part, p->data->preset->world.rate, p->data->preset->world.warmup);
+    mw_training_part_schedule(part, p->data->preset->world.rate, p->data->preset->world.warmup);
     const mw_transition_batch batch = batch_of(p, mw_prefetch_next(p->prefetch));
     memset(losses, 0, MW_PART_LOSSES * sizeof *losses);
     put_losses(losses, mw_world_trainer_step(p->trainer, &batch, true), 1);
 }
 
-static void world_validate(mw_part *part, double *losses) {
+static void world_validate(mw_training_part *part, double *losses) {
     world_part *p = (world_part *)part;
-    const int size = p->data->preset->world.batch, count = (HELD_ROWS + size - 1) / size;
+    const int64_t held = p->data->split.held.transitions;
+    const int size = p->data->preset->world.batch, rows = held < HELD_ROWS ? (int)held : HELD_ROWS,
+              count = (rows + size - 1) / size;
     memset(losses, 0, MW_PART_LOSSES * sizeof *losses);
     for (int k = 0; k < count; k++) {
         mw_transition_fill(&p->slots[2], size, p->data->dataset, &p->data->split.held, p->data->seed,
@@ -56,19 +58,19 @@ static void world_validate(mw_part *part, double *losses) {
     }
 }
 
-static mw_status world_start(mw_part *part, mw_error *error) {
+static mw_status world_start(mw_training_part *part, mw_error *error) {
     world_part *p = (world_part *)part;
     return mw_prefetch_create(&p->prefetch, prefetch_fill, p, &p->slots[0], &p->slots[1],
                               (uint64_t)part->step, error);
 }
 
-static void world_stop(mw_part *part) {
+static void world_stop(mw_training_part *part) {
     world_part *p = (world_part *)part;
     mw_prefetch_free(p->prefetch);
     p->prefetch = NULL;
 }
 
-static void world_destroy(mw_part *part) {
+static void world_destroy(mw_training_part *part) {
     world_part *p = (world_part *)part;
     world_stop(part);
     for (int i = 0; i < 3; i++) mw_transition_rows_free(&p->slots[i]);
@@ -122,21 +124,21 @@ static mw_status build(world_part *p, mw_error *error) {
     return MW_OK;
 }
 
-mw_status mw_world_part_create(mw_part **out, const mw_training_data *data, mw_error *error) {
+mw_status mw_world_part_create(mw_training_part **out, const mw_training_data *data, mw_error *error) {
     *out = NULL;
     world_part *p = calloc(1, sizeof *p);
     if (!p) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate the world model's training");
     p->data = data;
-    p->part = (mw_part){.name = "world",
-                        .losses = 3,
-                        .loss_names = {"dynamics", "reward", "balance"},
-                        .optimizer_names = {"world", NULL},
-                        .steps = data->preset->world.steps,
-                        .start = world_start,
-                        .advance = world_advance,
-                        .validate = data->split.held.transitions > 0 ? world_validate : NULL,
-                        .stop = world_stop,
-                        .destroy = world_destroy};
+    p->part = (mw_training_part){.name = "world",
+                                 .losses = 3,
+                                 .loss_names = {"dynamics", "reward", "balance"},
+                                 .optimizer_names = {"world", NULL},
+                                 .steps = data->preset->world.steps,
+                                 .start = world_start,
+                                 .advance = world_advance,
+                                 .validate = data->split.held.transitions > 0 ? world_validate : NULL,
+                                 .stop = world_stop,
+                                 .destroy = world_destroy};
     mw_status status = build(p, error);
     if (status != MW_OK) {
         world_destroy(&p->part);

@@ -96,8 +96,11 @@ static void loss_share(mw_world_trainer *t, const mw_transition_batch *batch, co
         for (int r = b * n; r < (b + 1) * n; r++) {
             const size_t at = (size_t)r * (size_t)o;
             for (int i = 0; i < o; i++) {
-                float scale = c->standardise ? values[net->delta_scale + (size_t)i] : 1;
-                float error = (t->next[at + (size_t)i] - batch->next_obs[at + (size_t)i]) / scale;
+                const size_t k = at + (size_t)i;
+                float error = c->standardise ? w->mixed[k] - (batch->next_obs[k] - batch->obs[k] -
+                                                              values[net->delta_mean + (size_t)i]) /
+                                                                 values[net->delta_scale + (size_t)i]
+                                             : t->next[k] - batch->next_obs[k];
                 dynamics += (double)error * error;
                 w->dnext[at + (size_t)i] = obs_factor * error;
             }

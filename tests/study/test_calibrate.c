@@ -135,19 +135,26 @@ static mw_bundle *maze_bundle(bool discrete) {
                          4);
 }
 
-enum { MAZE_EPISODES = 160, MAZE_HORIZON = 5, MAZE_JOINT = FIXTURE_AGENTS * FIXTURE_OBS };
+enum { MAZE_EPISODES = 160, MAZE_HORIZON = 7, MAZE_JOINT = FIXTURE_AGENTS * FIXTURE_OBS };
 
-/* A seed whose held-out episodes hold as many snippets as the module can group without leaving any out. */
-static uint64_t even_split(const mw_dataset *data, mw_split *split, int *count) {
+static long maze_places(const mw_split *split, int horizon) {
+    long count = 0;
+    for (long k = 0; k < split->held.count; k++) {
+        const long places = fixture_length(split->held.episodes[k]) - horizon + 1;
+        count += places > 0 ? places : 0;
+    }
+    return count;
+}
+
+/* A seed whose held-out episodes hold as many snippets of MAZE_HORIZON steps as can be grouped without
+ * leaving any out: at least a quarter of all starts, and no longer ones as many. */
+static uint64_t even_split(const mw_dataset *data, mw_split *split) {
     mw_error error;
     for (uint64_t seed = 0;; seed++) {
         CHECK_OK(mw_split_make(split, data, MW_HELD_OUT, seed, &error), error);
-        *count = 0;
-        for (long k = 0; k < split->held.count; k++) {
-            const long places = fixture_length(split->held.episodes[k]) - MAZE_HORIZON + 1;
-            *count += places > 0 ? (int)places : 0;
-        }
-        if (*count > 0 && *count % 8 == 0) return seed;
+        const long here = maze_places(split, MAZE_HORIZON), longer = maze_places(split, MAZE_HORIZON + 1),
+                   all = maze_places(split, 1);
+        if (here % 8 == 0 && 4 * here >= all && 4 * longer < all) return seed;
         mw_split_free(split);
     }
 }
@@ -190,14 +197,13 @@ static void snippets(void **state) {
         CHECK_OK(mw_world_scorer_create(&scorer, &bundle->world, bundle->world_values, bundle->world_packed,
                                         4, NULL, &error),
                  error);
-        options.split_seed = even_split(&data, &split, &options.count);
+        options.split_seed = even_split(&data, &split);
         options.threads = 1;
         CHECK_OK(mw_snippets_run(&result, bundle, &data, &options, &error), error);
         options.threads = 2;
         CHECK_OK(mw_snippets_run(&threaded, bundle, &data, &options, &error), error);
         assert_memory_equal(&result, &threaded, sizeof result);
-        assert_int_equal(result.count, options.count);
-        assert_int_equal(result.horizons, MAZE_HORIZON); /* the longest at which there are enough */
+        assert_int_equal(result.horizons, MAZE_HORIZON);
 
         double square = 0;
         int count = 0;
@@ -220,6 +226,31 @@ static void snippets(void **state) {
         mw_dataset_close(&data);
         fixture_remove(scratch("maze"));
     }
+}
+
+/* The split comes from what the bundle says about its training, or about that of its world model. */
+static void split_of_training(void **state) {
+    (void)state;
+    static const struct {
+        const char *provenance;
+        uint64_t seed;
+        double held_out;
+    } cases[] = {
+        {"{}", 0, MW_HELD_OUT},
+        {"{\"seed\": \"18446744073709551614\", \"settings\": {\"data.held_out\": 0.25}}",
+         18446744073709551614u, 0.25},
+        {"{\"seed\": \"1\", \"world_from\": {\"provenance\": {\"seed\": \"7\"}}}", 7, MW_HELD_OUT},
+        {"{\"seed\": 5}", 0, MW_HELD_OUT},
+    };
+    mw_bundle *bundle = maze_bundle(true);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        mw_error error;
+        CHECK_OK(mw_bundle_set_provenance(bundle, cases[i].provenance, &error), error);
+        const mw_snippet_options options = mw_snippet_options_of(bundle);
+        assert_true(options.split_seed == cases[i].seed);
+        CHECK_NEAR(options.held_out, cases[i].held_out, 0);
+    }
+    mw_bundle_free(bundle);
 }
 
 static void refusals(void **state) {
@@ -300,9 +331,9 @@ static void command_line(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_state),   cmocka_unit_test(anchors_lie_on_reactive_play),
-        cmocka_unit_test(snippets),     cmocka_unit_test(refusals),
-        cmocka_unit_test(command_line),
+        cmocka_unit_test(same_state), cmocka_unit_test(anchors_lie_on_reactive_play),
+        cmocka_unit_test(snippets),   cmocka_unit_test(split_of_training),
+        cmocka_unit_test(refusals),   cmocka_unit_test(command_line),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -15,8 +15,8 @@
 
 static const char *const tiny[] = {"policy.dim=16",
                                    "policy.mults=1,1,1",
-                                   "policy.steps=60",
-                                   "policy.batch=8",
+                                   "policy.steps=30",
+                                   "policy.batch=6",
                                    "policy.warmup=5",
                                    "policy.average=0.9",
                                    "policy.inverse_hidden=16",
@@ -25,11 +25,11 @@ static const char *const tiny[] = {"policy.dim=16",
                                    "world.experts=2",
                                    "world.slots=2",
                                    "world.reward_features=8",
-                                   "world.steps=60",
+                                   "world.steps=30",
                                    "world.batch=32",
                                    "world.warmup=5",
                                    "world.rate=3e-3"};
-enum { TINY = sizeof tiny / sizeof tiny[0] };
+enum { TINY = sizeof tiny / sizeof tiny[0], STEPS = 30 };
 
 static mw_training_preset tiny_preset(const char *task) {
     mw_error error;
@@ -163,18 +163,18 @@ static void test_losses_fall(void **state) {
     (void)state;
     run r;
     run_begin(&r, scratch("spread"), scratch("learn.safetensors"));
-    r.preset.policy.steps = r.preset.world.steps = 400;
+    r.preset.policy.steps = r.preset.world.steps = 200;
     CHECK_OK(run_go(&r), r.error);
     static const char *const keys[][2] = {{"policy", "flow"},      {"policy", "inverse"},
                                           {"policy", "held_flow"}, {"world", "dynamics"},
                                           {"world", "reward"},     {"world", "held_dynamics"}};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        const double first = mean_of(keys[i][1], keys[i][0], 1, 40),
-                     last = mean_of(keys[i][1], keys[i][0], 361, 400);
+        const double first = mean_of(keys[i][1], keys[i][0], 1, 20),
+                     last = mean_of(keys[i][1], keys[i][0], 181, 200);
         printf("  %s %s: %.3f -> %.3f\n", keys[i][0], keys[i][1], first, last);
         assert_true(last < 0.9 * first);
     }
-    assert_true(r.report.best_step > 0 && r.report.best_step <= 400);
+    assert_true(r.report.best_step > 0 && r.report.best_step <= 200);
     assert_true(r.report.reward_unexplained < 1);
     assert_true(r.report.target > 0.5 && r.report.target < 1.5);
     assert_true(mw_file_exists(scratch("learn.svg")));
@@ -185,7 +185,7 @@ static void test_losses_fall(void **state) {
 static void test_resume_gives_the_same_bits(void **state) {
     (void)state;
     run r;
-    static const long stops[] = {7, 20, 50, 0};
+    static const long stops[] = {7, 10, 25, 0};
     for (int i = 0; i < 4; i++) {
         run_begin(&r, scratch("spread"), scratch("pieces.safetensors"));
         r.request.resume = i > 0;
@@ -200,7 +200,7 @@ static void test_resume_gives_the_same_bits(void **state) {
         assert_true(mw_file_exists(scratch("pieces.train.safetensors")));
     }
     assert_true(r.report.complete);
-    assert_int_equal(r.observer.steps, 120 - 77);
+    assert_int_equal(r.observer.steps, 2 * STEPS - 42);
     check_same_weights(scratch("whole.safetensors"), scratch("pieces.safetensors"));
     check_same_log(scratch("whole.jsonl"), scratch("pieces.jsonl"));
     run_begin(&r, scratch("spread"), scratch("pieces.safetensors"));
@@ -215,13 +215,13 @@ static void test_resume_after_a_crash(void **state) {
     (void)state;
     run r;
     run_begin(&r, scratch("spread"), scratch("crash.safetensors"));
-    r.observer.stop_at = 70;
+    r.observer.stop_at = STEPS + 10;
     CHECK_FAILS(run_go(&r), MW_ERR_INTERRUPTED, r.error, "world");
     static char checkpoint[1 << 22];
     const size_t size = scratch_read(scratch("crash.train.safetensors"), checkpoint, sizeof checkpoint);
     run_begin(&r, scratch("spread"), scratch("crash.safetensors"));
     r.request.resume = true;
-    r.observer.stop_at = 20;
+    r.observer.stop_at = 12;
     CHECK_FAILS(run_go(&r), MW_ERR_INTERRUPTED, r.error, "world");
     scratch_write(scratch("crash.train.safetensors"), checkpoint, size);
     FILE *log = fopen(scratch("crash.jsonl"), "a");
@@ -289,7 +289,7 @@ static void test_bundle(void **state) {
     assert_string_equal(json_string_value(json_object_get(settings, "plan.return_to_go")), "on");
     assert_non_null(json_object_get(json_object_get(json_object_get(data, "columns"), "obs"), "checksum"));
     const json_t *steps = json_object_get(world, "step"), *held = json_object_get(world, "held_reward");
-    assert_int_equal(json_integer_value(json_array_get(steps, json_array_size(steps) - 1)), 60);
+    assert_int_equal(json_integer_value(json_array_get(steps, json_array_size(steps) - 1)), STEPS);
     assert_true(json_is_real(json_array_get(held, json_array_size(held) - 1)));
     assert_true(json_real_value(json_object_get(fit, "knot_error")) < 0.02);
     json_decref(origin);
@@ -325,7 +325,7 @@ static void test_refuses_to_continue_something_else(void **state) {
     run r;
     run_begin(&r, scratch("spread"), scratch("begun.safetensors"));
     r.observer.stop_at = 5;
-    CHECK_FAILS(run_go(&r), MW_ERR_INTERRUPTED, r.error, "step 5 of 60 of the policy");
+    CHECK_FAILS(run_go(&r), MW_ERR_INTERRUPTED, r.error, "step 5 of 30 of the policy");
     run_begin(&r, scratch("spread"), scratch("begun.safetensors"));
     CHECK_FAILS(run_go(&r), MW_ERR_ARGUMENT, r.error, "unfinished training");
     run_begin(&r, scratch("other"), scratch("begun.safetensors"));
@@ -343,7 +343,7 @@ static void test_refuses_to_continue_something_else(void **state) {
     r.request.resume = true;
     r.preset.plan.guidance = 2; /* has nothing to do with training */
     r.observer.stop_at = 1;
-    CHECK_FAILS(run_go(&r), MW_ERR_INTERRUPTED, r.error, "step 6 of 60");
+    CHECK_FAILS(run_go(&r), MW_ERR_INTERRUPTED, r.error, "step 6 of 30");
 }
 
 static void test_broken_checkpoints(void **state) {
@@ -385,8 +385,8 @@ static void test_not_a_number_stops(void **state) {
     mw_safetensors file;
     static char bytes[1 << 22], after[1 << 22];
     run_begin(&r, scratch("spread"), scratch("nan.safetensors"));
-    r.observer.stop_at = 70;
-    CHECK_FAILS(run_go(&r), MW_ERR_INTERRUPTED, r.error, "step 10 of 60 of the world");
+    r.observer.stop_at = STEPS + 10;
+    CHECK_FAILS(run_go(&r), MW_ERR_INTERRUPTED, r.error, "step 10 of 30 of the world");
     const size_t size = scratch_read(scratch("nan.train.safetensors"), bytes, sizeof bytes);
     CHECK_OK(mw_safetensors_open(&file, scratch("nan.train.safetensors"), &r.error), r.error);
     const mw_tensor *values = mw_safetensors_find(&file, "world.values");
@@ -397,7 +397,7 @@ static void test_not_a_number_stops(void **state) {
     scratch_write(scratch("nan.train.safetensors"), bytes, size);
     run_begin(&r, scratch("spread"), scratch("nan.safetensors"));
     r.request.resume = true;
-    CHECK_FAILS(run_go(&r), MW_ERR_NUMERIC, r.error, "training of the world diverged at step 11 of 60");
+    CHECK_FAILS(run_go(&r), MW_ERR_NUMERIC, r.error, "training of the world diverged at step 11 of 30");
     assert_non_null(strstr(r.error.message, "the last good state is in"));
     assert_int_equal(scratch_read(scratch("nan.train.safetensors"), after, sizeof after), size);
     assert_memory_equal(bytes, after, size);
@@ -416,7 +416,7 @@ static void test_full_disk_keeps_the_old_checkpoint(void **state) {
     run_begin(&r, scratch("spread"), scratch("full.safetensors"));
     r.request.resume = true;
     CHECK_OK(run_go(&r), r.error);
-    assert_int_equal(r.observer.steps, 120 - 10);
+    assert_int_equal(r.observer.steps, 2 * STEPS - 10);
     check_same_weights(scratch("whole.safetensors"), scratch("full.safetensors"));
 }
 

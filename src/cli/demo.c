@@ -1,0 +1,193 @@
+/* mawam demo: the shipped bundles at work. Every arm plays the same few episodes; a table, replays and a page
+ * that leads to them. */
+#include "cli/cli.h"
+#include "core/file.h"
+#include "core/log.h"
+#include "study/eval.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "usage: mawam demo [BUNDLE ...] [-o DIR] [--seeds N] [--threads N]\n"
+    "\n"
+    "Plays a few episodes of every bundle (those in bundles/ if none is named) with all arms: reactive takes "
+    "the policy's\n"
+    "first idea, random any of eight, plan the one its world model likes best, oracle the one that the true "
+    "simulator\n"
+    "would choose. Prints what they earn and how long a decision takes, and writes DIR/index.html (demo/) "
+    "with a replay of\n"
+    "a planned episode each. A taste, not a result: for those see mawam eval and mawam study.\n"
+    "\n"
+    "example: mawam demo bundles/spread-medium.safetensors -o demo\n";
+
+#define MAX_BUNDLES 32
+
+typedef struct {
+    char name[72], replay[96];
+    mw_eval_result result;
+} shown;
+
+/* Few episodes: about half a minute for each family. */
+static int episodes_of(const char *family) {
+    return !strcmp(family, "ant") ? 1 : !strcmp(family, "battle") ? 20 : 40;
+}
+
+static void print_rows(const shown *s) {
+    for (int a = 0; a < MW_EVAL_ARMS; a++) {
+        const mw_eval_report *r = &s->result.arm[a];
+        const bool scaled = isfinite(r->score);
+        if (!r->played) continue;
+        printf("%-16s %-9s %9.1f", a ? "" : s->name, mw_eval_arm_name((mw_eval_arm)a),
+               scaled ? r->score : r->total);
+        if (isfinite(r->won))
+            printf(" %6.0f%%", 100 * r->won);
+        else
+            printf(" %7s", "");
+        if (a == MW_EVAL_REACTIVE || !isfinite(r->relative_gain))
+            printf(" %9s", "");
+        else
+            printf(" %+8.1f%%", 100 * r->relative_gain);
+        if (a == MW_EVAL_PLAN && isfinite(r->oracle_share))
+            printf(" %8.2f", r->oracle_share);
+        else
+            printf(" %8s", "");
+        if (isfinite(r->decision.p50)) printf(" %9.1f", r->decision.p50);
+        putchar('\n');
+    }
+    fflush(stdout);
+}
+
+/* The page: one card per bundle. Names were checked when the bundles were loaded. */
+static mw_status write_index(const char *folder, const shown *list, int count, mw_error *error) {
+    char path[4096], *text = NULL;
+    size_t size = 0;
+    FILE *page = open_memstream(&text, &size);
+    if (!page) return mw_fail(error, MW_ERR_MEMORY, "cannot make the index page");
+    fputs(
+        "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content=\"width=device-width\">"
+        "<title>mawam demo</title><style>:root{color-scheme:light dark}body{font:16px/1.5 "
+        "system-ui,sans-serif;"
+        "max-width:56rem;margin:2rem auto;padding:0 1rem}table{border-collapse:collapse;width:100%}"
+        "td,th{padding:.3rem .6rem;text-align:right;border-bottom:1px solid #8884}"
+        "td:first-child,th:first-child{text-align:left}h2{margin:2rem 0 .3rem}a{color:#2a7ae2}"
+        "tr.plan td{font-weight:600}</style><h1>mawam demo</h1><p>Frozen policies, planned at test time: "
+        "each arm played "
+        "the same episodes.</p>",
+        page);
+    for (int i = 0; i < count; i++) {
+        const shown *s = &list[i];
+        const bool battle = isfinite(s->result.arm[MW_EVAL_PLAN].won);
+        const bool scaled = isfinite(s->result.arm[MW_EVAL_PLAN].score);
+        fprintf(page,
+                "<h2>%s</h2><p><a href=\"%s\">Replay of a planned episode, with all candidates</a></p>"
+                "<table><tr><th>arm<th>%s<th>relative gain<th>%s<th>ms per decision",
+                s->name, s->replay, scaled ? "normalised score" : "return", battle ? "won" : "");
+        for (int a = 0; a < MW_EVAL_ARMS; a++) {
+            const mw_eval_report *r = &s->result.arm[a];
+            if (!r->played) continue;
+            fprintf(page, "<tr class=%s><td>%s<td>%.1f<td>", mw_eval_arm_name((mw_eval_arm)a),
+                    mw_eval_arm_name((mw_eval_arm)a), scaled ? r->score : r->total);
+            if (a != MW_EVAL_REACTIVE && isfinite(r->relative_gain))
+                fprintf(page, "%+.1f%%", 100 * r->relative_gain);
+            fputs("<td>", page);
+            if (battle) fprintf(page, "%.0f%%", 100 * r->won);
+            fputs("<td>", page);
+            if (isfinite(r->decision.p50)) fprintf(page, "%.1f", r->decision.p50);
+        }
+        fputs("</table>", page);
+    }
+    fputs("</html>\n", page);
+    mw_status status =
+        fclose(page) == 0 ? MW_OK : mw_fail(error, MW_ERR_MEMORY, "cannot make the index page");
+    snprintf(path, sizeof path, "%s/index.html", folder);
+    if (status == MW_OK) status = mw_file_write(path, text, size, error);
+    free(text);
+    return status;
+}
+
+static void show_progress(void *context, mw_eval_arm arm, long done, long total) {
+    mw_progress *progress = context;
+    if (done == 0 || strcmp(progress->label, mw_eval_arm_name(arm)))
+        mw_progress_start(progress, mw_eval_arm_name(arm), (double)total);
+    mw_progress_update(progress, (double)done, "%s", "");
+    if (done == total) mw_progress_finish(progress);
+}
+
+static mw_status show(shown *s, const char *path, const char *folder, mw_eval_options options,
+                      mw_error *error) {
+    mw_bundle *bundle;
+    mw_progress progress = {.label = ""};
+    mw_env *env = NULL;
+    char page[4096];
+    MW_TRY(mw_bundle_load(&bundle, path, error));
+    mw_bundle_summary about = mw_bundle_describe(bundle);
+    snprintf(s->name, sizeof s->name, "%s-%s", about.task, about.quality);
+    snprintf(s->replay, sizeof s->replay, "%.72s.html", s->name);
+    snprintf(page, sizeof page, "%s/%s", folder, s->replay);
+    options.progress = show_progress;
+    options.context = &progress;
+    mw_status status = mw_env_create(&env, about.task, NULL, error);
+    if (status == MW_OK) {
+        options.episodes = episodes_of(mw_env_describe(env)->family);
+        status = mw_eval_run(&s->result, bundle, &options, error);
+    }
+    if (status == MW_OK) {
+        print_rows(s);
+        status = mw_eval_replay(bundle, &options, page, error);
+    }
+    mw_env_free(env);
+    mw_bundle_free(bundle);
+    return status;
+}
+
+static int bundles_only(const struct dirent *entry) {
+    const char *end = strrchr(entry->d_name, '.');
+    return end && !strcmp(end, ".safetensors");
+}
+
+/* The bundles of the folder bundles/, in order of name. */
+static int find_bundles(char (*paths)[300], const char **list) {
+    struct dirent **entries = NULL;
+    int found = scandir("bundles", &entries, bundles_only, alphasort), count = 0;
+    for (int i = 0; i < found; i++) {
+        if (count < MAX_BUNDLES) {
+            snprintf(paths[count], sizeof *paths, "bundles/%s", entries[i]->d_name);
+            list[count] = paths[count];
+            count++;
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    return count;
+}
+
+int mw_cli_demo(int argc, char **argv) {
+    static shown list[MAX_BUNDLES];
+    static char paths[MAX_BUNDLES][300];
+    mw_eval_options o = mw_eval_options_default();
+    const char *bundles[MAX_BUNDLES], *folder = "demo";
+    o.seeds = 1;
+    const mw_option options[] = {{"o", MW_OPT_STRING, &folder, 0, 0},
+                                 {"seeds", MW_OPT_INT, &o.seeds, 1, 100},
+                                 {"threads", MW_OPT_INT, &o.threads, 0, 16},
+                                 {NULL, MW_OPT_FLAG, NULL, 0, 0}};
+    int count, code = mw_cli_parse(argc, argv, options, help, bundles, MAX_BUNDLES, &count);
+    if (code >= 0) return code;
+    if (count == 0) count = find_bundles(paths, bundles);
+    if (count == 0) return mw_cli_usage("demo: there are no bundles in bundles/; name some");
+    mw_error error = {0};
+    mw_status status = mw_dir_make(folder, &error);
+    if (status == MW_OK)
+        printf("%-16s %-9s %9s %7s %9s %8s %9s\n", "setting", "arm", "earns", "won", "gain", "of oracle",
+               "ms");
+    for (int i = 0; i < count && status == MW_OK; i++) status = show(&list[i], bundles[i], folder, o, &error);
+    if (status == MW_OK) status = write_index(folder, list, count, &error);
+    for (int i = 0; i < count; i++) mw_eval_result_free(&list[i].result);
+    if (status != MW_OK) return mw_cli_fail(&error);
+    printf("\nreplays: %s/index.html\n", folder);
+    return 0;
+}
