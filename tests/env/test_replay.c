@@ -21,7 +21,12 @@ static void records(void **state) {
     CHECK_OK(mw_replay_create(&replay, env, subtitle, &error), error);
     CHECK_FAILS(mw_replay_path(replay, points, 3, 1, true, &error), MW_ERR_ARGUMENT, error, "frame");
     CHECK_OK(mw_replay_frame(replay, env, NULL, &error), error);
+    CHECK_OK(mw_replay_candidates(replay, (const float[]){-1.5f, NAN}, 2, 0,
+                                  (const char *const[]){"attack <0>", "stop"}, &error),
+             error);
     CHECK_OK(mw_replay_path(replay, points, 3, -1.5, true, &error), error);
+    CHECK_FAILS(mw_replay_candidates(replay, points[0], 2, 0, NULL, &error), MW_ERR_ARGUMENT, error,
+                "before");
     CHECK_OK(mw_replay_path(replay, points, 1, NAN, false, &error), error);
     CHECK_OK(mw_replay_frame(replay, env, (const float[]){1, 2, INFINITY}, &error), error);
     CHECK_OK(mw_replay_write(replay, path, &error), error);
@@ -38,6 +43,10 @@ static void records(void **state) {
     frame = json_array_get(json_object_get(data, "frames"), 0);
     assert_int_equal(json_array_size(json_object_get(frame, "shapes")), 9);
     assert_int_equal(json_array_size(json_object_get(frame, "paths")), 2);
+    assert_int_equal(json_integer_value(json_object_get(frame, "chosen")), 0);
+    CHECK_NEAR(json_number_value(json_array_get(json_object_get(frame, "scores"), 0)), -1.5, 0);
+    assert_true(json_is_null(json_array_get(json_object_get(frame, "scores"), 1)));
+    assert_string_equal(json_string_value(json_array_get(json_object_get(frame, "labels"), 0)), "attack <0>");
     first = json_array_get(json_object_get(frame, "paths"), 0);
     CHECK_NEAR(json_number_value(json_object_get(first, "score")), -1.5, 0);
     assert_true(json_is_true(json_object_get(first, "chosen")));
