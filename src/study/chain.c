@@ -316,9 +316,8 @@ static mw_status same_state(mw_chain *c, const mw_bundle *bundle, json_t *root, 
 static mw_status snippets(mw_chain *c, const mw_bundle *bundle, json_t *root, mw_error *error) {
     mw_dataset d;
     mw_snippets r = {0};
-    mw_snippet_options options = mw_snippet_options_default();
+    mw_snippet_options options = mw_snippet_options_of(bundle);
     options.count = c->options->snippets;
-    options.split_seed = c->options->seed;
     options.threads = c->options->threads;
     MW_TRY(mw_dataset_open(&d, c->data, error));
     mw_status status = mw_dataset_check(&d, error);
