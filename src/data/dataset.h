@@ -68,6 +68,10 @@ mw_status mw_dataset_writer_sources(mw_dataset_writer *writer, const mw_data_sou
 
 long mw_dataset_writer_steps(const mw_dataset_writer *writer); /* so far, over all episodes */
 
+/* Removes the files of a dataset and the folder, unless that holds anything else. dataset.json goes first:
+ * what is left after an interruption is not a dataset. */
+void mw_dataset_remove(const char *folder);
+
 /* Fails if there is no episode. Frees the writer either way. */
 mw_status mw_dataset_writer_commit(mw_dataset_writer *writer, mw_error *error);
 void mw_dataset_writer_abandon(mw_dataset_writer *writer); /* NULL is fine */

@@ -38,9 +38,7 @@ static bool ours(const char *name) {
     return !strncmp(name, ".mawam-", 7); /* an unfinished column */
 }
 
-/* Removes the files of a dataset and the folder, which must hold nothing else. dataset.json goes first: what
- * is left after an interruption is not a dataset. */
-static void remove_dataset(const char *folder) {
+void mw_dataset_remove(const char *folder) {
     DIR *stream = opendir(folder);
     if (!stream) return;
     char *json = mw_path_join(folder, MW_DATASET_JSON);
@@ -97,7 +95,7 @@ static void remove_stale(const char *prefix) {
         long process = strtol(entry->d_name + start_length, NULL, 10);
         if (process <= 0 || kill((pid_t)process, 0) == 0 || errno != ESRCH) continue;
         char *path = mw_path_join(parent, entry->d_name);
-        if (path) remove_dataset(path);
+        if (path) mw_dataset_remove(path);
         free(path);
     }
     if (stream) closedir(stream);
@@ -206,7 +204,7 @@ void mw_dataset_writer_abandon(mw_dataset_writer *w) {
     if (!w) return;
     for (int c = 0; c < MW_COLUMN_COUNT; c++)
         if (w->open[c]) mw_npy_writer_abandon(&w->columns[c]);
-    remove_dataset(w->hidden);
+    mw_dataset_remove(w->hidden);
     writer_free(w);
 }
 
@@ -352,12 +350,12 @@ static mw_status take_name(mw_dataset_writer *w, mw_error *error) {
     if (rename(w->hidden, w->folder) == 0) return MW_OK;
     if (!w->overwrite) return fail_system(error, "rename the finished dataset to", w->folder);
     if (renameat2(AT_FDCWD, w->hidden, AT_FDCWD, w->folder, RENAME_EXCHANGE) != 0) {
-        remove_dataset(w->folder);
+        mw_dataset_remove(w->folder);
         if (rename(w->hidden, w->folder) != 0)
             return fail_system(error, "rename the finished dataset to", w->folder);
         return MW_OK;
     }
-    remove_dataset(w->hidden);
+    mw_dataset_remove(w->hidden);
     return MW_OK;
 }
 

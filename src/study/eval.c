@@ -164,6 +164,9 @@ static mw_status play_queue(player *p, mw_eval_report *report, long *playing, mw
             if (next < total) start(p, report->episodes, e, next++);
         }
         if (o->progress) o->progress(o->context, p->arm, done, total);
+        if (o->stop && *o->stop)
+            return mw_fail(error, MW_ERR_INTERRUPTED, "stopped after %ld of %ld episodes of the %s arm", done,
+                           total, mw_eval_arm_name(p->arm));
     }
     return MW_OK;
 }

@@ -8,6 +8,7 @@
 #include "study/statistics.h"
 
 #include <jansson.h>
+#include <signal.h>
 
 typedef enum mw_eval_arm {
     MW_EVAL_REACTIVE, /* one candidate */
@@ -34,6 +35,8 @@ typedef struct mw_eval_options {
     int threads;                    /* 0: one per core */
     int timed;                      /* decisions timed in one environment alone; 0: none */
     mw_env_options world;
+    const volatile sig_atomic_t *stop; /* may be NULL; once it is not 0 the call fails with
+                                          MW_ERR_INTERRUPTED */
     void (*progress)(void *context, mw_eval_arm arm, long done, long total); /* may be NULL */
     void *context;
 } mw_eval_options;

@@ -51,3 +51,49 @@ const mw_paper_row *mw_paper_find(const char *task, const char *quality) {
         if (!strcmp(row->task, task) && !strcmp(row->quality, quality)) return row;
     return NULL;
 }
+
+/* clang-format off */
+static const mw_paper_gains gains[] = {
+    /* family   of improved relative  random: improved, relative  snippets: Spearman Pearson top2 pairs regret  MSE */
+    {NULL,     30,      26,    0.220,                 23, 0.256,                0.81,    NAN, 0.78, 0.82, 0.13,   NAN},
+    {"mpe",    12,       0,    0.463,                  0,   NAN,                0.85,   0.80,  NAN,  NAN,  NAN, 0.037},
+    {"battle", 12,       0,    0.033,                  0,   NAN,                0.69,   0.76,  NAN,  NAN,  NAN, 0.057},
+    {"ant",     6,       0,    0.107,                  0,   NAN,                0.83,   0.84,  NAN,  NAN,  NAN, 0.199},
+};
+
+static const mw_paper_state states[] = {
+    /* task    quality     top1   top2 Spearman pairs regret random */
+    {"spread", "medium", 0.422, 0.703, 0.584, 0.737, 0.208, 0.555},
+    {"tag",    "medium", 0.250, 0.422, 0.240, 0.590, 0.506, 0.534},
+    {"world",  "medium", 0.266, 0.438, 0.254, 0.602, 0.455, 0.572},
+    {"2ant",   "medium", 0.312, 0.500, 0.290, 0.609, 0.297, 0.490},
+    {"4ant",   "medium", 0.125, 0.328, 0.220, 0.583, 0.403, 0.452},
+};
+/* clang-format on */
+
+enum { STATES = sizeof states / sizeof *states };
+
+const mw_paper_gains *mw_paper_gains_of(const char *family) {
+    for (size_t i = 1; family && i < sizeof gains / sizeof *gains; i++)
+        if (!strcmp(gains[i].family, family)) return &gains[i];
+    return &gains[0];
+}
+
+const mw_paper_state *mw_paper_state_find(const char *task, const char *quality) {
+    for (int i = 0; i < STATES; i++)
+        if (!strcmp(states[i].task, task) && !strcmp(states[i].quality, quality)) return &states[i];
+    return NULL;
+}
+
+mw_paper_state mw_paper_state_mean(void) {
+    mw_paper_state mean = {0};
+    for (int i = 0; i < STATES; i++) {
+        mean.top1 += states[i].top1 / STATES;
+        mean.top2 += states[i].top2 / STATES;
+        mean.spearman += states[i].spearman / STATES;
+        mean.pairs += states[i].pairs / STATES;
+        mean.regret += states[i].regret / STATES;
+        mean.random_regret += states[i].random_regret / STATES;
+    }
+    return mean;
+}

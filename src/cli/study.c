@@ -1,0 +1,245 @@
+/* mawam study: the whole study, from making data to the page of results. */
+#include "cli/cli.h"
+#include "core/log.h"
+#include "study/eval.h"
+#include "study/report.h"
+#include "study/study.h"
+#include "study/table.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char run_help[] =
+    "usage: mawam study run [SETTING ...] [--dir DIR] [--resume] [--budget quick|full] [--set "
+    "NAME=VALUE]...\n"
+    "                       [--seed S] [--threads N] [--arms LIST] [--seeds N] [--episodes N] [...]\n"
+    "\n"
+    "For every setting (task-quality; all 30 without names): make data, train, evaluate the arms, diagnose.\n"
+    "DIR receives data/, bundles/, eval/, diagnose/, a summary per setting in results/, and stages.jsonl "
+    "with\n"
+    "a line for every finished stage. Ctrl-C saves and exits with 130; --resume continues, and does again\n"
+    "only what does not belong to the present settings. A setting that fails is recorded and the next one\n"
+    "begins; the exit code is 1 then.\n"
+    "\n"
+    "  --dir DIR          where everything goes (study)\n"
+    "  --resume           continue in a folder that holds results\n"
+    "  --budget B         quick or full: training steps of the task's preset (full)\n"
+    "  --set NAME=VALUE   override a training setting; may be given several times (mawam train "
+    "--list-settings)\n"
+    "  --seed S           of data and training (0)\n"
+    "  --threads N        threads; 0: one per core (0)\n"
+    "  --behaviors DIR    behaviour files (MAWAM_BEHAVIORS, ./behaviors or the installed ones)\n"
+    "  --transitions N    joint steps of a dataset (250000; ant 200000)\n"
+    "  --arms LIST        of reactive, random, plan, oracle (all)\n"
+    "  --seeds N          evaluation seeds from 1000 on (5)\n"
+    "  --episodes N       of each seed (40; battles 20; ant 4)\n"
+    "  --anchors N        states of the same-state test; 0: none (64)\n"
+    "  --snippets N       recorded snippets of the calibration; 0: none (2000)\n"
+    "  --drop-data        remove a setting's dataset after its last stage\n"
+    "\n"
+    "examples: mawam study run --dir study\n"
+    "          mawam study run spread-medium tag-random --budget quick --dir try\n"
+    "          mawam study run --dir study --resume\n";
+
+static const char report_help[] =
+    "usage: mawam study report [--dir DIR]... [-o FOLDER]\n"
+    "\n"
+    "Reads the summaries of all settings that are there, from one or several study folders (of a setting in\n"
+    "several the last one counts), and writes FOLDER/settings.csv, summary.json, settings/*.json, README.md\n"
+    "and index.html: one page with our figures next to the paper's.\n"
+    "\n"
+    "  --dir DIR   a study's folder; may be given several times (study)\n"
+    "  -o FOLDER   where the report goes (results)\n"
+    "\n"
+    "example: mawam study report --dir study -o results\n";
+
+static volatile sig_atomic_t stop_requested;
+
+static void request_stop(int signal_number) {
+    (void)signal_number;
+    stop_requested = 1;
+}
+
+/* ---- what is shown while it runs ---- */
+
+typedef struct {
+    mw_progress bar;
+    bool started;
+} display;
+
+static const char *duration(char *out, size_t size, double seconds) {
+    if (isnan(seconds))
+        snprintf(out, size, "?");
+    else if (seconds < 100)
+        snprintf(out, size, "%.0f s", seconds);
+    else if (seconds < 5400)
+        snprintf(out, size, "%.0f min", seconds / 60);
+    else
+        snprintf(out, size, "%.1f h", seconds / 3600);
+    return out;
+}
+
+static void end_bar(display *d) {
+    if (d->started && d->bar.visible) mw_progress_finish(&d->bar);
+    d->started = false;
+}
+
+static void show(void *context, const mw_study_event *e) {
+    display *d = context;
+    char label[48], took[24], left[24];
+    const char *stage = mw_study_stage_name(e->stage);
+    snprintf(label, sizeof label, "%.30s %s", e->setting, stage);
+    duration(took, sizeof took, e->seconds);
+    duration(left, sizeof left, e->left);
+    switch (e->what) {
+    case MW_STUDY_STARTS:
+        mw_progress_start(&d->bar, label, 1);
+        d->started = true;
+        return;
+    case MW_STUDY_RUNS:
+        mw_progress_update(&d->bar, e->done, "%s; all: %s", e->note, left);
+        return;
+    case MW_STUDY_DONE:
+        end_bar(d);
+        printf("[%2d/%d] %-22s %-8s %8s  %s; about %s left\n", e->index + 1, e->count, e->setting, stage,
+               took, e->note, left);
+        break;
+    case MW_STUDY_KEPT:
+        printf("[%2d/%d] %-22s %-8s %8s\n", e->index + 1, e->count, e->setting, stage, "kept");
+        break;
+    case MW_STUDY_FAILED:
+        end_bar(d);
+        fprintf(stderr, "mawam: %s, %s: %s\n", e->setting, stage, e->note);
+        break;
+    }
+    fflush(stdout);
+}
+
+static void print_message(void *context, mw_log_level level, const char *message) {
+    (void)context;
+    fprintf(stderr, "mawam: %s%s\n", level == MW_LOG_WARNING ? "warning: " : "", message);
+}
+
+/* ---- run ---- */
+
+/* "mawam study run ..." as typed, for the provenance. */
+static char *command_text(int argc, char **argv) {
+    size_t size = sizeof "mawam study";
+    for (int i = 0; i < argc; i++) size += strlen(argv[i]) + 1;
+    char *text = malloc(size);
+    if (!text) return NULL;
+    strcpy(text, "mawam study");
+    for (int i = 0; i < argc; i++) strcat(strcat(text, " "), argv[i]);
+    return text;
+}
+
+static int run_study(mw_study_options *o) {
+    mw_error error = {0};
+    display d = {0};
+    int failed;
+    o->stop = &stop_requested;
+    o->progress = show;
+    o->context = &d;
+    signal(SIGINT, request_stop);
+    signal(SIGTERM, request_stop);
+    mw_log_set(print_message, NULL);
+    const mw_status status = mw_study_run(o, &failed, &error);
+    end_bar(&d);
+    if (status == MW_ERR_INTERRUPTED) {
+        mw_cli_fail(&error);
+        fprintf(stderr, "mawam: what is finished is in %s; continue with --resume\n", o->folder);
+        return 130;
+    }
+    if (status != MW_OK) return mw_cli_fail(&error);
+    if (failed) fprintf(stderr, "mawam: %d of the settings failed; see %s/stages.jsonl\n", failed, o->folder);
+    return failed ? 1 : 0;
+}
+
+static int study_run(int argc, char **argv) {
+    const char *names[MW_TABLE_ROWS], *budget = "full", *arms = NULL;
+    const mw_setting *settings[MW_TABLE_ROWS];
+    mw_study_options o = mw_study_options_default();
+    mw_strings assignments = {0};
+    int transitions = 0, count;
+    const mw_option options[] = {{"dir", MW_OPT_STRING, &o.folder, 0, 0},
+                                 {"resume", MW_OPT_FLAG, &o.resume, 0, 0},
+                                 {"budget", MW_OPT_STRING, &budget, 0, 0},
+                                 {"set", MW_OPT_STRINGS, &assignments, 0, 0},
+                                 {"seed", MW_OPT_U64, &o.seed, 0, 0},
+                                 {"threads", MW_OPT_INT, &o.threads, 0, 16},
+                                 {"behaviors", MW_OPT_STRING, &o.behaviors, 0, 0},
+                                 {"transitions", MW_OPT_INT, &transitions, 1, 1e9},
+                                 {"arms", MW_OPT_STRING, &arms, 0, 0},
+                                 {"seeds", MW_OPT_INT, &o.seeds, 1, 10000},
+                                 {"episodes", MW_OPT_INT, &o.episodes, 1, 100000},
+                                 {"anchors", MW_OPT_INT, &o.anchors, 0, 100000},
+                                 {"snippets", MW_OPT_INT, &o.snippets, 0, 1000000},
+                                 {"drop-data", MW_OPT_FLAG, &o.drop_data, 0, 0},
+                                 {NULL, MW_OPT_FLAG, NULL, 0, 0}};
+    int code = mw_cli_parse(argc, argv, options, run_help, names, MW_TABLE_ROWS, &count);
+    if (code >= 0) return code;
+    mw_error error = {0};
+    for (int i = 0; i < count; i++)
+        if (mw_setting_find(&settings[i], names[i], &error) != MW_OK)
+            return mw_cli_usage("study run: %s", error.message);
+    if (strcmp(budget, "quick") && strcmp(budget, "full"))
+        return mw_cli_usage("study run: --budget must be 'quick' or 'full', not '%s'", budget);
+    if (arms && mw_eval_arms_parse(arms, &o.arms, &error) != MW_OK)
+        return mw_cli_usage("study run: %s", error.message);
+    char *command = command_text(argc, argv);
+    o.settings = settings;
+    o.count = count;
+    o.budget = strcmp(budget, "quick") ? MW_BUDGET_FULL : MW_BUDGET_QUICK;
+    o.assignments = assignments.items;
+    o.assignment_count = assignments.count;
+    o.transitions = transitions;
+    o.command = command;
+    code = run_study(&o);
+    free(command);
+    return code;
+}
+
+/* ---- report ---- */
+
+static int study_report(int argc, char **argv) {
+    mw_strings folders = {0};
+    const char *output = "results", *none[1];
+    const mw_option options[] = {{"dir", MW_OPT_STRINGS, &folders, 0, 0},
+                                 {"o", MW_OPT_STRING, &output, 0, 0},
+                                 {NULL, MW_OPT_FLAG, NULL, 0, 0}};
+    int count, code = mw_cli_parse(argc, argv, options, report_help, none, 0, &count);
+    if (code >= 0) return code;
+    if (!folders.count) folders.items[folders.count++] = "study";
+    mw_error error = {0};
+    mw_study_table *table = malloc(sizeof *table);
+    if (!table) return 1;
+    mw_status status = mw_study_table_read(table, folders.items, folders.count, &error);
+    if (status == MW_OK) {
+        status = table->present
+                     ? mw_report_write(table, output, &error)
+                     : mw_fail(&error, MW_ERR_IO, "no summaries in %.300s/results", folders.items[0]);
+        if (status == MW_OK)
+            printf("%d of %d settings: %s/index.html, README.md, settings.csv, summary.json\n",
+                   table->present, MW_TABLE_ROWS, output);
+        mw_study_table_free(table);
+    }
+    free(table);
+    return status == MW_OK ? 0 : mw_cli_fail(&error);
+}
+
+int mw_cli_study(int argc, char **argv) {
+    static const mw_command commands[] = {
+        {"run", "make data, train, evaluate and diagnose, for all 30 settings or some", study_run},
+        {"report", "tables, figures and a page from what has been run", study_report},
+        {NULL, NULL, NULL}};
+    return mw_cli_dispatch("mawam study", commands,
+                           "mawam study: all settings of the paper, next to its figures\n"
+                           "\n"
+                           "usage: mawam study COMMAND [...]\n"
+                           "\n"
+                           "commands:\n",
+                           argc, argv);
+}

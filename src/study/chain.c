@@ -1,0 +1,491 @@
+/* The stages of one setting; see chain.h. */
+#include "study/chain.h"
+
+#include "behavior/collect.h"
+#include "core/clock.h"
+#include "core/file.h"
+#include "core/machine.h"
+#include "core/pool.h"
+#include "env/env.h"
+#include "study/assemble.h"
+#include "study/calibrate.h"
+#include "study/eval.h"
+#include "study/table.h"
+#include "study/train.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- what the stages depend on ---- */
+
+static void hex(char out[17], uint64_t value) {
+    snprintf(out, 17, "%016llx", (unsigned long long)value);
+}
+
+static mw_status hash_file(uint64_t *hash, const char *path, mw_error *error) {
+    mw_map map;
+    MW_TRY(mw_map_open(&map, path, error));
+    *hash = mw_hash(MW_HASH_START, map.data, map.size);
+    mw_map_close(&map);
+    return MW_OK;
+}
+
+static mw_status behavior_checksum(mw_chain *c, mw_error *error) {
+    char path[1024];
+    if (c->setting->kind == MW_TIER_RANDOM) return MW_OK;
+    MW_TRY(mw_behavior_path(path, sizeof path, c->options->behaviors, c->setting, error));
+    return hash_file(&c->behavior, path, error);
+}
+
+static mw_status find_rules(mw_chain *c, mw_error *error) {
+    mw_env *env;
+    MW_TRY(mw_env_create(&env, c->setting->task, NULL, error));
+    snprintf(c->rules, sizeof c->rules, "%s", mw_env_describe(env)->rules);
+    mw_env_free(env);
+    return MW_OK;
+}
+
+mw_status mw_chain_preset(mw_training_preset *preset, const char *task, const mw_study_options *options,
+                          mw_error *error) {
+    *preset = mw_training_preset_of(task, options->budget);
+    for (int i = 0; i < options->assignment_count; i++)
+        MW_TRY(mw_training_preset_set(preset, options->assignments[i], error));
+    return mw_training_preset_check(preset, error);
+}
+
+static mw_eval_options eval_options(const mw_chain *c) {
+    const mw_study_options *o = c->options;
+    mw_eval_options e = mw_eval_options_default();
+    if (o->arms) e.arms = o->arms;
+    if (o->seeds) e.seeds = o->seeds;
+    e.episodes = o->episodes ? o->episodes : mw_eval_episodes_of(c->family);
+    e.threads = o->threads;
+    e.stop = o->stop;
+    return e;
+}
+
+static json_t *eval_inputs(const mw_chain *c) {
+    const mw_eval_options e = eval_options(c);
+    json_t *arms = json_array();
+    for (int a = 0; a < MW_EVAL_ARMS; a++)
+        if (e.arms & 1u << a) json_array_append_new(arms, json_string(mw_eval_arm_name((mw_eval_arm)a)));
+    return json_pack("{s:o, s:I, s:i, s:i, s:i}", "arms", arms, "first_seed", (json_int_t)e.first_seed,
+                     "seeds", e.seeds, "episodes", e.episodes, "M", e.candidates);
+}
+
+static mw_status describe_inputs(mw_chain *c, mw_error *error) {
+    char behavior[17], seed[24];
+    hex(behavior, c->behavior);
+    snprintf(seed, sizeof seed, "%llu", (unsigned long long)c->options->seed);
+    json_t *settings = mw_training_preset_json(&c->preset);
+    c->inputs =
+        json_pack("{s:{s:s, s:s, s:s, s:s, s:I}, s:{s:s, s:o*}, s:o*, s:{s:i, s:i, s:I}}", "data", "setting",
+                  c->name, "rules", c->rules, "behavior", behavior, "seed", seed, "transitions",
+                  (json_int_t)c->transitions, "train", "seed", seed, "settings", settings, "eval",
+                  eval_inputs(c), "diagnose", "anchors", c->options->anchors, "snippets",
+                  c->options->snippets, "seed", (json_int_t)mw_same_state_options_default().seed);
+    return c->inputs && settings ? MW_OK : mw_fail(error, MW_ERR_MEMORY, "cannot describe %s", c->name);
+}
+
+mw_status mw_chain_start(mw_chain *c, const mw_study_options *options, const mw_setting *setting,
+                         mw_error *error) {
+    *c = (mw_chain){.options = options, .setting = setting, .family = mw_study_family(setting->task)};
+    for (int s = 0; s < MW_STAGES; s++) c->seconds[s] = NAN;
+    mw_setting_name(setting, c->name, sizeof c->name);
+    if (strlen(options->folder) > 400)
+        return mw_fail(error, MW_ERR_ARGUMENT, "'%.40s...' is too long a path", options->folder);
+    snprintf(c->data, sizeof c->data, "%.400s/data/%s", options->folder, c->name);
+    snprintf(c->bundle, sizeof c->bundle, "%.400s/bundles/%s.safetensors", options->folder, c->name);
+    snprintf(c->eval, sizeof c->eval, "%.400s/eval/%s.json", options->folder, c->name);
+    snprintf(c->diagnose, sizeof c->diagnose, "%.400s/diagnose/%s.json", options->folder, c->name);
+    snprintf(c->result, sizeof c->result, "%.400s/results/%s.json", options->folder, c->name);
+    c->transitions = options->transitions ? options->transitions : setting->transitions;
+    snprintf(c->data_command, sizeof c->data_command,
+             "mawam data make %s -o DIR --transitions %ld --seed %llu", c->name, c->transitions,
+             (unsigned long long)options->seed);
+    MW_TRY(mw_chain_preset(&c->preset, setting->task, options, error));
+    MW_TRY(find_rules(c, error));
+    MW_TRY(behavior_checksum(c, error));
+    return describe_inputs(c, error);
+}
+
+void mw_chain_free(mw_chain *c) {
+    json_decref(c->inputs);
+    c->inputs = NULL;
+}
+
+/* ---- data ---- */
+
+/* The command pins seed and number of transitions; the behaviour and the rules are compared as well. */
+static bool data_current(mw_chain *c) {
+    mw_dataset d;
+    mw_error error;
+    if (mw_dataset_open(&d, c->data, &error) != MW_OK) return false;
+    const mw_dataset_spec *s = &d.spec;
+    const bool same = !strcmp(s->task, c->setting->task) && !strcmp(s->quality, c->setting->quality) &&
+                      !strcmp(s->rules, c->rules) && !strcmp(s->command, c->data_command) &&
+                      s->source_count == 1 && s->sources[0].checksum == c->behavior;
+    mw_dataset_close(&d);
+    return same;
+}
+
+static void data_progress(void *context, long steps, long total) {
+    mw_chain *c = context;
+    if (c->progress) c->progress(c->context, (double)steps / (double)total, "");
+}
+
+static mw_status data_run(mw_chain *c, mw_error *error) {
+    mw_collect_result r;
+    const mw_collect_request request = {.setting = c->setting,
+                                        .behaviors = c->options->behaviors,
+                                        .folder = c->data,
+                                        .transitions = c->transitions,
+                                        .seed = c->options->seed,
+                                        .threads = c->options->threads,
+                                        .overwrite = true,
+                                        .command = c->data_command,
+                                        .stop = c->options->stop,
+                                        .progress = data_progress,
+                                        .context = c};
+    MW_TRY(mw_collect(&request, &r, error));
+    snprintf(c->note, sizeof c->note, "%ld episodes, return %.4g +- %.3g, score %.4g", r.episodes, r.mean,
+             r.deviation, mw_score(c->setting->task, r.mean));
+    return MW_OK;
+}
+
+/* ---- training ---- */
+
+/* The bundle's own words about its making; NULL if there is no bundle that can be read. */
+static json_t *bundle_provenance(const char *path) {
+    mw_bundle *bundle;
+    mw_error error;
+    if (!mw_file_exists(path) || mw_bundle_load(&bundle, path, &error) != MW_OK) return NULL;
+    json_t *root = json_loads(bundle->provenance, 0, NULL);
+    mw_bundle_free(bundle);
+    return root;
+}
+
+static void find_checksum(mw_chain *c) {
+    uint64_t hash;
+    mw_error error;
+    c->checksum[0] = 0;
+    if (hash_file(&hash, c->bundle, &error) == MW_OK) hex(c->checksum, hash);
+}
+
+/* All settings count here, those of planning too: the bundle holds them. */
+static bool train_current(mw_chain *c) {
+    json_t *root = bundle_provenance(c->bundle), *identity = NULL, *value;
+    const json_t *inputs = json_object_get(c->inputs, "train"), *theirs = json_object_get(root, "dataset");
+    const char *key;
+    mw_dataset d;
+    mw_error error;
+    bool same = root && json_equal(json_object_get(root, "settings"), json_object_get(inputs, "settings")) &&
+                json_equal(json_object_get(root, "seed"), json_object_get(inputs, "seed"));
+    if (same && mw_dataset_open(&d, c->data, &error) == MW_OK) {
+        same = mw_dataset_identity(&identity, &d, false, &error) == MW_OK;
+        json_object_foreach(identity, key, value) same &= json_equal(value, json_object_get(theirs, key));
+        mw_dataset_close(&d);
+    } else {
+        same = false;
+    }
+    json_decref(identity);
+    json_decref(root);
+    if (same) find_checksum(c);
+    return same;
+}
+
+static void train_progress(void *context, const mw_training_progress *p) {
+    mw_chain *c = context;
+    char note[96];
+    if (!c->progress) return;
+    snprintf(note, sizeof note, "%s %ld/%ld: %s %.3g, %s %.3g", p->part->name, p->part->step, p->part->steps,
+             p->part->loss_names[0], p->means[0], p->part->loss_names[1], p->means[1]);
+    c->progress(c->context, p->total > 0 ? p->done / p->total : 0, note);
+}
+
+/* A checkpoint of the same training is continued, anything else is started anew. */
+static mw_status train_run(mw_chain *c, mw_error *error) {
+    mw_dataset d;
+    mw_training_report r;
+    const double started = mw_clock_seconds();
+    MW_TRY(mw_dataset_open(&d, c->data, error));
+    mw_training_request request = {.dataset = &d,
+                                   .preset = &c->preset,
+                                   .output = c->bundle,
+                                   .seed = c->options->seed,
+                                   .threads = c->options->threads,
+                                   .resume = true,
+                                   .command = c->options->command,
+                                   .stop = c->options->stop,
+                                   .progress = train_progress,
+                                   .context = c};
+    unlink(c->bundle); /* it does not belong here, or training would not have been asked for */
+    mw_status status = mw_training_run(&request, &r, error);
+    if (status == MW_ERR_MISMATCH || status == MW_ERR_FORMAT) {
+        request.resume = false;
+        status = mw_training_run(&request, &r, error);
+    }
+    mw_dataset_close(&d);
+    MW_TRY(status);
+    c->earlier = fmax(0, r.seconds - (mw_clock_seconds() - started));
+    find_checksum(c);
+    snprintf(c->note, sizeof c->note, "held-out flow %.3g, inverse %.3g, dynamics %.3g, reward %.3g",
+             r.policy_held[0], r.policy_held[1], r.world_held[0], r.world_held[1]);
+    return MW_OK;
+}
+
+/* ---- evaluation and diagnosis: files that name their bundle and their inputs ---- */
+
+static bool file_current(const mw_chain *c, const char *path, const char *stage) {
+    json_t *root;
+    mw_error error;
+    if (!mw_file_exists(path) || mw_json_read(&root, path, &error) != MW_OK) return false;
+    const char *bundle = json_string_value(json_object_get(root, "bundle"));
+    const bool same = bundle && !strcmp(bundle, c->checksum) &&
+                      json_equal(json_object_get(root, "inputs"), json_object_get(c->inputs, stage));
+    json_decref(root);
+    return same;
+}
+
+static mw_status file_write(const mw_chain *c, const char *path, const char *stage, json_t *root,
+                            mw_error *error) {
+    if (!root) return mw_fail(error, MW_ERR_MEMORY, "cannot describe the %s stage", stage);
+    json_object_set_new(root, "setting", json_string(c->name));
+    json_object_set_new(root, "bundle", json_string(c->checksum));
+    json_object_set(root, "inputs", json_object_get(c->inputs, stage));
+    const mw_status status = mw_json_write(root, path, error);
+    json_decref(root);
+    return status;
+}
+
+static void eval_progress(void *context, mw_eval_arm arm, long done, long total) {
+    mw_chain *c = context;
+    const unsigned arms = eval_options(c).arms, before = arms & ((1u << arm) - 1);
+    const double all = __builtin_popcount(arms), share = (double)done / (double)total;
+    if (c->progress)
+        c->progress(c->context, ((double)__builtin_popcount(before) + share) / all, mw_eval_arm_name(arm));
+}
+
+static void eval_note(mw_chain *c, const mw_eval_result *r) {
+    size_t used = 0;
+    c->note[0] = 0;
+    for (int a = 0; a < MW_EVAL_ARMS; a++) {
+        const mw_eval_report *arm = &r->arm[a];
+        if (!arm->played || used >= sizeof c->note) continue;
+        used += (size_t)snprintf(c->note + used, sizeof c->note - used, "%s%s %.4g", used ? ", " : "",
+                                 mw_eval_arm_name((mw_eval_arm)a),
+                                 isfinite(arm->score) ? arm->score : arm->total);
+    }
+}
+
+static mw_status eval_run(mw_chain *c, mw_error *error) {
+    mw_bundle *bundle;
+    mw_eval_result r = {0};
+    mw_eval_options options = eval_options(c);
+    options.progress = eval_progress;
+    options.context = c;
+    MW_TRY(mw_bundle_load(&bundle, c->bundle, error));
+    mw_status status = mw_eval_run(&r, bundle, &options, error);
+    if (status == MW_OK) {
+        json_t *root = json_object();
+        json_object_set_new(root, "eval", mw_eval_json(&r, bundle));
+        status = file_write(c, c->eval, "eval", root, error);
+        eval_note(c, &r);
+    }
+    mw_eval_result_free(&r);
+    mw_bundle_free(bundle);
+    return status;
+}
+
+static mw_status same_state(mw_chain *c, const mw_bundle *bundle, json_t *root, mw_error *error) {
+    mw_same_state r = {0};
+    mw_same_state_options options = mw_same_state_options_default();
+    options.anchors = c->options->anchors;
+    options.threads = c->options->threads;
+    MW_TRY(mw_same_state_run(&r, bundle, &options, error));
+    json_object_set_new(root, "same_state", mw_same_state_json(&r));
+    snprintf(c->note, sizeof c->note, "same state: normalised regret %.3f (random %.3f)",
+             r.ranking.normalized_regret, r.random_normalized_regret);
+    mw_same_state_free(&r);
+    return MW_OK;
+}
+
+static mw_status snippets(mw_chain *c, const mw_bundle *bundle, json_t *root, mw_error *error) {
+    mw_dataset d;
+    mw_snippets r = {0};
+    mw_snippet_options options = mw_snippet_options_of(bundle);
+    options.count = c->options->snippets;
+    options.threads = c->options->threads;
+    MW_TRY(mw_dataset_open(&d, c->data, error));
+    mw_status status = mw_dataset_check(&d, error);
+    if (status == MW_OK) status = mw_snippets_run(&r, bundle, &d, &options, error);
+    mw_dataset_close(&d);
+    MW_TRY(status);
+    json_object_set_new(root, "snippets", mw_snippets_json(&r));
+    const int h = r.horizons < 8 ? r.horizons : 8;
+    const size_t used = strlen(c->note);
+    if (h > 0)
+        snprintf(c->note + used, sizeof c->note - used, "%ssnippets: Spearman %.3f at H=%d", used ? "; " : "",
+                 r.ranking[h - 1].spearman, h);
+    return MW_OK;
+}
+
+static mw_status diagnose_run(mw_chain *c, mw_error *error) {
+    mw_bundle *bundle;
+    json_t *root = json_object();
+    mw_status status = mw_bundle_load(&bundle, c->bundle, error);
+    if (status == MW_OK) {
+        if (c->options->anchors) status = same_state(c, bundle, root, error);
+        if (status == MW_OK && c->options->snippets) status = snippets(c, bundle, root, error);
+        mw_bundle_free(bundle);
+    }
+    if (status == MW_OK) return file_write(c, c->diagnose, "diagnose", root, error);
+    json_decref(root);
+    return status;
+}
+
+/* ---- all of them ---- */
+
+bool mw_chain_current(mw_chain *c, mw_study_stage stage) {
+    switch (stage) {
+    case MW_STAGE_DATA:
+        return data_current(c);
+    case MW_STAGE_TRAIN:
+        return train_current(c);
+    case MW_STAGE_EVAL:
+        return file_current(c, c->eval, "eval");
+    default:
+        return file_current(c, c->diagnose, "diagnose");
+    }
+}
+
+mw_status mw_chain_run(mw_chain *c, mw_study_stage stage, mw_error *error) {
+    c->note[0] = 0;
+    c->earlier = 0;
+    switch (stage) {
+    case MW_STAGE_DATA:
+        return data_run(c, error);
+    case MW_STAGE_TRAIN:
+        return train_run(c, error);
+    case MW_STAGE_EVAL:
+        return eval_run(c, error);
+    default:
+        return diagnose_run(c, error);
+    }
+}
+
+/* ---- the summary ---- */
+
+bool mw_chain_summarized(mw_chain *c) {
+    json_t *root;
+    mw_error error;
+    find_checksum(c);
+    if (!mw_file_exists(c->result) || mw_json_read(&root, c->result, &error) != MW_OK) return false;
+    const char *bundle = json_string_value(json_object_get(root, "bundle"));
+    const bool same = bundle && c->checksum[0] && !strcmp(bundle, c->checksum) &&
+                      json_equal(json_object_get(root, "inputs"), c->inputs);
+    json_decref(root);
+    return same;
+}
+
+/* One checksum over those of all columns. */
+static void data_checksum(char out[17], const json_t *columns) {
+    char *text = json_dumps(columns, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
+    hex(out, text ? mw_hash(MW_HASH_START, text, strlen(text)) : 0);
+    free(text);
+}
+
+static mw_status data_json(json_t **out, const mw_chain *c, mw_error *error) {
+    mw_dataset d;
+    json_t *identity = NULL;
+    char checksum[17];
+    MW_TRY(mw_dataset_open(&d, c->data, error));
+    mw_status status = mw_dataset_identity(&identity, &d, true, error);
+    if (status == MW_OK) {
+        data_checksum(checksum, json_object_get(identity, "columns"));
+        *out = json_pack("{s:{s:f, s:f, s:f, s:f}, s:I, s:I, s:s, s:s, s:s, s:O*}", "return", "mean",
+                         d.returns.mean, "deviation", d.returns.deviation, "minimum", d.returns.minimum,
+                         "maximum", d.returns.maximum, "episodes", (json_int_t)d.episodes, "steps",
+                         (json_int_t)d.steps, "checksum", checksum, "command", c->data_command, "note",
+                         d.spec.note ? d.spec.note : "", "behaviors", json_object_get(identity, "behaviors"));
+        if (mw_scale_of(c->setting->task))
+            json_object_set_new(*out, "score", json_real(mw_score(c->setting->task, d.returns.mean)));
+        if (!strcmp(c->family, "battle")) json_object_set_new(*out, "win_rate", json_real(d.returns.won));
+    }
+    json_decref(identity);
+    mw_dataset_close(&d);
+    return status;
+}
+
+/* The last number of an array that is one: losses are null where nothing was validated. */
+static json_t *last_number(const json_t *array) {
+    for (size_t i = json_array_size(array); i-- > 0;)
+        if (json_is_number(json_array_get(array, i))) return json_incref(json_array_get(array, i));
+    return json_null();
+}
+
+static json_t *training_json(const mw_chain *c) {
+    static const char *const kept[] = {"seconds",    "seed",       "threads",  "cpu",     "vectors",
+                                       "mawam",      "command",    "settings", "returns", "episodes",
+                                       "normalizer", "world_best", "curve"};
+    json_t *root = bundle_provenance(c->bundle), *out = json_object();
+    const json_t *curve = json_object_get(root, "curve"), *policy = json_object_get(curve, "policy"),
+                 *best = json_object_get(root, "world_best");
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        json_object_set(out, kept[i], json_object_get(root, kept[i]));
+    json_t *held = json_pack("{s:o, s:o}", "flow", last_number(json_object_get(policy, "held_flow")),
+                             "inverse", last_number(json_object_get(policy, "held_inverse")));
+    json_object_set(held, "dynamics", json_object_get(best, "held_dynamics"));
+    json_object_set(held, "reward", json_object_get(best, "held_reward"));
+    json_object_set_new(out, "held", held);
+    json_decref(root);
+    return out;
+}
+
+static json_t *provenance_json(const mw_chain *c) {
+    char cpu[128], seed[24];
+    mw_pool *pool = NULL;
+    mw_error error;
+    mw_machine_cpu(cpu, sizeof cpu);
+    snprintf(seed, sizeof seed, "%llu", (unsigned long long)c->options->seed);
+    int threads = c->options->threads;
+    if (!threads && mw_pool_create(&pool, 0, &error) == MW_OK) threads = mw_pool_threads(pool);
+    mw_pool_free(pool);
+    return json_pack("{s:s, s:s, s:s, s:s, s:i, s:s, s:s}", "command",
+                     c->options->command ? c->options->command : "", "mawam", mw_version(), "budget",
+                     c->options->budget == MW_BUDGET_QUICK ? "quick" : "full", "seed", seed, "threads",
+                     threads, "cpu", cpu, "vectors", mw_machine_vectors());
+}
+
+static mw_status take(json_t *summary, const char *path, const char *const *keys, mw_error *error) {
+    json_t *root;
+    MW_TRY(mw_json_read(&root, path, error));
+    for (; *keys; keys++) json_object_set(summary, *keys, json_object_get(root, *keys));
+    json_decref(root);
+    return MW_OK;
+}
+
+mw_status mw_chain_summarize(mw_chain *c, mw_error *error) {
+    static const char *const eval_keys[] = {"eval", NULL};
+    static const char *const diagnose_keys[] = {"same_state", "snippets", NULL};
+    json_t *data = NULL, *seconds = json_object();
+    mw_status status = data_json(&data, c, error);
+    for (int s = 0; s < MW_STAGES; s++)
+        json_object_set_new(seconds, mw_study_stage_name((mw_study_stage)s),
+                            isnan(c->seconds[s]) ? json_null() : json_real(c->seconds[s]));
+    json_t *summary =
+        json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o*, s:o}", "setting", c->name, "task", c->setting->task,
+                  "quality", c->setting->quality, "family", c->family, "rules", c->rules, "bundle",
+                  c->checksum, "data", data, "training", training_json(c));
+    if (status == MW_OK) status = take(summary, c->eval, eval_keys, error);
+    if (status == MW_OK) status = take(summary, c->diagnose, diagnose_keys, error);
+    json_object_set_new(summary, "seconds", seconds);
+    json_object_set(summary, "inputs", c->inputs);
+    json_object_set_new(summary, "provenance", provenance_json(c));
+    if (status == MW_OK) status = mw_json_write(summary, c->result, error);
+    json_decref(summary);
+    return status;
+}

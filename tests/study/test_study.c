@@ -1,0 +1,256 @@
+/* The study's chain on tiny networks and very little data: what is finished is kept, what changed is done
+ * again, failures stay within their setting, interruptions can be continued. */
+#include "core/file.h"
+#include "core/json.h"
+#include "scratch.h"
+#include "study/study.h"
+
+#include <ftw.h>
+#include <sys/wait.h>
+
+static const char *const tiny[] = {"policy.dim=16",           "policy.steps=8", "policy.batch=4",
+                                   "world.steps=8",           "world.batch=8",  "world.hidden=8",
+                                   "policy.inverse_hidden=8", "plan.target=0.9"};
+enum { TINY = sizeof tiny / sizeof *tiny };
+
+/* What happened, one letter a stage: d(one), k(ept), F(ailed). */
+typedef struct {
+    char letters[64];
+    char failure[256];
+    mw_study_stage stop_at; /* request a stop when this stage starts */
+    bool stopping;
+    volatile sig_atomic_t stop;
+    double left;
+} events;
+
+static void listen(void *context, const mw_study_event *e) {
+    events *seen = context;
+    const size_t length = strlen(seen->letters);
+    const char letter = e->what == MW_STUDY_DONE ? 'd' : e->what == MW_STUDY_KEPT ? 'k' : 'F';
+    if (e->what == MW_STUDY_FAILED) snprintf(seen->failure, sizeof seen->failure, "%s", e->note);
+    if (e->what == MW_STUDY_STARTS && seen->stopping && e->stage == seen->stop_at) seen->stop = 1;
+    if (e->what == MW_STUDY_DONE) seen->left = e->left;
+    if (e->what != MW_STUDY_STARTS && e->what != MW_STUDY_RUNS && length + 1 < sizeof seen->letters)
+        seen->letters[length] = letter;
+}
+
+static const mw_setting *found[4];
+static events seen;
+
+static mw_study_options options_of(const char *folder, const char *const *names, int count) {
+    mw_error error;
+    mw_study_options o = mw_study_options_default();
+    for (int i = 0; i < count; i++) CHECK_OK(mw_setting_find(&found[i], names[i], &error), error);
+    static char path[128], nothing[128]; /* scratch's own do not last */
+    snprintf(path, sizeof path, "%s/%s", scratch_folder, folder);
+    snprintf(nothing, sizeof nothing, "%s/nothing", scratch_folder);
+    seen = (events){0};
+    o.folder = path;
+    o.settings = found;
+    o.count = count;
+    o.assignments = tiny;
+    o.assignment_count = TINY;
+    o.behaviors = nothing;
+    o.threads = 1;
+    o.transitions = 500;
+    o.arms = 1u << 0 | 1u << 2;
+    o.seeds = 2;
+    o.episodes = 1;
+    o.anchors = 2;
+    o.snippets = 8;
+    o.command = "test";
+    o.stop = &seen.stop;
+    o.progress = listen;
+    o.context = &seen;
+    return o;
+}
+
+static void expect(const mw_study_options *o, const char *letters) {
+    mw_error error;
+    int failed;
+    memset(seen.letters, 0, sizeof seen.letters);
+    CHECK_OK(mw_study_run(o, &failed, &error), error);
+    assert_int_equal(failed, 0);
+    assert_string_equal(seen.letters, letters);
+}
+
+static int lines_of(const char *path) {
+    static char text[1 << 16];
+    int count = 0;
+    text[scratch_read(scratch(path), text, sizeof text - 1)] = 0;
+    for (const char *c = text; *c; c++) count += *c == '\n';
+    return count;
+}
+
+static const char *const spread[] = {"spread-random"};
+
+static void test_resume(void **state) {
+    (void)state;
+    mw_error error;
+    int failed;
+    mw_study_options o = options_of("study", spread, 1);
+    expect(&o, "dddd");
+    CHECK_NEAR(seen.left, 0, 0);
+    assert_int_equal(lines_of("study/stages.jsonl"), 4);
+    CHECK_FAILS(mw_study_run(&o, &failed, &error), MW_ERR_ARGUMENT, error, "continue it with --resume");
+    o.resume = true;
+    expect(&o, "kkkk");
+    assert_int_equal(lines_of("study/stages.jsonl"), 4);
+    o.episodes = 2;
+    expect(&o, "kkdk");
+    o.snippets = 16;
+    expect(&o, "kkkd");
+    o.assignment_count = TINY - 1; /* the target is the data's own: another bundle */
+    expect(&o, "kddd");
+    o.seed = 5;
+    expect(&o, "dddd");
+    expect(&o, "kkkk");
+    /* files that are gone or damaged */
+    assert_int_equal(remove(scratch("study/results/spread-random.json")), 0);
+    expect(&o, "kkkk");
+    assert_true(mw_file_exists(scratch("study/results/spread-random.json")));
+    scratch_write(scratch("study/eval/spread-random.json"), "{", 1);
+    expect(&o, "kkdk");
+    scratch_write(scratch("study/bundles/spread-random.safetensors"), "????????????", 12);
+    memset(seen.letters, 0, sizeof seen.letters);
+    CHECK_OK(mw_study_run(&o, &failed, &error), error);
+    assert_memory_equal(seen.letters, "kd", 2); /* to the same bits, unless it took another time */
+    assert_int_equal(remove(scratch("study/data/spread-random/rewards.npy")), 0);
+    expect(&o, "dkkk"); /* the same data comes back, so nothing else has to follow */
+}
+
+static void test_summary(void **state) {
+    (void)state;
+    json_t *root;
+    mw_error error;
+    const char *text;
+    CHECK_OK(mw_json_read(&root, scratch("study/results/spread-random.json"), &error), error);
+    CHECK_OK(mw_json_get_string(root, "setting", "summary", &text, &error), error);
+    assert_string_equal(text, "spread-random");
+    const json_t *arms = json_object_get(json_object_get(root, "eval"), "arms");
+    assert_int_equal(json_object_size(arms), 2);
+    assert_true(json_is_real(json_object_get(json_object_get(arms, "plan"), "return")));
+    const json_t *data = json_object_get(root, "data"), *training = json_object_get(root, "training");
+    assert_int_equal(json_integer_value(json_object_get(data, "steps")), 500);
+    assert_true(json_is_real(json_object_get(data, "score")));
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(training, "settings"), "policy.dim")),
+                     16);
+    assert_true(json_is_real(json_object_get(json_object_get(training, "held"), "flow")));
+    assert_true(json_is_real(json_object_get(json_object_get(training, "held"), "reward")));
+    assert_int_equal(json_array_size(json_object_get(json_object_get(root, "snippets"), "horizons")), 16);
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(root, "same_state"), "anchors")), 2);
+    assert_true(json_is_number(json_object_get(json_object_get(root, "seconds"), "train")));
+    CHECK_OK(mw_json_get_string(json_object_get(root, "provenance"), "command", "provenance", &text, &error),
+             error);
+    assert_string_equal(text, "test");
+    json_decref(root);
+}
+
+/* No behaviour of spread-medium is there: its failure is recorded and the next setting runs. */
+static void test_failure(void **state) {
+    (void)state;
+    static const char *const names[] = {"tag-random", "spread-medium"};
+    mw_error error;
+    int failed;
+    mw_study_options o = options_of("broken", names, 2);
+    o.anchors = o.snippets = 0;
+    CHECK_OK(mw_study_run(&o, &failed, &error), error);
+    assert_int_equal(failed, 1);
+    assert_string_equal(seen.letters, "Fdddd");
+    assert_non_null(strstr(seen.failure, "spread-medium.safetensors"));
+    assert_int_equal(lines_of("broken/stages.jsonl"), 5);
+    assert_true(mw_file_exists(scratch("broken/results/tag-random.json")));
+    assert_false(mw_file_exists(scratch("broken/results/spread-medium.json")));
+    static const char *const wrong[] = {"policy.dim=banana"};
+    o.assignments = wrong;
+    o.assignment_count = 1;
+    o.folder = scratch("never");
+    CHECK_FAILS(mw_study_run(&o, &failed, &error), MW_ERR_ARGUMENT, error, "policy.dim");
+    assert_false(mw_file_exists(scratch("never")));
+}
+
+/* A stop within training and within the evaluation; the end is the same as without. */
+static void test_interruption(void **state) {
+    (void)state;
+    mw_error error;
+    int failed;
+    for (mw_study_stage stage = MW_STAGE_TRAIN; stage <= MW_STAGE_EVAL; stage++) {
+        mw_study_options o = options_of("stopped", spread, 1);
+        o.resume = true;
+        seen.stopping = true;
+        seen.stop_at = stage;
+        assert_int_equal(mw_study_run(&o, &failed, &error), MW_ERR_INTERRUPTED);
+        assert_string_equal(seen.letters, stage == MW_STAGE_TRAIN ? "d" : "kd");
+        assert_false(mw_file_exists(scratch("stopped/results/spread-random.json")));
+    }
+    mw_study_options o = options_of("stopped", spread, 1);
+    o.resume = true;
+    o.drop_data = true;
+    expect(&o, "kkdd");
+    assert_false(mw_file_exists(scratch("stopped/data/spread-random")));
+    expect(&o, "kkkk"); /* finished without its data */
+    o.episodes = 3;
+    o.drop_data = false;
+    expect(&o, "dkdk");
+}
+
+/* ---- as a user runs it ---- */
+
+static char output[1 << 16];
+
+static int run(const char *arguments) {
+    char command[2048];
+    snprintf(command, sizeof command, "'%s' study %s 2>&1", MAWAM_PROGRAM, arguments);
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    output[fread(output, 1, sizeof output - 1, pipe)] = 0;
+    const int status = pclose(pipe);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void test_program(void **state) {
+    (void)state;
+    char arguments[600];
+    assert_int_equal(run("--help"), 0);
+    assert_int_equal(run("run --help"), 0);
+    assert_int_equal(run("run no-such"), 2);
+    assert_non_null(strstr(output, "no setting 'no-such'"));
+    assert_int_equal(run("run --budget slow"), 2);
+    assert_int_equal(run("run --arms psychic"), 2);
+    snprintf(arguments, sizeof arguments, "run spread-random --dir %s", scratch("study"));
+    assert_int_equal(run(arguments), 1);
+    assert_non_null(strstr(output, "holds results of an earlier run"));
+    snprintf(arguments, sizeof arguments, "run spread-medium --dir %s --behaviors %s", scratch("failing"),
+             scratch("nothing"));
+    assert_int_equal(run(arguments), 1);
+    assert_non_null(strstr(output, "1 of the settings failed"));
+    snprintf(arguments, sizeof arguments, "report --dir %s --dir %s -o %s", scratch("study"),
+             scratch("broken"), scratch("report"));
+    assert_int_equal(run(arguments), 0);
+    assert_non_null(strstr(output, "2 of 30 settings"));
+    assert_true(mw_file_exists(scratch("report/index.html")));
+    snprintf(arguments, sizeof arguments, "report --dir %s -o %s", scratch("empty"), scratch("report"));
+    assert_int_equal(run(arguments), 1);
+    assert_non_null(strstr(output, "no summaries"));
+}
+
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place) {
+    (void)info;
+    (void)kind;
+    (void)place;
+    return remove(path);
+}
+
+static int teardown(void **state) {
+    (void)state;
+    return nftw(scratch_folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_resume),       cmocka_unit_test(test_summary), cmocka_unit_test(test_failure),
+        cmocka_unit_test(test_interruption), cmocka_unit_test(test_program),
+    };
+    return cmocka_run_group_tests(tests, scratch_setup, teardown);
+}
