@@ -60,7 +60,7 @@ static void cell(double value, const char *format, int width) {
 }
 
 static void pair(double value, double deviation, const char *format) {
-    char text[48] = "-", whole[96];
+    char text[48] = "-", whole[120];
     if (isfinite(value)) snprintf(text, sizeof text, format, value);
     snprintf(whole, sizeof whole, "%s", text);
     if (isfinite(value) && isfinite(deviation)) {
