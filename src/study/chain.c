@@ -61,6 +61,7 @@ static mw_eval_options eval_options(const mw_chain *c) {
     mw_eval_options e = mw_eval_options_default();
     if (o->arms) e.arms = o->arms;
     if (o->seeds) e.seeds = o->seeds;
+    if (o->timed) e.timed = o->timed;
     e.episodes = o->episodes ? o->episodes : mw_eval_episodes_of(c->family);
     e.threads = o->threads;
     e.stop = o->stop;
@@ -72,8 +73,8 @@ static json_t *eval_inputs(const mw_chain *c) {
     json_t *arms = json_array();
     for (int a = 0; a < MW_EVAL_ARMS; a++)
         if (e.arms & 1u << a) json_array_append_new(arms, json_string(mw_eval_arm_name((mw_eval_arm)a)));
-    return json_pack("{s:o, s:I, s:i, s:i, s:i}", "arms", arms, "first_seed", (json_int_t)e.first_seed,
-                     "seeds", e.seeds, "episodes", e.episodes, "M", e.candidates);
+    return json_pack("{s:o, s:I, s:i, s:i, s:i, s:i}", "arms", arms, "first_seed", (json_int_t)e.first_seed,
+                     "seeds", e.seeds, "episodes", e.episodes, "M", e.candidates, "timed", e.timed);
 }
 
 static mw_status describe_inputs(mw_chain *c, mw_error *error) {

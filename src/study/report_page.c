@@ -144,8 +144,8 @@ static void tiles(FILE *out, const mw_study_table *t) {
 static void missing(FILE *out, const mw_study_table *t) {
     if (t->present == MW_TABLE_ROWS) return;
     fputs("<p>Missing so far:", out);
-    for (int i = 0; i < MW_TABLE_ROWS; i++)
-        if (!t->rows[i].summary) fprintf(out, " %s", t->rows[i].name);
+    for (int i = 0, count = 0; i < MW_TABLE_ROWS; i++)
+        if (!t->rows[i].summary) fprintf(out, "%s %s", count++ ? "," : "", t->rows[i].name);
     fputs(".</p>\n", out);
 }
 

@@ -53,6 +53,7 @@ typedef struct mw_study_options {
     long transitions;      /* of a dataset; 0: the setting's */
     unsigned arms;         /* 1 << mw_eval_arm; 0: all */
     int seeds, episodes;   /* of the evaluation; 0: five, and what the protocol says for the family */
+    int timed;             /* decisions timed for each arm; 0: what an evaluation times by itself */
     int anchors, snippets; /* of the diagnosis; 0: none */
     const char *command;   /* for the provenance */
     const volatile sig_atomic_t *stop;                            /* may be NULL */

@@ -56,6 +56,7 @@ static mw_study_options options_of(const char *folder, const char *const *names,
     o.arms = 1u << 0 | 1u << 2;
     o.seeds = 2;
     o.episodes = 1;
+    o.timed = 2;
     o.anchors = 2;
     o.snippets = 8;
     o.command = "test";
