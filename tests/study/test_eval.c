@@ -358,6 +358,14 @@ static void command_line(void **state) {
     assert_non_null(strstr(page, "\"labels\":["));
 }
 
+/* They lie next to the program. */
+static const char *example(const char *name) {
+    static char path[512];
+    snprintf(path, sizeof path, "%.*s/examples/%s", (int)(strrchr(MAWAM_PROGRAM, '/') - MAWAM_PROGRAM),
+             MAWAM_PROGRAM, name);
+    return path;
+}
+
 /* The examples are outside programs: they see the shared library and the header only. */
 static void examples(void **state) {
     (void)state;
@@ -367,7 +375,7 @@ static void examples(void **state) {
     mw_bundle_free(bundle);
     char line[256];
     snprintf(line, sizeof line, "%s 3", scratch("spread.bundle"));
-    assert_int_equal(run("examples/plan_env", line), 0);
+    assert_int_equal(run(example("plan_env"), line), 0);
     assert_non_null(strstr(output, "spread-tiny: return "));
     assert_non_null(strstr(output, "after 25 steps"));
     snprintf(line, sizeof line, "%s < %s", scratch("spread.bundle"), scratch("obs.txt"));
@@ -375,11 +383,11 @@ static void examples(void **state) {
     for (int i = 0; i < 54; i++) snprintf(text + strlen(text), sizeof text - strlen(text), "%g ", 0.01 * i);
     strcat(text, "\n");
     scratch_write(scratch("obs.txt"), text, strlen(text));
-    assert_int_equal(run("examples/plan_outside", line), 0);
+    assert_int_equal(run(example("plan_outside"), line), 0);
     float a[6];
     assert_int_equal(sscanf(output, "%f %f %f %f %f %f", &a[0], &a[1], &a[2], &a[3], &a[4], &a[5]), 6);
     scratch_write(scratch("obs.txt"), "1 2 3\n", 6);
-    assert_int_equal(run("examples/plan_outside", line), 1);
+    assert_int_equal(run(example("plan_outside"), line), 1);
 }
 
 int main(void) {
