@@ -60,15 +60,13 @@ static void cell(double value, const char *format, int width) {
 }
 
 static void pair(double value, double deviation, const char *format) {
-    char text[48] = "-", whole[120];
-    if (isfinite(value)) snprintf(text, sizeof text, format, value);
-    snprintf(whole, sizeof whole, "%s", text);
+    char text[112] = "-", spread[48];
+    if (isfinite(value)) snprintf(text, 48, format, value);
     if (isfinite(value) && isfinite(deviation)) {
-        char spread[48];
         snprintf(spread, sizeof spread, format, deviation);
-        snprintf(whole, sizeof whole, "%s +- %s", text, spread);
+        strcat(strcat(text, " +- "), spread);
     }
-    printf(" %16s", whole);
+    printf(" %16s", text);
 }
 
 static void print_row(const mw_eval_report *r, const char *name, bool scaled, bool battle) {

@@ -36,18 +36,21 @@ static void check_same(const mw_eval_result *a, const mw_eval_result *b, mw_eval
 
 /* ---- pairing ---- */
 
-static void pairing_of(const char *task) {
+static void pairing_of(const char *task, int episodes, int candidates) {
     mw_error error;
     mw_bundle *made = tiny_bundle(task, NULL), *bundle;
     CHECK_OK(mw_bundle_save(made, scratch("tiny.bundle"), false, &error), error);
     CHECK_OK(mw_bundle_load(&bundle, scratch("tiny.bundle"), &error), error);
     mw_eval_options options = small_options();
+    options.episodes = episodes;
+    options.candidates = candidates;
     mw_eval_result all, other;
     CHECK_OK(mw_eval_run(&all, made, &options, &error), error);
     for (int a = 0; a < MW_EVAL_ARMS; a++)
-        for (int k = 0; k < 6; k++) {
+        for (int k = 0; k < 2 * episodes; k++) {
             const mw_eval_episode *episode = &all.arm[a].episodes[k];
-            assert_true(episode->world == mw_episode_seeds_of(7 + (uint64_t)(k / 3), k % 3).world);
+            assert_true(episode->world ==
+                        mw_episode_seeds_of(7 + (uint64_t)(k / episodes), k % episodes).world);
             assert_true(episode->length >= 1 && episode->length <= all.info.episode_limit);
         }
     /* loaded from a file, each arm alone, other batches, other threads */
@@ -69,13 +72,13 @@ static void pairing_of(const char *task) {
 
 static void pairing_particles(void **state) {
     (void)state;
-    pairing_of("spread");
-    pairing_of("tag");
+    pairing_of("spread", 3, 4);
+    pairing_of("tag", 2, 2);
 }
 
 static void pairing_battles(void **state) {
     (void)state;
-    pairing_of("3m");
+    pairing_of("3m", 1, 3);
 }
 
 /* Another seed plays other episodes; a later seed of a longer evaluation is the first of a shorter one. */
@@ -106,7 +109,7 @@ static void seeds(void **state) {
 static void one_candidate(void **state) {
     (void)state;
     mw_error error;
-    mw_bundle *bundle = tiny_bundle("3m", NULL);
+    mw_bundle *bundle = tiny_bundle("tag", NULL);
     mw_eval_options options = small_options();
     mw_eval_result result;
     options.candidates = 1;
@@ -327,7 +330,7 @@ static void command_line(void **state) {
         {"eval %s --seeds 0", "must be a number from 1", 2},
         {"eval /nonexistent", "/nonexistent", 1},
         {"eval %s --H 50", "H is 50", 1},
-        {"eval %s --seeds 2 --episodes 2 --M 3 --timed 2", "oracle", 0},
+        {"eval %s --seeds 2 --episodes 1 --M 2 --timed 2", "oracle", 0},
     };
     char line[512];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -340,7 +343,8 @@ static void command_line(void **state) {
     assert_int_equal(run(MAWAM_PROGRAM, line), 1);
     assert_non_null(strstr(output, "trained under rules mpe-old-0"));
 
-    snprintf(line, sizeof line, "eval %s --seeds 1 --episodes 2 --M 2 --timed 0 --json --replay %s",
+    snprintf(line, sizeof line,
+             "eval %s --arms plan --seeds 1 --episodes 1 --M 2 --timed 0 --json --replay %s",
              scratch("3m.bundle"), scratch("page.html"));
     if (run(MAWAM_PROGRAM, line)) fail_msg("%s: %s", line, output);
     json_t *value = json_loads(output, JSON_REJECT_DUPLICATES, NULL);
@@ -354,6 +358,14 @@ static void command_line(void **state) {
     assert_non_null(strstr(page, "\"labels\":["));
 }
 
+/* They lie next to the program. */
+static const char *example(const char *name) {
+    static char path[512];
+    snprintf(path, sizeof path, "%.*s/examples/%s", (int)(strrchr(MAWAM_PROGRAM, '/') - MAWAM_PROGRAM),
+             MAWAM_PROGRAM, name);
+    return path;
+}
+
 /* The examples are outside programs: they see the shared library and the header only. */
 static void examples(void **state) {
     (void)state;
@@ -363,7 +375,7 @@ static void examples(void **state) {
     mw_bundle_free(bundle);
     char line[256];
     snprintf(line, sizeof line, "%s 3", scratch("spread.bundle"));
-    assert_int_equal(run("examples/plan_env", line), 0);
+    assert_int_equal(run(example("plan_env"), line), 0);
     assert_non_null(strstr(output, "spread-tiny: return "));
     assert_non_null(strstr(output, "after 25 steps"));
     snprintf(line, sizeof line, "%s < %s", scratch("spread.bundle"), scratch("obs.txt"));
@@ -371,11 +383,11 @@ static void examples(void **state) {
     for (int i = 0; i < 54; i++) snprintf(text + strlen(text), sizeof text - strlen(text), "%g ", 0.01 * i);
     strcat(text, "\n");
     scratch_write(scratch("obs.txt"), text, strlen(text));
-    assert_int_equal(run("examples/plan_outside", line), 0);
+    assert_int_equal(run(example("plan_outside"), line), 0);
     float a[6];
     assert_int_equal(sscanf(output, "%f %f %f %f %f %f", &a[0], &a[1], &a[2], &a[3], &a[4], &a[5]), 6);
     scratch_write(scratch("obs.txt"), "1 2 3\n", 6);
-    assert_int_equal(run("examples/plan_outside", line), 1);
+    assert_int_equal(run(example("plan_outside"), line), 1);
 }
 
 int main(void) {
