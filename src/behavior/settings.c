@@ -19,9 +19,9 @@
         task, "poor", MW_TIER_NEAR, 3, 8, 0, 0.02f, 250000                                                   \
     }
 #define ANT(task)                                                                                            \
-    {task, "good", MW_TIER_BEST, 2000, 1e9, 0, 0.1f, 200000},                                                \
-        {task, "medium", MW_TIER_NEAR, 1100, 1700, 0, 0.1f, 200000}, {                                       \
-        task, "poor", MW_TIER_NEAR, 400, 1000, 0, 0.1f, 200000                                               \
+    {task, "good", MW_TIER_BEST, 2000, 1e9, 0, 0.05f, 200000},                                                \
+        {task, "medium", MW_TIER_NEAR, 1100, 1700, 0, 0.05f, 200000}, {                                       \
+        task, "poor", MW_TIER_NEAR, 400, 1000, 0, 0.05f, 200000                                               \
     }
 
 static const mw_setting settings[] = {
