@@ -229,7 +229,7 @@ MW_API void mw_planner_reward(mw_planner *planner, int env, float reward);
 /* The candidates of one environment's last decision, for pictures and tests. */
 typedef struct mw_candidates {
     int count, horizon, chosen;
-    const float *scores;   /* [count] imagined team return; random and reactive arms: 0 */
+    const float *scores; /* [count] imagined team return; random and reactive arms have one candidate, at 0 */
     const float *actions;  /* [count][horizon][n][d], one-hot if discrete */
     const float *proposed; /* [count][horizon + 1][n][o] observations drawn by the policy, from the current
                               one on */

@@ -21,6 +21,7 @@ struct mw_planner {
     const mw_bundle *bundle;
     mw_planner_options options;
     mw_sampler_options sampling;
+    int drawn_from; /* M; the random arm generates only the one of them that it takes */
     mw_pool *pool;
     mw_sampler *sampler;
     mw_scorer *scorer;
@@ -81,7 +82,6 @@ static mw_status check_options(const mw_bundle *b, mw_planner_options *o, mw_err
     if (!o->steps) o->steps = b->info.steps;
     if (!o->threads) o->threads = mw_pool_cores() < MW_MAX_EXPERTS ? mw_pool_cores() : MW_MAX_EXPERTS;
     if (isnan(o->target)) o->target = b->info.target;
-    if (o->arm == MW_ARM_REACTIVE) o->candidates = 1;
     if ((int)o->arm < MW_ARM_PLAN || o->arm > MW_ARM_REACTIVE)
         return mw_fail(error, MW_ERR_ARGUMENT, "unknown arm %d", (int)o->arm);
     if (o->candidates < 1 || o->candidates > 4096)
@@ -106,6 +106,8 @@ static mw_status check_options(const mw_bundle *b, mw_planner_options *o, mw_err
 static mw_status set_up(mw_planner *p, mw_error *error) {
     const mw_bundle *b = p->bundle;
     MW_TRY(check_options(b, &p->options, error));
+    p->drawn_from = p->options.candidates;
+    if (p->options.arm != MW_ARM_PLAN) p->options.candidates = 1;
     p->sampling = (mw_sampler_options){p->options.steps, b->info.guidance, p->options.sequential};
     MW_TRY(mw_pool_create(&p->pool, p->options.threads, error));
     MW_TRY(mw_sampler_create(&p->sampler, &b->policy, b->policy_values, b->policy_packed, p->pool, error));
@@ -176,6 +178,11 @@ static void remember(mw_planner *p, int env, const float *obs) {
         memcpy(history + (size_t)c * joint, obs, joint * sizeof *obs);
 }
 
+static uint64_t random_candidate(const mw_planner *p, const env_state *state) {
+    mw_rng rng = mw_rng_make(p->options.seed, MW_RNG_CANDIDATE, state->episode, state->step, UINT64_MAX);
+    return mw_rng_below(&rng, (uint32_t)p->drawn_from);
+}
+
 /* Context, noise and target of candidates [begin, end). */
 static void prepare_share(void *context, int worker) {
     mw_planner *p = context;
@@ -193,8 +200,9 @@ static void prepare_share(void *context, int worker) {
         memcpy(out, history, (size_t)c->context * joint * sizeof *out);
         mw_normalizer_forward(&b->obs_normalizer, out, (long)c->context * agents);
         memcpy(p->start + (size_t)q * joint, history + (size_t)(c->context - 1) * joint, joint * sizeof *out);
-        mw_rng rng =
-            mw_rng_make(p->options.seed, MW_RNG_CANDIDATE, state->episode, state->step, (uint64_t)(q % most));
+        const uint64_t candidate =
+            p->options.arm == MW_ARM_RANDOM ? random_candidate(p, state) : (uint64_t)(q % most);
+        mw_rng rng = mw_rng_make(p->options.seed, MW_RNG_CANDIDATE, state->episode, state->step, candidate);
         mw_rng_fill_normal(&rng, p->trajectory + (size_t)q * (size_t)c->time * joint,
                            (size_t)c->time * joint);
         p->target[q] = state->target;
@@ -323,13 +331,7 @@ void mw_planner_choose(mw_planner *p, const uint8_t *active, float *real, int32_
         const int env = p->slots[s];
         env_state *state = &p->states[env];
         if (active && !active[env]) continue;
-        if (p->options.arm == MW_ARM_RANDOM) {
-            mw_rng rng =
-                mw_rng_make(p->options.seed, MW_RNG_CANDIDATE, state->episode, state->step, UINT64_MAX);
-            state->chosen = (int)mw_rng_below(&rng, (uint32_t)most);
-        } else {
-            state->chosen = best_score(p->scores + s * most, most);
-        }
+        state->chosen = best_score(p->scores + s * most, most);
         const float *action =
             mw_planner_actions(p, env) + (size_t)state->chosen * (size_t)(p->options.horizon * n * d);
         if (!i->discrete)
