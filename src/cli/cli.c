@@ -1,5 +1,6 @@
 /* Shared by the subcommands; see cli.h. */
 #include "cli/cli.h"
+#include "core/machine.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -107,4 +108,35 @@ int mw_cli_parse(int argc, char **argv, const mw_option *options, const char *he
         }
     }
     return -1;
+}
+
+char *mw_cli_command(const char *group, int argc, char **argv) {
+    size_t size = sizeof "mawam " + strlen(group);
+    for (int i = 0; i < argc; i++) size += strlen(argv[i]) + 1;
+    char *text = malloc(size);
+    if (!text) return NULL;
+    strcpy(text, "mawam");
+    if (*group) strcat(strcat(text, " "), group);
+    for (int i = 0; i < argc; i++) strcat(strcat(text, " "), argv[i]);
+    return text;
+}
+
+mw_status mw_cli_json(json_t *value, const char *path, const char *command, mw_error *error) {
+    if (!value || !command) {
+        json_decref(value);
+        return mw_fail(error, MW_ERR_MEMORY, "cannot make the report");
+    }
+    char cpu[128];
+    mw_machine_cpu(cpu, sizeof cpu);
+    json_object_set_new(value, "command", json_string(command));
+    json_object_set_new(value, "cpu", json_string(cpu));
+    mw_status status = MW_OK;
+    if (*path) {
+        status = mw_json_write(value, path, error);
+    } else {
+        json_dumpf(value, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
+        putchar('\n');
+    }
+    json_decref(value);
+    return status;
 }

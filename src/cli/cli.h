@@ -2,7 +2,7 @@
 #ifndef MW_CLI_CLI_H
 #define MW_CLI_CLI_H
 
-#include "core/error.h"
+#include "core/json.h"
 
 typedef struct mw_command {
     const char *name, *summary;
@@ -54,5 +54,12 @@ typedef struct mw_option {
  * Returns -1 to go on, otherwise the exit code: after --help (help printed, 0) or a usage error (2). */
 int mw_cli_parse(int argc, char **argv, const mw_option *options, const char *help, const char **positional,
                  int most, int *count);
+
+/* "mawam GROUP ARGV...", as typed, for provenance; group may be "". To be freed; NULL: out of memory. */
+char *mw_cli_command(const char *group, int argc, char **argv);
+
+/* A report as JSON, with command and CPU added: to a file, or printed where path is "". Takes value over;
+ * value or command may be NULL for want of memory. */
+mw_status mw_cli_json(json_t *value, const char *path, const char *command, mw_error *error);
 
 #endif

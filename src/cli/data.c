@@ -144,17 +144,6 @@ static const char import_help[] =
     "          mawam data import --from madiff smac/3m/Good -o data/3m-og --task 3m --quality good\n"
     "          mawam data import --from hdf5 mine.h5 -o data/mine --task warehouse\n";
 
-/* The command as typed, for the dataset's description; NULL if memory ran out. */
-static char *join_command(int argc, char **argv) {
-    size_t size = sizeof "mawam data";
-    for (int i = 0; i < argc; i++) size += strlen(argv[i]) + 1;
-    char *text = malloc(size), *end = text;
-    if (!text) return NULL;
-    end = stpcpy(end, "mawam data");
-    for (int i = 0; i < argc; i++) end = stpcpy(stpcpy(end, " "), argv[i]);
-    return text;
-}
-
 static mw_import_fn *importer_named(const char *from) {
     if (!strcmp(from, "omar")) return mw_import_omar;
     if (!strcmp(from, "madiff")) return mw_import_madiff;
@@ -193,7 +182,7 @@ static int data_import(int argc, char **argv) {
     mw_error error;
     mw_import_report report;
     if (find_task(request.task, &env)) request.info = mw_env_describe(env);
-    char *command = join_command(argc, argv);
+    char *command = mw_cli_command("data", argc, argv);
     request.command = command;
     mw_status status = importer(&request, &report, &error);
     if (status == MW_OK) print_import(&request, &report);

@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static const char help[] =
     "usage: mawam diagnose BUNDLE [DATASET] [--anchors N] [--M N] [--H N] [--K N] [--snippets N] [--seed S]\n"
@@ -54,21 +55,12 @@ static void print_snippets(const mw_snippets *r) {
     }
 }
 
-static mw_status print_json(const mw_bundle *bundle, const mw_same_state *same, const mw_snippets *snippets,
-                            const char *path, mw_error *error) {
+static json_t *report_json(const mw_bundle *bundle, const mw_same_state *same, const mw_snippets *snippets) {
     json_t *object = json_pack("{s:s, s:s, s:s, s:s}", "mawam", mw_version(), "task", bundle->info.task,
                                "quality", bundle->info.quality, "rules", bundle->info.rules);
-    mw_status status = MW_OK;
     if (same->anchors) json_object_set_new(object, "same_state", mw_same_state_json(same));
     if (snippets->count) json_object_set_new(object, "snippets", mw_snippets_json(snippets));
-    if (*path) {
-        status = mw_json_write(object, path, error);
-    } else {
-        json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
-        putchar('\n');
-    }
-    json_decref(object);
-    return status;
+    return object;
 }
 
 static mw_status on_dataset(mw_snippets *result, const mw_bundle *bundle, const char *folder,
@@ -116,7 +108,11 @@ int mw_cli_diagnose(int argc, char **argv) {
     mw_status status = MW_OK;
     if (count == 2) status = on_dataset(&calibration, bundle, positional[1], &snippets, &error);
     if (status == MW_OK && anchors.anchors) status = mw_same_state_run(&same, bundle, &anchors, &error);
-    if (status == MW_OK && json) status = print_json(bundle, &same, &calibration, json, &error);
+    if (status == MW_OK && json) {
+        char *command = mw_cli_command("", argc, argv);
+        status = mw_cli_json(report_json(bundle, &same, &calibration), json, command, &error);
+        free(command);
+    }
     if (status == MW_OK && !(json && !*json)) {
         if (same.anchors) print_same_state(&same);
         if (calibration.count) print_snippets(&calibration);

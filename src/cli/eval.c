@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char help[] =
@@ -118,26 +119,14 @@ static void print_table(const mw_eval_result *result, const mw_bundle *bundle) {
 
 /* ---- the command ---- */
 
-static mw_status write_json(json_t *value, const char *path, mw_error *error) {
-    mw_status status = MW_OK;
-    if (!value) return mw_fail(error, MW_ERR_MEMORY, "cannot make the report");
-    if (*path) {
-        status = mw_json_write(value, path, error);
-    } else {
-        json_dumpf(value, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
-        putchar('\n');
-    }
-    json_decref(value);
-    return status;
-}
-
-static int run(const mw_eval_options *options, const char *path, const char *json, const char *replay) {
+static int run(const mw_eval_options *options, const char *path, const char *json, const char *command,
+               const char *replay) {
     mw_bundle *bundle;
     mw_error error = {0};
     mw_eval_result result = {0};
     if (mw_bundle_load(&bundle, path, &error) != MW_OK) return mw_cli_fail(&error);
     mw_status status = mw_eval_run(&result, bundle, options, &error);
-    if (status == MW_OK && json) status = write_json(mw_eval_json(&result, bundle), json, &error);
+    if (status == MW_OK && json) status = mw_cli_json(mw_eval_json(&result, bundle), json, command, &error);
     if (status == MW_OK && !(json && !*json)) print_table(&result, bundle);
     if (status == MW_OK && replay) status = mw_eval_replay(bundle, options, replay, &error);
     mw_eval_result_free(&result);
@@ -174,5 +163,8 @@ int mw_cli_eval(int argc, char **argv) {
     o.target = (float)target;
     o.progress = show_progress;
     o.context = &progress;
-    return run(&o, path, json, replay);
+    char *command = mw_cli_command("", argc, argv);
+    code = run(&o, path, json, command, replay);
+    free(command);
+    return code;
 }

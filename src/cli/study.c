@@ -125,17 +125,6 @@ static void print_message(void *context, mw_log_level level, const char *message
 
 /* ---- run ---- */
 
-/* "mawam study run ..." as typed, for the provenance. */
-static char *command_text(int argc, char **argv) {
-    size_t size = sizeof "mawam study";
-    for (int i = 0; i < argc; i++) size += strlen(argv[i]) + 1;
-    char *text = malloc(size);
-    if (!text) return NULL;
-    strcpy(text, "mawam study");
-    for (int i = 0; i < argc; i++) strcat(strcat(text, " "), argv[i]);
-    return text;
-}
-
 static int run_study(mw_study_options *o) {
     mw_error error = {0};
     display d = {0};
@@ -189,7 +178,7 @@ static int study_run(int argc, char **argv) {
         return mw_cli_usage("study run: --budget must be 'quick' or 'full', not '%s'", budget);
     if (arms && mw_eval_arms_parse(arms, &o.arms, &error) != MW_OK)
         return mw_cli_usage("study run: %s", error.message);
-    char *command = command_text(argc, argv);
+    char *command = mw_cli_command("study", argc, argv);
     o.settings = settings;
     o.count = count;
     o.budget = strcmp(budget, "quick") ? MW_BUDGET_FULL : MW_BUDGET_QUICK;

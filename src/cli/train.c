@@ -90,17 +90,6 @@ static void print_message(void *context, mw_log_level level, const char *message
     fprintf(stderr, "mawam: %s%s\n", level == MW_LOG_WARNING ? "warning: " : "", message);
 }
 
-/* "mawam train ..." as typed, for the provenance. */
-static char *command_text(int argc, char **argv) {
-    size_t size = sizeof "mawam";
-    for (int i = 0; i < argc; i++) size += strlen(argv[i]) + 1;
-    char *text = malloc(size);
-    if (!text) return NULL;
-    strcpy(text, "mawam");
-    for (int i = 0; i < argc; i++) strcat(strcat(text, " "), argv[i]);
-    return text;
-}
-
 static int print_report(const mw_training_request *r, const mw_training_report *report) {
     if (report->finished_before) {
         printf("%s is finished already\n", r->output);
@@ -177,7 +166,7 @@ int mw_cli_train(int argc, char **argv) {
     mw_dataset dataset;
     mw_error error = {0};
     if (mw_dataset_open(&dataset, folder, &error) != MW_OK) return mw_cli_fail(&error);
-    char output[128], *command = command_text(argc, argv);
+    char output[128], *command = mw_cli_command("", argc, argv);
     snprintf(output, sizeof output, "%.40s-%.40s.safetensors", dataset.spec.task,
              dataset.spec.quality[0] ? dataset.spec.quality : "data");
     if (!request.output) request.output = output;
