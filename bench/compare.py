@@ -2,6 +2,7 @@
 """mawam and PyTorch on the same work in the same run.
 
     bench/compare.py build/mawam [--task T] [--seconds S] [--out results/speed.json]
+    bench/compare.py --table results/speed.json          # the same numbers as Markdown
 
 PyTorch runs with one and two threads, and its BLAS both as it chooses kernels itself and with the AVX-512 kernels forced
 where the processor has them (OpenBLAS does not recognise every processor); the fastest of all counts. Needs Debian's
@@ -24,11 +25,11 @@ def kernels():
     return [None] + (["SkylakeX"] if "avx512f" in flags else [])
 
 
-def torch_best(args, task, preset, train):
+def torch_runs(args, task, preset, train):
     n, o, d, T, C, H = TASKS[task]
     dim, mults = PRESETS[preset]
     twin = os.path.join(os.path.dirname(os.path.abspath(__file__)), "torch_twin.py")
-    best, runs = {}, []
+    runs = []
     for threads in (1, 2):
         for kernel in kernels():
             env = dict(os.environ, OMP_NUM_THREADS=str(threads), OPENBLAS_NUM_THREADS=str(threads))
@@ -38,11 +39,8 @@ def torch_best(args, task, preset, train):
             words = [w for k, v in sizes.items() for w in ("--" + k, str(v))] + ["--mults"] + [str(m) for m in mults]
             out = subprocess.run(["/usr/bin/python3", twin] + words + ["--train"] * train, env=env, check=True,
                                  capture_output=True, text=True).stdout
-            row = json.loads(out)
-            runs.append(dict(threads=threads, blas=kernel or "auto", ms=row))
-            for k, v in row.items():
-                best[k] = min(v, best.get(k, v))
-    return best, runs
+            runs.append(dict(threads=threads, blas=kernel or "auto", ms=json.loads(out)))
+    return runs
 
 
 def mawam(args, task, preset, train):
@@ -51,26 +49,49 @@ def mawam(args, task, preset, train):
     return json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
 
 
+def rows(comparison):
+    """Per item: the better of our two runs, the best of PyTorch's."""
+    ours, again = comparison["mawam"]
+    for a, b in zip(ours["items"], again["items"]):
+        item, times = min(a, b, key=lambda i: i["ms"]), [r["ms"][a["name"]] for r in comparison["torch"] if a["name"] in r["ms"]]
+        if times:
+            yield item["name"], item["ms"], min(times), item["share_of_peak"]
+
+
+def table(path):
+    with open(path) as f:
+        report = json.load(f)
+    print("| preset | work | mawam ms | PyTorch ms | ratio | share of peak |\n|---|---|---|---|---|---|")
+    for c in report["comparisons"]:
+        for name, ms, torch_ms, share in rows(c):
+            print("| %s | %s | %.2f | %.1f | %.1fx | %.0f%% |" % (c["preset"], name, ms, torch_ms, torch_ms / ms, 100 * share))
+    first = report["comparisons"][0]["mawam"][0]
+    print("\n%s, %s, 2 threads, %s, M=8, K=3, H=%d; peak %.0f GFLOP/s." % (
+        first["cpu"], first["vectors"], first["task"], first["H"], max(m["peak_gflops"] for c in report["comparisons"] for m in c["mawam"])))
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("program")
+    p.add_argument("program", nargs="?")
+    p.add_argument("--table", metavar="FILE")
     p.add_argument("--task", default="spread", choices=TASKS)
     p.add_argument("--seconds", type=float, default=2.0)
     p.add_argument("--out")
     args = p.parse_args()
+    if args.table:
+        return table(args.table)
+    if not args.program:
+        p.error("name the program, for example build/mawam")
     report = {"command": "bench/compare.py " + " ".join(sys.argv[2:]), "comparisons": []}
     for preset, train in (("compact", True), ("paper", False)):
         ours = mawam(args, args.task, preset, train)
-        theirs, runs = torch_best(args, args.task, preset, train)
+        runs = torch_runs(args, args.task, preset, train)
         again = mawam(args, args.task, preset, train)  # before and after: the better half of a noisy machine
         report["comparisons"].append({"preset": preset, "mawam": [ours, again], "torch": runs})
         print("%s, preset %s, 2 threads; sgemm peak %.0f GFLOP/s" % (args.task, preset, max(ours["peak_gflops"], again["peak_gflops"])))
         print("%-20s %10s %10s %8s %14s" % ("", "mawam ms", "torch ms", "ratio", "share of peak"))
-        for a, b in zip(ours["items"], again["items"]):
-            item = min(a, b, key=lambda i: i["ms"])
-            if item["name"] in theirs:
-                t = theirs[item["name"]]
-                print("%-20s %10.2f %10.2f %7.1fx %13.0f%%" % (item["name"], item["ms"], t, t / item["ms"], 100 * item["share_of_peak"]))
+        for name, ms, torch_ms, share in rows(report["comparisons"][-1]):
+            print("%-20s %10.2f %10.2f %7.1fx %13.0f%%" % (name, ms, torch_ms, torch_ms / ms, 100 * share))
     if args.out:
         with open(args.out, "w") as f:
             json.dump(report, f, indent=1)
