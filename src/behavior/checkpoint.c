@@ -95,12 +95,14 @@ static mw_status check_owner(const mw_learner *l, const mw_safetensors *file, mw
     const char *seed = mw_safetensors_meta(file, "seed"), *rules = mw_safetensors_meta(file, "rules");
     if (!kind || strcmp(kind, "mawam learner 1") || !text || !seed || !rules)
         return mw_fail(error, MW_ERR_FORMAT, "%s: not a learner's checkpoint", file->path);
-    json_t *preset = mw_learn_preset_json(&l->preset);
-    char *own = json_dumps(preset, JSON_REAL_PRECISION(9));
-    json_decref(preset);
-    bool same = own && !strcmp(own, text);
-    free(own);
-    if (!same)
+    mw_learn_preset learned;
+    json_t *object = NULL;
+    MW_TRY(mw_json_parse(&object, text, strlen(text), file->path, error));
+    mw_status status = mw_learn_preset_parse(&learned, object, file->path, error);
+    json_decref(object);
+    MW_TRY(status);
+    learned.steps = l->preset.steps; /* a run may be prolonged */
+    if (memcmp(&learned, &l->preset, sizeof learned))
         return mw_fail(error, MW_ERR_MISMATCH, "%s: the checkpoint was learned with another preset: %.300s",
                        file->path, text);
     if (strcmp(rules, l->info.rules))

@@ -31,10 +31,10 @@ static const mw_learn_preset presets[] = {
     {"world", "", MPE, .reward_scale = 0.1f, .steps = 6e6f},
     {"3m", "", BATTLE(5, 1e-3f, 0.01f), .steps = 1e6f},
     {"8m", "", BATTLE(5, 1e-3f, 0.01f), .steps = 3e6f},
-    {"5m_vs_6m", "", BATTLE(8, 2e-3f, 0.05f), .steps = 1.5e6f},
+    {"5m_vs_6m", "", BATTLE(8, 2e-3f, 0.05f), .steps = 3e6f},
     {"2s3z", "", BATTLE(5, 1.5e-3f, 0.03f), .steps = 1.2e6f},
-    {"2ant", "gait", ANT, .steps = 1.5e6f},
-    {"4ant", "gait", ANT, .steps = 1.5e6f},
+    {"2ant", "gait", ANT, .steps = 3e6f},
+    {"4ant", "gait", ANT, .steps = 3e6f},
     {"tag-prey", "", PREY, .reward_scale = 0.05f, .steps = 2e6f},
     {"world-prey", "", PREY, .reward_scale = 0.1f, .steps = 2e6f},
 };

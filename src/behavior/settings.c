@@ -13,25 +13,25 @@
         {task, "medium-replay", MW_TIER_LADDER, replay_low, 35, 0, 0.2f, 250000}, {                          \
         task, "random", MW_TIER_RANDOM, -5, 10, 0, 0, 250000                                                 \
     }
-#define BATTLE(task)                                                                                         \
-    {task, "good", MW_TIER_BEST, 17, 20, 0.75, 0.02f, 250000},                                               \
+#define BATTLE(task, noise_of_good)                                                                          \
+    {task, "good", MW_TIER_BEST, 17, 20, 0.75, noise_of_good, 250000},                                       \
         {task, "medium", MW_TIER_NEAR, 9, 15, 0, 0.02f, 250000}, {                                           \
         task, "poor", MW_TIER_NEAR, 3, 8, 0, 0.02f, 250000                                                   \
     }
 #define ANT(task)                                                                                            \
-    {task, "good", MW_TIER_BEST, 2000, 1e9, 0, 0.05f, 200000},                                                \
-        {task, "medium", MW_TIER_NEAR, 1100, 1700, 0, 0.05f, 200000}, {                                       \
-        task, "poor", MW_TIER_NEAR, 400, 1000, 0, 0.05f, 200000                                               \
+    {task, "good", MW_TIER_BEST, 2000, 1e9, 0, 0.05f, 200000},                                               \
+        {task, "medium", MW_TIER_NEAR, 1100, 1700, 0, 0.05f, 200000}, {                                      \
+        task, "poor", MW_TIER_NEAR, 400, 1000, 0, 0.05f, 200000                                              \
     }
 
 static const mw_setting settings[] = {
     PARTICLES("spread", MW_TIER_NEAR, 90, 115, 5),
     PARTICLES("tag", MW_TIER_BEST, 95, 105, 10),
     PARTICLES("world", MW_TIER_BEST, 95, 105, 10),
-    BATTLE("3m"),
-    BATTLE("8m"),
-    BATTLE("5m_vs_6m"),
-    BATTLE("2s3z"),
+    BATTLE("3m", 0.02f),
+    BATTLE("8m", 0.02f),
+    BATTLE("5m_vs_6m", 0),
+    BATTLE("2s3z", 0.02f),
     ANT("2ant"),
     ANT("4ant"),
 };

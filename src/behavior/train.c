@@ -94,6 +94,7 @@ static mw_status settle(const mw_train_request *request, const paths *p, bool re
     *seed = request->seed;
     if (!resume) return MW_OK;
     MW_TRY(mw_learner_peek(p->state, preset, seed, error));
+    if (request->prolong > 0) preset->steps = request->prolong;
     if (!strcmp(preset->task, request->preset->task)) return MW_OK;
     return mw_fail(error, MW_ERR_MISMATCH, "%s holds a run of %s, not of %s", request->folder, preset->task,
                    request->preset->task);

@@ -14,6 +14,7 @@ typedef struct mw_train_request {
     int threads;
     const char *folder; /* created if missing */
     bool resume;        /* continue the folder's checkpoint if there is one, with its preset and seed */
+    float prolong;      /* when resuming: learn until this many steps; 0: as the run was begun */
     const volatile sig_atomic_t *stop; /* may be NULL; not 0: save and return MW_ERR_INTERRUPTED */
     void (*report)(void *context, const mw_learn_report *report, double seconds, long iterations);
     void *context;

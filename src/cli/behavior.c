@@ -34,7 +34,8 @@ static const char train_help[] =
     "  --set FIELD=VALUE  overrides a field of the preset; several with commas\n"
     "  --threads N        threads (0: one per core)\n"
     "  --prey FILE        tag, world: a prey network (safetensors) in place of the default prey\n"
-    "  --resume           continue the run in DIR, with the preset and seed it was begun with\n"
+    "  --resume           continue the run in DIR, with the preset and seed it was begun with;\n"
+    "                     with --steps a finished run goes on\n"
     "\n"
     "examples: mawam behavior train spread -o runs/spread\n"
     "          mawam behavior train 3m --steps 1e6 --set rate=1e-3,entropy=0.02\n";
@@ -99,6 +100,7 @@ static int behavior_train(int argc, char **argv) {
                                 .threads = threads,
                                 .folder = folder ? folder : task,
                                 .resume = resume,
+                                .prolong = (float)steps,
                                 .stop = &stop_requested,
                                 .report = show_progress,
                                 .context = &display};
