@@ -52,9 +52,9 @@ static void print_rows(const shown *s) {
         else
             printf(" %+8.1f%%", 100 * r->relative_gain);
         if (a == MW_EVAL_PLAN && isfinite(r->oracle_share))
-            printf(" %8.2f", r->oracle_share);
+            printf(" %9.2f", r->oracle_share);
         else
-            printf(" %8s", "");
+            printf(" %9s", "");
         if (isfinite(r->decision.p50)) printf(" %9.1f", r->decision.p50);
         putchar('\n');
     }
@@ -182,7 +182,7 @@ int mw_cli_demo(int argc, char **argv) {
     mw_error error = {0};
     mw_status status = mw_dir_make(folder, &error);
     if (status == MW_OK)
-        printf("%-16s %-9s %9s %7s %9s %8s %9s\n", "setting", "arm", "earns", "won", "gain", "of oracle",
+        printf("%-16s %-9s %9s %7s %9s %9s %9s\n", "setting", "arm", "earns", "won", "gain", "of oracle",
                "ms");
     for (int i = 0; i < count && status == MW_OK; i++) status = show(&list[i], bundles[i], folder, o, &error);
     if (status == MW_OK) status = write_index(folder, list, count, &error);
