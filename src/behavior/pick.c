@@ -28,7 +28,7 @@ static int by_steps(const void *a, const void *b) {
     return (x->steps > y->steps) - (x->steps < y->steps);
 }
 
-static mw_status list_snapshots(gallery *g, const char *run, mw_error *error) {
+static mw_status list_snapshots(gallery *g, const char *run, int every, mw_error *error) {
     char folder[512];
     snprintf(folder, sizeof folder, "%.480s/snapshots", run);
     DIR *open_folder = opendir(folder);
@@ -40,6 +40,10 @@ static mw_status list_snapshots(gallery *g, const char *run, mw_error *error) {
     }
     closedir(open_folder);
     qsort(g->list, (size_t)g->count, sizeof g->list[0], by_steps);
+    int kept = 0;
+    for (int i = 0; i < g->count; i++)
+        if (i % every == 0 || i == g->count - 1) g->list[kept++] = g->list[i];
+    g->count = kept;
     return g->count > 0 ? MW_OK : mw_fail(error, MW_ERR_IO, "%s: no snapshots", folder);
 }
 
@@ -49,22 +53,59 @@ static mw_status load(mw_behavior *b, const mw_pick_request *request, const cand
     return mw_behavior_load(b, path, error);
 }
 
+static mw_status measure(const mw_pick_request *request, const candidate *c, float noise, uint64_t seed,
+                         int episodes, mw_behavior *scratch, mw_measure *out, mw_error *error) {
+    MW_TRY(load(scratch, request, c, error));
+    scratch->noise = noise;
+    mw_status status = mw_behavior_measure(request->task, request->options, scratch, seed, episodes,
+                                           request->threads, out, error);
+    mw_behavior_free(scratch);
+    if (status == MW_OK && request->stop && *request->stop)
+        return mw_fail(error, MW_ERR_INTERRUPTED, "stopped");
+    return status;
+}
+
 /* Plays all snapshots with this noise, unless that is how they were played last. */
 static mw_status measure_all(gallery *g, const mw_pick_request *request, float noise, mw_behavior *scratch,
                              mw_error *error) {
     if (g->noise == noise) return MW_OK;
     for (int i = 0; i < g->count; i++) {
         candidate *c = &g->list[i];
-        MW_TRY(load(scratch, request, c, error));
-        scratch->noise = noise;
-        mw_status status = mw_behavior_measure(request->task, request->options, scratch, request->seed,
-                                               request->episodes, request->threads, &c->measure, error);
-        mw_behavior_free(scratch);
-        MW_TRY(status);
+        MW_TRY(measure(request, c, noise, request->seed, request->episodes, scratch, &c->measure, error));
         if (request->report) request->report(request->context, NULL, c->steps, &c->measure);
-        if (request->stop && *request->stop) return mw_fail(error, MW_ERR_INTERRUPTED, "stopped");
     }
     g->noise = noise;
+    return MW_OK;
+}
+
+/* The first measurement is short, and the best of many short ones is partly luck: the likely candidates among
+ * 0..last are played again, with other episodes, and the one nearest to `value` (INFINITY: the highest) wins.
+ */
+static mw_status refine(const gallery *g, const mw_pick_request *request, int last, double value,
+                        mw_behavior *scratch, int *chosen, mw_error *error) {
+    bool tried[MOST] = {false};
+    double least = INFINITY;
+    for (int round = 0; round < 5 && round <= last; round++) {
+        int likely = -1;
+        double away = INFINITY;
+        for (int i = 0; i <= last; i++) {
+            const double off =
+                isinf(value) ? -g->list[i].measure.mean : fabs(g->list[i].measure.mean - value);
+            if (!tried[i] && off < away) {
+                away = off;
+                likely = i;
+            }
+        }
+        mw_measure m;
+        tried[likely] = true;
+        MW_TRY(measure(request, &g->list[likely], g->noise, request->seed + 2, 4 * request->episodes, scratch,
+                       &m, error));
+        const double off = isinf(value) ? -m.mean : fabs(m.mean - value);
+        if (off < least) {
+            least = off;
+            *chosen = likely;
+        }
+    }
     return MW_OK;
 }
 
@@ -89,24 +130,21 @@ static double middle(const mw_setting *s) {
     return scale ? scale->random + score / 100 * (scale->expert - scale->random) : score;
 }
 
-/* Which snapshots a tier consists of; returns how many. Only what comes before the best one counts, so that a
- * run that broke down late offers no tiers from its ruins. */
-static int choose(const gallery *g, const mw_setting *s, const mw_setting *medium,
-                  int chosen[MW_PICK_LADDER]) {
+/* Which snapshots a tier consists of. Only what comes before the best one counts, so that a run that broke
+ * down late offers no tiers from its ruins. */
+static mw_status choose(const gallery *g, const mw_pick_request *request, const mw_setting *s,
+                        const mw_setting *medium, mw_behavior *scratch, int chosen[MW_PICK_LADDER],
+                        int *count, mw_error *error) {
     const int best = highest(g);
-    if (s->kind == MW_TIER_BEST) {
-        chosen[0] = best;
-        return 1;
-    }
-    if (s->kind == MW_TIER_NEAR) {
-        chosen[0] = nearest(g, best, middle(s));
-        return 1;
-    }
+    *count = 1;
+    if (s->kind == MW_TIER_BEST) return refine(g, request, g->count - 1, INFINITY, scratch, chosen, error);
+    if (s->kind == MW_TIER_NEAR) return refine(g, request, best, middle(s), scratch, chosen, error);
     const int top = nearest(g, best, middle(medium));
     const double low = g->list[0].measure.mean, high = g->list[top].measure.mean;
     for (int i = 0; i < MW_PICK_LADDER; i++)
         chosen[i] = i == 0 ? 0 : nearest(g, top, low + (high - low) * i / (MW_PICK_LADDER - 1));
-    return MW_PICK_LADDER;
+    *count = MW_PICK_LADDER;
+    return MW_OK;
 }
 
 static mw_status assemble(mw_behavior *tier, const gallery *g, const mw_pick_request *request,
@@ -135,18 +173,19 @@ static mw_status make_tier(gallery *g, const mw_pick_request *request, const mw_
                            mw_error *error) {
     int chosen[MW_PICK_LADDER];
     char path[512];
-    mw_measure measure;
+    mw_measure result;
     MW_TRY(measure_all(g, request, s->noise, scratch, error));
-    const int count = choose(g, s, medium, chosen);
+    int count;
+    MW_TRY(choose(g, request, s, medium, scratch, chosen, &count, error));
     memset(tier, 0, sizeof *tier);
     mw_status status = assemble(tier, g, request, s, chosen, count, scratch, error);
     snprintf(path, sizeof path, "%.400s/%s-%s.safetensors", request->folder, s->task, s->quality);
     if (status == MW_OK) status = mw_behavior_save(tier, path, error);
     if (status == MW_OK)
         status = mw_behavior_measure(request->task, request->options, tier, request->seed + 1,
-                                     4 * request->episodes, request->threads, &measure, error);
+                                     4 * request->episodes, request->threads, &result, error);
     if (status == MW_OK && request->report)
-        request->report(request->context, s, tier->steps[count - 1], &measure);
+        request->report(request->context, s, tier->steps[count - 1], &result);
     mw_behavior_free(tier);
     return status;
 }
@@ -154,7 +193,7 @@ static mw_status make_tier(gallery *g, const mw_pick_request *request, const mw_
 mw_status mw_pick(const mw_pick_request *request, mw_error *error) {
     gallery *g = calloc(1, sizeof *g);
     mw_behavior *behaviors = calloc(2, sizeof *behaviors);
-    mw_status status = g && behaviors ? list_snapshots(g, request->run, error)
+    mw_status status = g && behaviors ? list_snapshots(g, request->run, request->every, error)
                                       : mw_fail(error, MW_ERR_MEMORY, "cannot list snapshots");
     if (status == MW_OK) status = mw_dir_make(request->folder, error);
     const mw_setting *medium = NULL, *s;

@@ -13,7 +13,8 @@ enum { MW_PICK_LADDER = 8 }; /* policies of medium-replay */
 typedef struct mw_pick_request {
     const char *task, *run, *folder;
     const mw_env_options *options;
-    int episodes; /* per snapshot */
+    int episodes; /* per snapshot; the likely ones of a tier are measured again with four times as many */
+    int every;    /* looks at every so-many-th snapshot; the first and the last are always among them */
     uint64_t seed;
     int threads;
     const volatile sig_atomic_t *stop;

@@ -315,7 +315,9 @@ static const char pick_help[] =
     "of\n"
     "the task's qualities to DIR (behaviors).\n"
     "\n"
-    "  --episodes N  episodes per snapshot (200); tiers are measured again with four times as many\n"
+    "  --episodes N  episodes per snapshot (200); likely candidates are measured again with four times as "
+    "many\n"
+    "  --every K     looks at every K-th snapshot (1)\n"
     "  --seed S      seed of the episodes (0)\n"
     "  --threads N   threads (0: one per core)\n"
     "  --prey FILE   tag, world: a prey network in place of the default prey\n"
@@ -341,12 +343,16 @@ static int behavior_pick(int argc, char **argv) {
     mw_pick_request request = {.folder = "behaviors",
                                .options = &world,
                                .episodes = 200,
+                               .every = 1,
                                .stop = &stop_requested,
                                .report = show_pick};
-    const mw_option options[] = {
-        {"o", MW_OPT_STRING, &request.folder, 0, 0},     {"episodes", MW_OPT_INT, &request.episodes, 1, 1e7},
-        {"seed", MW_OPT_U64, &request.seed, 0, 0},       {"threads", MW_OPT_INT, &request.threads, 0, 1024},
-        {"prey", MW_OPT_STRING, &world.prey_file, 0, 0}, {NULL, MW_OPT_FLAG, NULL, 0, 0}};
+    const mw_option options[] = {{"o", MW_OPT_STRING, &request.folder, 0, 0},
+                                 {"episodes", MW_OPT_INT, &request.episodes, 1, 1e7},
+                                 {"every", MW_OPT_INT, &request.every, 1, 1e6},
+                                 {"seed", MW_OPT_U64, &request.seed, 0, 0},
+                                 {"threads", MW_OPT_INT, &request.threads, 0, 1024},
+                                 {"prey", MW_OPT_STRING, &world.prey_file, 0, 0},
+                                 {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, pick_help, words, 2, &count);
     if (code >= 0) return code;
     if (count != 2) return mw_cli_usage("behavior pick: name a task and the folder of a run");
