@@ -399,6 +399,21 @@ static const float *attention_forward(const mw_agent_attention *a, attention_act
     return k->y;
 }
 
+/* The upper edge of bin j is flow time (j+1)/N, where sampling with K=N steps meets it; in training the bin
+ * may be below the time of x, so that small bins get no more than twice the difference. */
+static void add_anchor(const mw_policy_net *net, mw_policy_acts *acts, const int *bin, int s) {
+    const mw_policy_config *c = &net->config;
+    const long step = (long)s * c->obs;
+    const float *now = acts->input + (c->context - 1) * step;
+    for (int t = c->context; t < c->time; t++)
+        for (int q = 0; q < s; q++) {
+            const float gain = fminf((float)c->bins / (float)(bin[q / c->agents] + 1), 2);
+            const float *x = acts->input + t * step + (long)q * c->obs, *from = now + (long)q * c->obs;
+            float *u = acts->velocity + t * step + (long)q * c->obs;
+            for (int i = 0; i < c->obs; i++) u[i] += gain * (x[i] - from[i]);
+        }
+}
+
 const float *mw_policy_forward(const mw_policy_net *net, mw_policy_acts *acts, const float *values,
                                const float *packed, const int *bin, const float *target, const float *keep,
                                int batch) {
@@ -436,6 +451,7 @@ const float *mw_policy_forward(const mw_policy_net *net, mw_policy_acts *acts, c
                               values + net->final_norm_w, values + net->final_norm_b, NULL, 0, t, p.s,
                               net->final_conv.out, MW_GROUPS);
     mw_dense_forward(&net->final_out, acts->velocity, acts->final_hidden, values, packed, t, p.s);
+    if (net->config.anchor) add_anchor(net, acts, bin, p.s);
     return acts->velocity;
 }
 

@@ -17,6 +17,7 @@ typedef struct mw_policy_config {
     int context;  /* C: clamped steps at its start */
     int bins;     /* N: time bins of the flow */
     bool project; /* attention has its output projection W_O */
+    bool anchor;  /* the velocity is taken relative to the current observation, see mw_policy_forward */
 } mw_policy_config;
 
 mw_status mw_policy_config_check(const mw_policy_config *config, mw_error *error);
@@ -63,7 +64,10 @@ mw_policy_acts *mw_policy_acts_take(const mw_policy_net *net, mw_arena *arena, i
 /* The network's input buffer for a batch: [t][b*n][o], to be filled before forward. */
 float *mw_policy_input(mw_policy_acts *acts);
 
-/* bin[b], target[b], keep[b]; returns the velocity [t][b*n][o], inside acts. */
+/* bin[b], target[b], keep[b]; returns the velocity [t][b*n][o], inside acts. With an anchor, the network's
+ * output is what is left of the velocity after gain(bin) * (x - current observation): were the future to
+ * repeat the present, the velocity at flow time l would be (x - present) / l. So noise need not pass through
+ * the network, which is narrower than an observation of a battle, and what it predicts is the change. */
 const float *mw_policy_forward(const mw_policy_net *net, mw_policy_acts *acts, const float *values,
                                const float *packed, const int *bin, const float *target, const float *keep,
                                int batch);

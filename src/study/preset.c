@@ -54,6 +54,7 @@ mw_training_preset mw_training_preset_of(const char *task, mw_budget budget) {
                    .context = r->context,
                    .generated = r->generated,
                    .project = 1,
+                   .anchor = 1,
                    .steps = r->policy_steps[budget],
                    .batch = r->policy_batch,
                    .rate = r->policy_rate,
@@ -113,6 +114,7 @@ static const field fields[] = {
     {"policy.context",          WHOLE,  AT(policy.context),          1, 256,  {0}, NULL, "C: observations of context, the current one included"},
     {"policy.generated",        WHOLE,  AT(policy.generated),        1, 256,  {0}, NULL, "observations generated after it; C + generated must be divisible by 4"},
     {"policy.attention_output", CHOICE, AT(policy.project),          0, 1,    {"off", "on"}, NULL, "output projection of the attention between agents"},
+    {"policy.anchor",           CHOICE, AT(policy.anchor),           0, 1,    {"off", "on"}, NULL, "velocities relative to the current observation"},
     {"policy.steps",            WHOLE,  AT(policy.steps),            1, 1e8,  {0}, NULL, "training steps"},
     {"policy.batch",            WHOLE,  AT(policy.batch),            1, 4096, {0}, NULL, "segments in a step"},
     {"policy.rate",             REAL,   AT(policy.rate),             0, 1,    {0}, NULL, "Adam's rate after the warm-up, then a cosine to 1% of it"},
@@ -335,7 +337,8 @@ mw_policy_config mw_training_preset_policy(const mw_training_preset *p) {
                                .time = p->policy.context + p->policy.generated,
                                .context = p->policy.context,
                                .bins = 5,
-                               .project = p->policy.project};
+                               .project = p->policy.project,
+                               .anchor = p->policy.anchor};
     memcpy(config.mults, p->policy.mults, sizeof config.mults);
     return config;
 }

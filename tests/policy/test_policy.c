@@ -196,6 +196,31 @@ static void no_projection_is_identity(void **state) {
     drop(f);
 }
 
+/* An anchor adds a multiple of the distance from the current observation, by the bin, to what the network
+ * itself says of the future; the context stays as it is. */
+static void anchored_velocity(void **state) {
+    (void)state;
+    static const float gain[] = {2, 2, 5.0F / 3, 5.0F / 4, 1};
+    static network k;
+    static float u[5 * SEGMENT];
+    fixture *f = make(true);
+    network_make(&k, f, 5);
+    memcpy(u, velocity(&k, 0), sizeof u);
+    f->net.config.anchor = true;
+    const float *anchored = velocity(&k, 0), *x = mw_policy_input(k.acts);
+    for (int t = 0; t < small.time; t++)
+        for (int j = 0; j < k.count; j++)
+            for (int i = 0; i < STEP; i++) {
+                const int at = (t * k.count + j) * STEP + i,
+                          now = ((small.context - 1) * k.count + j) * STEP + i;
+                const float added = t < small.context ? 0 : gain[k.bin[j]] * (x[at] - x[now]);
+                assert_float_equal(anchored[at], u[at] + added, 1e-5);
+            }
+    f->net.config.anchor = false;
+    mw_arena_free(&k.arena);
+    drop(f);
+}
+
 /* Alone or in a batch: the same bits. Without the condition the target does not matter. */
 static void rows_are_independent(void **state) {
     (void)state;
@@ -556,15 +581,15 @@ static void refusals(void **state) {
         mw_policy_config config;
         const char *text;
     } cases[] = {
-        {{0, 5, 16, {1, 2, 2}, 8, 3, 5, true}, "policy.agents is 0"},
-        {{33, 5, 16, {1, 2, 2}, 8, 3, 5, true}, "policy.agents is 33"},
-        {{3, 0, 16, {1, 2, 2}, 8, 3, 5, true}, "policy.obs is 0"},
-        {{3, 5, 24, {1, 2, 2}, 8, 3, 5, true}, "policy.dim is 24"},
-        {{3, 5, 16, {1, 0, 2}, 8, 3, 5, true}, "policy.mults[1] is 0"},
-        {{3, 5, 16, {1, 2, 268435457}, 8, 3, 5, true}, "policy.mults[2] is 268435457"},
-        {{3, 5, 16, {1, 2, 2}, 10, 3, 5, true}, "policy.time is 10"},
-        {{3, 5, 16, {1, 2, 2}, 8, 8, 5, true}, "policy.context is 8"},
-        {{3, 5, 16, {1, 2, 2}, 8, 3, 0, true}, "policy.bins is 0"},
+        {{0, 5, 16, {1, 2, 2}, 8, 3, 5, true, false}, "policy.agents is 0"},
+        {{33, 5, 16, {1, 2, 2}, 8, 3, 5, true, false}, "policy.agents is 33"},
+        {{3, 0, 16, {1, 2, 2}, 8, 3, 5, true, false}, "policy.obs is 0"},
+        {{3, 5, 24, {1, 2, 2}, 8, 3, 5, true, false}, "policy.dim is 24"},
+        {{3, 5, 16, {1, 0, 2}, 8, 3, 5, true, false}, "policy.mults[1] is 0"},
+        {{3, 5, 16, {1, 2, 268435457}, 8, 3, 5, true, false}, "policy.mults[2] is 268435457"},
+        {{3, 5, 16, {1, 2, 2}, 10, 3, 5, true, false}, "policy.time is 10"},
+        {{3, 5, 16, {1, 2, 2}, 8, 8, 5, true, false}, "policy.context is 8"},
+        {{3, 5, 16, {1, 2, 2}, 8, 3, 0, true, false}, "policy.bins is 0"},
     };
     mw_error error = {0};
     mw_policy_net net;
@@ -587,6 +612,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gradient_along_directions),
         cmocka_unit_test(no_projection_is_identity),
+        cmocka_unit_test(anchored_velocity),
         cmocka_unit_test(rows_are_independent),
         cmocka_unit_test(packing_is_divided),
         cmocka_unit_test(schedules_give_the_same_bits),
