@@ -15,6 +15,7 @@ typedef struct {
     uint64_t episode, step;
     float target; /* what is left of it, if the bundle follows the return-to-go */
     int chosen;
+    bool carries; /* the rest of its last plan is in `carried` */
 } env_state;
 
 struct mw_planner {
@@ -36,11 +37,12 @@ struct mw_planner {
     float *proposed;        /* [slots*M][H+1][n][o], raw */
     float *start;           /* [slots*M][n][o]: the current observation */
     float *actions;         /* [slots*M][H][n][d], one-hot if discrete */
-    float *imagined;        /* [slots*M][H][n][o] */
-    float *scores;          /* [slots*M] */
-    float *pairs;           /* [slots*M*H*n][2*o] for the inverse dynamics */
-    mw_mlp_acts *inverse;   /* per worker */
-    const uint8_t *legal;   /* the caller's, during a decision */
+    float *carried;  /* [envs][H-1][n][d]: what the chosen candidate had in mind after its first action */
+    float *imagined; /* [slots*M][H][n][o] */
+    float *scores;   /* [slots*M] */
+    float *pairs;    /* [slots*M*H*n][2*o] for the inverse dynamics */
+    mw_mlp_acts *inverse; /* per worker */
+    const uint8_t *legal; /* the caller's, during a decision */
     mw_planner_times times;
 };
 
@@ -64,6 +66,7 @@ static void carve(mw_planner *p) {
     p->proposed = mw_arena_floats(a, all * (h + 1) * joint);
     p->start = mw_arena_floats(a, all * joint);
     p->actions = mw_arena_floats(a, all * h * act);
+    p->carried = mw_arena_floats(a, p->options.carry ? envs * (h - 1) * act : 0);
     p->imagined = mw_arena_floats(a, all * h * joint);
     p->scores = mw_arena_floats(a, all);
     p->pairs = mw_arena_floats(a, all * h * 2 * joint);
@@ -262,6 +265,24 @@ static void invert_share(void *context, int worker) {
         actions[k] = actions[k] > 1 ? 1 : actions[k] < -1 ? -1 : actions[k] == actions[k] ? actions[k] : 0;
 }
 
+/* The rest of an environment's last plan takes the place of its last candidate, and ends with that
+ * candidate's own last action; unless it begins with an action that is not legal any more. */
+static void carry_on(mw_planner *p, int slot) {
+    const mw_bundle_info *i = &p->bundle->info;
+    const int env = p->slots[slot], n = i->agents, d = i->act, h = p->options.horizon;
+    const size_t rest = (size_t)((h - 1) * n * d);
+    const float *carried = p->carried + (size_t)env * rest;
+    if (i->discrete && p->legal)
+        for (int k = 0; k < n * d; k++)
+            if (carried[k] > 0 && !p->legal[(size_t)env * (size_t)(n * d) + (size_t)k]) return;
+    memcpy(p->actions + (size_t)((slot + 1) * p->options.candidates - 1) * (size_t)(h * n * d), carried,
+           rest * sizeof *carried);
+}
+
+static bool carries(const mw_planner *p) {
+    return p->options.carry && p->options.candidates > 1 && p->options.horizon > 1;
+}
+
 mw_status mw_planner_propose(mw_planner *p, const float *obs, const uint8_t *legal, const uint8_t *active,
                              mw_error *error) {
     const double started = mw_clock_seconds();
@@ -288,6 +309,8 @@ mw_status mw_planner_propose(mw_planner *p, const float *obs, const uint8_t *leg
     MW_TRY(mw_sampler_run(p->sampler, &p->sampling, p->trajectory, p->trajectory, p->context, p->target,
                           p->slot_count * p->options.candidates, error));
     mw_pool_run(p->pool, invert_share, p);
+    for (int s = 0; s < p->slot_count && carries(p); s++)
+        if (p->states[p->slots[s]].carries) carry_on(p, s);
     p->legal = NULL;
     memset(p->scores, 0, (size_t)(p->slot_count * p->options.candidates) * sizeof *p->scores);
     p->times = (mw_planner_times){.generate = mw_clock_seconds() - started};
@@ -334,6 +357,11 @@ void mw_planner_choose(mw_planner *p, const uint8_t *active, float *real, int32_
         state->chosen = best_score(p->scores + s * most, most);
         const float *action =
             mw_planner_actions(p, env) + (size_t)state->chosen * (size_t)(p->options.horizon * n * d);
+        if (carries(p)) {
+            const size_t rest = (size_t)((p->options.horizon - 1) * n * d);
+            memcpy(p->carried + (size_t)env * rest, action + n * d, rest * sizeof *action);
+            state->carries = true;
+        }
         if (!i->discrete)
             memcpy(real + (size_t)env * (size_t)(n * d), action, (size_t)(n * d) * sizeof *real);
         else

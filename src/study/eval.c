@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const arm_names[MW_EVAL_ARMS] = {"reactive", "random", "plan", "oracle"};
+static const char *const arm_names[MW_EVAL_ARMS] = {"reactive", "random", "plan", "carry", "oracle"};
 
 const char *mw_eval_arm_name(mw_eval_arm arm) {
     return arm_names[arm];
@@ -27,13 +27,13 @@ mw_status mw_eval_arms_parse(const char *text, unsigned *arms, mw_error *error) 
             arm++;
         if (arm == MW_EVAL_ARMS)
             return mw_fail(error, MW_ERR_ARGUMENT,
-                           "unknown arm '%.*s'; known: reactive, random, plan, oracle",
+                           "unknown arm '%.*s'; known: reactive, random, plan, carry, oracle",
                            (int)(length < 64 ? length : 64), at);
         *arms |= 1u << arm;
         at += length + (at[length] == ',');
     }
     if (!*arms)
-        return mw_fail(error, MW_ERR_ARGUMENT, "no arms given; known: reactive, random, plan, oracle");
+        return mw_fail(error, MW_ERR_ARGUMENT, "no arms given; known: reactive, random, plan, carry, oracle");
     return MW_OK;
 }
 
@@ -82,6 +82,7 @@ static mw_status player_build(player *p, const mw_bundle *bundle, int envs, mw_e
                                         .steps = o->steps,
                                         .envs = envs,
                                         .threads = o->threads,
+                                        .carry = p->arm == MW_EVAL_CARRY,
                                         .target = o->target};
     MW_TRY(mw_pool_create(&p->pool, o->threads, error));
     MW_TRY(mw_stage_create(&p->stage, bundle, &o->world, envs, p->pool, error));

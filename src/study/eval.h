@@ -14,6 +14,7 @@ typedef enum mw_eval_arm {
     MW_EVAL_REACTIVE, /* one candidate */
     MW_EVAL_RANDOM,   /* a random one of M */
     MW_EVAL_PLAN,     /* the best of M by the world model */
+    MW_EVAL_CARRY,    /* the same, the last of them being the rest of the plan chosen before */
     MW_EVAL_ORACLE,   /* the best of M by the true simulator over the same horizon */
     MW_EVAL_ARMS
 } mw_eval_arm;

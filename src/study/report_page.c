@@ -290,6 +290,29 @@ static void random_choice(FILE *out, const mw_study_table *t) {
                    8, NULL, random_cells);
 }
 
+static void carry_cells(FILE *out, const mw_study_row *row) {
+    const double *v = row->value;
+    const char *format = format_of(row), *with_sign = signed_format_of(row);
+    td(out, format, v[MW_COL_REACTIVE]);
+    td(out, format, v[MW_COL_PLAN]);
+    td_spread(out, format, v[MW_COL_CARRY],
+              spread_of(row, MW_COL_CARRY_RETURN_DEVIATION, MW_COL_CARRY_SCORE_DEVIATION), true);
+    td_gain(out, with_sign, v[MW_COL_CARRY] - v[MW_COL_PLAN]);
+    td_gain(out, with_sign, v[MW_COL_DELTA_CARRY]);
+    td_gain(out, "%+.1f%%", 100 * v[MW_COL_RELATIVE_CARRY]);
+}
+
+static void carrying(FILE *out, const mw_study_table *t) {
+    section(out, "carry", "Carrying on",
+            "As planning, but the last of the eight candidates is the rest of the plan that was chosen "
+            "before. Not "
+            "part of the paper's method; it costs nothing.");
+    settings_table(out, t,
+                   "<tr><th>setting</th><th>Reactive</th><th>Planning</th><th>carrying on</th><th>over "
+                   "Planning</th><th>over Reactive</th><th>relative</th></tr>",
+                   7, NULL, carry_cells);
+}
+
 static void won_cells(FILE *out, const mw_study_row *row) {
     const double *v = row->value;
     td(out, "%.2f", v[MW_COL_DATA_WON]);
@@ -569,7 +592,8 @@ void mw_report_page(const mw_study_table *t, FILE *out) {
             "<p>Results of mawam %s on %d of %d settings, next to the paper's.</p></header>\n",
             mw_version(), t->present, MW_TABLE_ROWS);
     fputs("<nav><a href='#summary'>Summary</a><a href='#families'>Families</a><a href='#gains'>Gains</a>"
-          "<a href='#random'>Random</a><a href='#wins'>Win rates</a><a href='#quality'>Data quality</a>"
+          "<a href='#random'>Random</a><a href='#carry'>Carrying on</a><a href='#wins'>Win rates</a><a "
+          "href='#quality'>Data quality</a>"
           "<a href='#snippets'>Snippets</a><a href='#state'>Same state</a><a href='#cost'>Cost</a>"
           "<a href='#origin'>Origin</a></nav>\n",
           out);
@@ -579,6 +603,7 @@ void mw_report_page(const mw_study_table *t, FILE *out) {
     families(out, t);
     gains(out, t);
     random_choice(out, t);
+    carrying(out, t);
     win_rates(out, t);
     quality(out, t);
     diagnostics(out, t);

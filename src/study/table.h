@@ -29,12 +29,15 @@
     MW_TABLE_ARM(X, REACTIVE, "reactive", "eval.arms.reactive.")                                             \
     MW_TABLE_ARM(X, RANDOM, "random", "eval.arms.random.")                                                   \
     MW_TABLE_ARM(X, PLAN, "plan", "eval.arms.plan.")                                                         \
+    MW_TABLE_ARM(X, CARRY, "carry", "eval.arms.carry.")                                                      \
     MW_TABLE_ARM(X, ORACLE, "oracle", "eval.arms.oracle.")                                                   \
     X(GAIN_RETURN, "plan_gain_return", "eval.arms.plan.gain.mean")                                           \
     X(GAIN_LOW, "plan_gain_return_low", "eval.arms.plan.gain.low")                                           \
     X(GAIN_HIGH, "plan_gain_return_high", "eval.arms.plan.gain.high")                                        \
     X(DELTA, "delta_reactive", "")                                                                           \
     X(RELATIVE, "relative_gain_reactive", "")                                                                \
+    X(DELTA_CARRY, "carry_delta_reactive", "")                                                               \
+    X(RELATIVE_CARRY, "carry_relative_gain_reactive", "")                                                    \
     X(DELTA_RANDOM, "delta_random", "")                                                                      \
     X(RELATIVE_RANDOM, "relative_gain_random", "")                                                           \
     X(SHARE, "oracle_share", "")                                                                             \
@@ -86,6 +89,7 @@
     X(REACTIVE, "reactive", "")                                                                              \
     X(RANDOM, "random", "")                                                                                  \
     X(PLAN, "plan", "")                                                                                      \
+    X(CARRY, "carry", "")                                                                                    \
     X(ORACLE, "oracle", "")                                                                                  \
     X(DATA, "data", "")
 

@@ -60,11 +60,12 @@ static void play(const mw_bundle *bundle, mw_planner_options options, int alone,
 
 static void same_decisions(void **state) {
     (void)state;
-    for (int kind = 0; kind < 6; kind++) {
+    for (int kind = 0; kind < 8; kind++) {
         mw_bundle *bundle = bundle_of(kind % 2);
         bundle->info.return_to_go = kind % 2;
         mw_planner_options options = MW_PLANNER_OPTIONS_DEFAULT;
-        options.arm = (mw_arm)(kind / 2);
+        options.arm = kind < 6 ? (mw_arm)(kind / 2) : MW_ARM_PLAN;
+        options.carry = kind >= 6;
         options.seed = 3;
         options.threads = 1;
         float first[ENVS * STEPS * N * D] = {0}, second[ENVS * STEPS * N * D];
@@ -120,6 +121,52 @@ static void choice(void **state) {
         CHECK_NEAR(seen.proposed[i], obs[i], 1e-5); /* begins at the current observation */
     mw_planner_free(planner);
     mw_bundle_free(bundle);
+}
+
+/* The last candidate begins where the chosen one left off; not in a new episode, and not with an action that
+ * is not legal any more. */
+static void carrying_on(void **state) {
+    (void)state;
+    mw_error error;
+    for (int discrete = 0; discrete < 2; discrete++) {
+        mw_bundle *bundle = bundle_of(discrete);
+        mw_planner *fresh, *planner;
+        mw_planner_options options = MW_PLANNER_OPTIONS_DEFAULT;
+        CHECK_OK(mw_planner_create(&fresh, bundle, &options, &error), error);
+        options.carry = true;
+        CHECK_OK(mw_planner_create(&planner, bundle, &options, &error), error);
+        float obs[N * O], real[N * D], plan[8 * N * D];
+        uint8_t legal[N * D];
+        int32_t index[N];
+        enum { STEP = N * D };
+        for (int t = 0; t < 4; t++) { /* 0: nothing to carry; 1: carried; 2: not legal; 3: a new episode */
+            if (t == 3) mw_planner_begin(planner, 0, 0);
+            if (t == 3) mw_planner_begin(fresh, 0, 0);
+            observe(obs, legal, 0, t);
+            memset(legal, 1, sizeof legal);
+            if (t == 2) /* of the last agent, what the plan has in mind is forbidden */
+                for (int a = 0; a < D; a++) legal[STEP - D + a] = !(plan[2 * STEP - D + a] > 0);
+            CHECK_OK(mw_planner_act(fresh, obs, legal, NULL, real, index, &error), error);
+            CHECK_OK(mw_planner_act(planner, obs, legal, NULL, real, index, &error), error);
+            const mw_candidates new = mw_planner_candidates(fresh, 0),
+                                old = mw_planner_candidates(planner, 0);
+            const int last = 7 * old.horizon * STEP, rest = (old.horizon - 1) * STEP;
+            assert_memory_equal(new.actions, old.actions, (size_t)last * sizeof(float));
+            if (t == 1 || (t == 2 && !discrete)) {
+                assert_memory_equal(old.actions + last, plan + STEP, (size_t)rest * sizeof(float));
+                assert_memory_equal(old.actions + last + rest, new.actions + last + rest,
+                                    STEP * sizeof(float));
+            } else {
+                assert_memory_equal(old.actions + last, new.actions + last,
+                                    (size_t)(rest + STEP) * sizeof(float));
+            }
+            memcpy(plan, old.actions + old.chosen * old.horizon * STEP,
+                   sizeof(float) * (size_t)(rest + STEP));
+        }
+        mw_planner_free(planner);
+        mw_planner_free(fresh);
+        mw_bundle_free(bundle);
+    }
 }
 
 static void no_allocations(void **state) {
@@ -225,7 +272,7 @@ static void files(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(same_decisions), cmocka_unit_test(choice),
-                                       cmocka_unit_test(no_allocations), cmocka_unit_test(bad_requests),
-                                       cmocka_unit_test(files)};
+                                       cmocka_unit_test(carrying_on),    cmocka_unit_test(no_allocations),
+                                       cmocka_unit_test(bad_requests),   cmocka_unit_test(files)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }
