@@ -21,7 +21,7 @@ static mw_bundle *random_bundle(mw_bundle_info info, uint64_t seed) {
     mw_error error;
     mw_bundle *bundle;
     mw_policy_config policy = {
-        .dim = 16, .mults = {1, 1, 2}, .time = 8, .context = 3, .bins = 5, .project = true, .anchor = true};
+        .dim = 16, .mults = {1, 1, 2}, .time = 8, .context = 3, .bins = 5, .project = true, .changes = true};
     mw_world_config world = mw_world_config_default();
     world.hidden = 16;
     world.experts = 3;

@@ -136,10 +136,11 @@ static json_t *describe(const mw_bundle *b) {
         "horizon", i->horizon, "steps", i->steps, "guidance", (double)i->guidance, "target",
         (double)i->target, "return_scale", (double)i->return_scale, "discount", (double)i->discount,
         "return_to_go", i->return_to_go, "policy", "dim", p->dim, "mults", p->mults[0], p->mults[1],
-        p->mults[2], "time", p->time, "context", p->context, "bins", p->bins, "project", p->project, "anchor",
-        p->anchor, "inverse", "hidden", b->inverse.config.hidden, "world", "hidden", w->hidden, "experts",
-        w->experts, "slots", w->slots, "reward_experts", w->reward_experts, "top_k", w->top_k, "standardise",
-        w->standardise, "reward_features", w->reward_features, "dynamics_features", w->dynamics_features);
+        p->mults[2], "time", p->time, "context", p->context, "bins", p->bins, "project", p->project,
+        "changes", p->changes, "inverse", "hidden", b->inverse.config.hidden, "world", "hidden", w->hidden,
+        "experts", w->experts, "slots", w->slots, "reward_experts", w->reward_experts, "top_k", w->top_k,
+        "standardise", w->standardise, "reward_features", w->reward_features, "dynamics_features",
+        w->dynamics_features);
 }
 
 /* Reads one description; the caller's strings are bounded copies. */
@@ -148,7 +149,7 @@ static mw_status parse(const char *text, const char *path, mw_bundle_info *i, mw
     json_t *root = NULL;
     MW_TRY(mw_json_parse(&root, text, strlen(text), path, error));
     const char *task, *rules, *quality;
-    int version = 0, discrete = 0, return_to_go = 0, project = 0, anchor = 0, standardise = 0;
+    int version = 0, discrete = 0, return_to_go = 0, project = 0, changes = 0, standardise = 0;
     double guidance, target, return_scale, discount;
     json_error_t why;
     const int failed = json_unpack_ex(
@@ -160,7 +161,7 @@ static mw_status parse(const char *text, const char *path, mw_bundle_info *i, mw
         &i->horizon, "steps", &i->steps, "guidance", &guidance, "target", &target, "return_scale",
         &return_scale, "discount", &discount, "return_to_go", &return_to_go, "policy", "dim", &p->dim,
         "mults", &p->mults[0], &p->mults[1], &p->mults[2], "time", &p->time, "context", &p->context, "bins",
-        &p->bins, "project", &project, "anchor", &anchor, "inverse", "hidden", inverse_hidden, "world",
+        &p->bins, "project", &project, "changes", &changes, "inverse", "hidden", inverse_hidden, "world",
         "hidden", &w->hidden, "experts", &w->experts, "slots", &w->slots, "reward_experts",
         &w->reward_experts, "top_k", &w->top_k, "standardise", &standardise, "reward_features",
         &w->reward_features, "dynamics_features", &w->dynamics_features);
@@ -185,7 +186,7 @@ static mw_status parse(const char *text, const char *path, mw_bundle_info *i, mw
         i->discrete = discrete;
         i->return_to_go = return_to_go;
         p->project = project;
-        p->anchor = anchor;
+        p->changes = changes;
         w->standardise = standardise;
     }
     json_decref(root);

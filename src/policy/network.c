@@ -399,24 +399,38 @@ static const float *attention_forward(const mw_agent_attention *a, attention_act
     return k->y;
 }
 
-/* The upper edge of bin j is flow time (j+1)/N, where sampling with K=N steps meets it; in training the bin
- * may be below the time of x, so that small bins get no more than twice the difference. */
-static void add_anchor(const mw_policy_net *net, mw_policy_acts *acts, const int *bin, int s) {
+/* Levels below this are rare in training and do not occur in sampling; their gain is bounded by it. */
+#define LOWEST_LEVEL 0.1f
+
+static void add_level(const mw_policy_net *net, mw_policy_acts *acts, const float *level, int s) {
     const mw_policy_config *c = &net->config;
-    const long step = (long)s * c->obs;
-    const float *now = acts->input + (c->context - 1) * step;
     for (int t = c->context; t < c->time; t++)
         for (int q = 0; q < s; q++) {
-            const float gain = fminf((float)c->bins / (float)(bin[q / c->agents] + 1), 2);
-            const float *x = acts->input + t * step + (long)q * c->obs, *from = now + (long)q * c->obs;
-            float *u = acts->velocity + t * step + (long)q * c->obs;
-            for (int i = 0; i < c->obs; i++) u[i] += gain * (x[i] - from[i]);
+            const float gain = 1 / fmaxf(level[q / c->agents], LOWEST_LEVEL);
+            const long at = ((long)t * s + q) * c->obs;
+            for (int i = 0; i < c->obs; i++) acts->velocity[at + i] += gain * acts->input[at + i];
         }
 }
 
+/* Adds `sign` times the present to the future. */
+static void move_future(const mw_policy_config *c, float *x, float sign) {
+    const int joint = c->agents * c->obs;
+    const float *present = x + (c->context - 1) * joint;
+    for (int t = c->context; c->changes && t < c->time; t++)
+        for (int i = 0; i < joint; i++) x[t * joint + i] += sign * present[i];
+}
+
+void mw_policy_to_flow(const mw_policy_net *net, float *x) {
+    move_future(&net->config, x, -1);
+}
+
+void mw_policy_from_flow(const mw_policy_net *net, float *x) {
+    move_future(&net->config, x, 1);
+}
+
 const float *mw_policy_forward(const mw_policy_net *net, mw_policy_acts *acts, const float *values,
-                               const float *packed, const int *bin, const float *target, const float *keep,
-                               int batch) {
+                               const float *packed, const int *bin, const float *level, const float *target,
+                               const float *keep, int batch) {
     const int n = net->config.agents;
     const pass p = {values, packed, acts, NULL, batch, n, batch * n};
     const float *x = acts->input, *skips[MW_LEVELS];
@@ -451,7 +465,7 @@ const float *mw_policy_forward(const mw_policy_net *net, mw_policy_acts *acts, c
                               values + net->final_norm_w, values + net->final_norm_b, NULL, 0, t, p.s,
                               net->final_conv.out, MW_GROUPS);
     mw_dense_forward(&net->final_out, acts->velocity, acts->final_hidden, values, packed, t, p.s);
-    if (net->config.anchor) add_anchor(net, acts, bin, p.s);
+    if (net->config.changes) add_level(net, acts, level, p.s);
     return acts->velocity;
 }
 

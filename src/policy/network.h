@@ -17,7 +17,7 @@ typedef struct mw_policy_config {
     int context;  /* C: clamped steps at its start */
     int bins;     /* N: time bins of the flow */
     bool project; /* attention has its output projection W_O */
-    bool anchor;  /* the velocity is taken relative to the current observation, see mw_policy_forward */
+    bool changes; /* what is generated are changes from the present, see mw_policy_forward */
 } mw_policy_config;
 
 mw_status mw_policy_config_check(const mw_policy_config *config, mw_error *error);
@@ -64,13 +64,19 @@ mw_policy_acts *mw_policy_acts_take(const mw_policy_net *net, mw_arena *arena, i
 /* The network's input buffer for a batch: [t][b*n][o], to be filled before forward. */
 float *mw_policy_input(mw_policy_acts *acts);
 
-/* bin[b], target[b], keep[b]; returns the velocity [t][b*n][o], inside acts. With an anchor, the network's
- * output is what is left of the velocity after gain(bin) * (x - current observation): were the future to
- * repeat the present, the velocity at flow time l would be (x - present) / l. So noise need not pass through
- * the network, which is narrower than an observation of a battle, and what it predicts is the change. */
+/* bin[b], target[b], keep[b]; returns the velocity [t][b*n][o], inside acts.
+ *
+ * With changes, x after the context is observation - current observation, and the network's output is what is
+ * left of the velocity after x / level[b], where level is the flow time of x: all of it, were the future to
+ * repeat the present. So noise need not pass through the network, which is narrower than an observation of a
+ * battle, and what it predicts is the change. Without changes level may be NULL. */
 const float *mw_policy_forward(const mw_policy_net *net, mw_policy_acts *acts, const float *values,
-                               const float *packed, const int *bin, const float *target, const float *keep,
-                               int batch);
+                               const float *packed, const int *bin, const float *level, const float *target,
+                               const float *keep, int batch);
+
+/* Observations x[T][n][o] to what the flow works on, and back; without changes nothing happens. */
+void mw_policy_to_flow(const mw_policy_net *net, float *x);
+void mw_policy_from_flow(const mw_policy_net *net, float *x);
 
 /* grads += gradient of <dvelocity, velocity> for the last forward pass; needs backward packing. */
 void mw_policy_backward(const mw_policy_net *net, mw_policy_acts *acts, float *grads, const float *dvelocity,

@@ -87,7 +87,7 @@ static void sample_chunk(const sampling *job, worker_area *area, int first, int 
     const int time = c->time, steps = job->options->steps;
     const float *context = job->context + (size_t)first * (size_t)c->context * joint;
     int bin[2 * CHUNK];
-    float target[2 * CHUNK], keep[2 * CHUNK];
+    float level[2 * CHUNK], target[2 * CHUNK], keep[2 * CHUNK];
     for (int j = 0; j < count; j++) {
         target[j] = target[count + j] = job->target[first + j];
         keep[j] = 1;
@@ -101,9 +101,12 @@ static void sample_chunk(const sampling *job, worker_area *area, int first, int 
             memcpy(input + (size_t)(2 * t) * step, x + (size_t)t * step, step * sizeof *x);
             memcpy(input + (size_t)(2 * t + 1) * step, x + (size_t)t * step, step * sizeof *x);
         }
-        for (int j = 0; j < 2 * count; j++) bin[j] = (c->bins * k - 1) / steps;
+        for (int j = 0; j < 2 * count; j++) {
+            bin[j] = (c->bins * k - 1) / steps;
+            level[j] = (float)k / (float)steps;
+        }
         const float *u = mw_policy_forward(sampler->net, area->acts, sampler->values, sampler->packed, bin,
-                                           target, keep, 2 * count);
+                                           level, target, keep, 2 * count);
         for (int t = c->context; t < time; t++) {
             const float *with = u + (size_t)(2 * t) * step, *without = with + step;
             float *at = x + (size_t)t * step;
@@ -118,6 +121,7 @@ static void sample_chunk(const sampling *job, worker_area *area, int first, int 
                    t < c->context ? context + ((size_t)j * (size_t)c->context + (size_t)t) * joint
                                   : x + (size_t)t * step + (size_t)j * joint,
                    joint * sizeof *out);
+        mw_policy_from_flow(sampler->net, out);
     }
 }
 

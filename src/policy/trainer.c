@@ -11,9 +11,10 @@
 /* One worker's part of the arena in mw_shards. */
 typedef struct {
     mw_policy_acts *acts;
+    float *tau;            /* [shard][T][n][o]: the shard's trajectories as the flow sees them */
     float *far, *gradient; /* velocities at lambda of the rows that need them; gradient: [T][shard*n][o] */
     int *bin, *rows;
-    float *target, *keep;
+    float *level, *target, *keep;
 } worker_area;
 
 struct mw_policy_trainer {
@@ -30,10 +31,12 @@ static void carve(void *context, mw_arena *arena, int worker) {
     const size_t all = (size_t)c->time * (size_t)size * (size_t)(c->agents * c->obs);
     worker_area *area = &t->areas[worker];
     area->acts = mw_policy_acts_take(t->net, arena, size, true);
+    area->tau = mw_arena_floats(arena, all);
     area->far = mw_arena_floats(arena, all);
     area->gradient = mw_arena_floats(arena, all);
     area->bin = mw_arena_take(arena, (size_t)size, sizeof *area->bin);
     area->rows = mw_arena_take(arena, (size_t)size, sizeof *area->rows);
+    area->level = mw_arena_floats(arena, (size_t)size);
     area->target = mw_arena_floats(arena, (size_t)size);
     area->keep = mw_arena_floats(arena, (size_t)size);
 }
@@ -76,31 +79,33 @@ static int bin_of(float s, int bins) {
     return bin < 0 ? 0 : bin >= bins ? bins - 1 : bin;
 }
 
-/* The network's input for rows[count] of the batch: the context clean, the rest at flow time lambda. */
-static void fill_input(const mw_policy_config *c, const mw_flow_batch *batch, const int *rows, int count,
-                       float *input) {
-    const size_t joint = (size_t)(c->agents * c->obs);
+/* The network's input for rows[count] of the batch: the context clean, the rest at flow time lambda. tau
+ * holds the trajectories from row `begin` on. */
+static void fill_input(const mw_policy_config *c, const mw_flow_batch *batch, const float *tau, int begin,
+                       const int *rows, int count, float *input) {
+    const size_t joint = (size_t)(c->agents * c->obs), segment = (size_t)c->time * joint;
     for (int t = 0; t < c->time; t++)
         for (int j = 0; j < count; j++) {
-            const size_t from = ((size_t)rows[j] * (size_t)c->time + (size_t)t) * joint;
-            const float *tau = batch->trajectory + from, *noise = batch->noise + from;
+            const float *clean = tau + (size_t)(rows[j] - begin) * segment + (size_t)t * joint;
+            const float *noise = batch->noise + (size_t)rows[j] * segment + (size_t)t * joint;
             const float lambda = t < c->context ? 0 : batch->lambda[rows[j]];
             float *x = input + ((size_t)t * (size_t)count + (size_t)j) * joint;
-            for (size_t i = 0; i < joint; i++) x[i] = (1 - lambda) * tau[i] + lambda * noise[i];
+            for (size_t i = 0; i < joint; i++) x[i] = (1 - lambda) * clean[i] + lambda * noise[i];
         }
 }
 
 static const float *forward(mw_policy_trainer *t, worker_area *area, const mw_flow_batch *batch,
-                            const float *time, int count) {
+                            const float *time, int begin, int count) {
     for (int j = 0; j < count; j++) {
         const int row = area->rows[j];
         area->bin[j] = bin_of(time[row], t->net->config.bins);
+        area->level[j] = batch->lambda[row];
         area->target[j] = batch->target[row];
         area->keep[j] = batch->keep[row];
     }
-    fill_input(&t->net->config, batch, area->rows, count, mw_policy_input(area->acts));
+    fill_input(&t->net->config, batch, area->tau, begin, area->rows, count, mw_policy_input(area->acts));
     return mw_policy_forward(t->net, area->acts, t->shards.optimizer.values, t->shards.packed, area->bin,
-                             area->target, area->keep, count);
+                             area->level, area->target, area->keep, count);
 }
 
 /* Loss and gradient of rows [begin, end): V = u_rho + (lambda - rho) * stopgrad(u_lambda - u_rho), target
@@ -111,16 +116,22 @@ static double shard_loss(void *context, int worker, int begin, int end, float *g
     const mw_flow_batch *batch = t->batch;
     const mw_policy_config *c = &t->net->config;
     const size_t joint = (size_t)(c->agents * c->obs);
+    const size_t segment = (size_t)c->time * joint;
     int apart = 0, far = 0;
+    for (int row = begin; row < end; row++) {
+        float *tau = area->tau + (size_t)(row - begin) * segment;
+        memcpy(tau, batch->trajectory + (size_t)row * segment, segment * sizeof *tau);
+        mw_policy_to_flow(t->net, tau);
+    }
     for (int row = begin; row < end; row++)
         if (batch->lambda[row] != batch->rho[row]) area->rows[apart++] = row;
     if (apart) {
-        const float *u = forward(t, area, batch, batch->lambda, apart);
+        const float *u = forward(t, area, batch, batch->lambda, begin, apart);
         memcpy(area->far, u, (size_t)c->time * (size_t)apart * joint * sizeof *u);
     }
     for (int row = begin; row < end; row++) area->rows[row - begin] = row;
     const int count = end - begin;
-    const float *near = forward(t, area, batch, batch->rho, count);
+    const float *near = forward(t, area, batch, batch->rho, begin, count);
     const double positions = (double)batch->count * (c->time - c->context) * (double)joint;
     const float scale = (float)(2 / positions);
     double sum = 0;
@@ -129,12 +140,13 @@ static double shard_loss(void *context, int worker, int begin, int end, float *g
         const float gap = batch->lambda[row] - batch->rho[row];
         for (int step = 0; step < c->time; step++) {
             const size_t at = ((size_t)step * (size_t)count + (size_t)j) * joint;
-            const size_t from = ((size_t)row * (size_t)c->time + (size_t)step) * joint;
+            const float *noise = batch->noise + (size_t)row * segment + (size_t)step * joint;
+            const float *tau = area->tau + (size_t)j * segment + (size_t)step * joint;
             const float *ul = area->far + ((size_t)step * (size_t)apart + (size_t)far) * joint;
             float square = 0;
             for (size_t i = 0; i < joint; i++) {
                 float v = near[at + i] + (gap != 0 ? gap * (ul[i] - near[at + i]) : 0);
-                float d = step < c->context ? 0 : v - (batch->noise[from + i] - batch->trajectory[from + i]);
+                float d = step < c->context ? 0 : v - (noise[i] - tau[i]);
                 area->gradient[at + i] = scale * d;
                 square += d * d;
             }

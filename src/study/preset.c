@@ -25,16 +25,16 @@ typedef struct {
 static const row rows[] = {
     /*            policy: T = C + gen         steps                         world                steps                         plan
        task       dim mults     C gen   quick   full batch  rate warm-up  variant    hidden   quick  full batch rate warm-up   H  K omega quantile to-go */
-    {"spread",    32, {1,2,4},  4,  8, {1500,  8000}, 64, 1e-3, 200,    "standard", 256, {1500, 8000}, 256, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
-    {"tag",       32, {1,2,4},  4,  8, {1500,  8000}, 64, 1e-3, 200,    "standard", 256, {1500, 8000}, 256, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
-    {"world",     32, {1,2,4},  4,  8, {1500,  8000}, 64, 1e-3, 200,    "standard", 256, {1500, 8000}, 256, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
-    {"2ant",      32, {1,2,4},  4,  8, {1500,  8000}, 64, 1e-3, 200,    "standard", 256, {1500, 8000}, 256, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
-    {"4ant",      32, {1,2,4},  4,  8, {1200,  6000}, 64, 1e-3, 200,    "standard", 256, {1200, 6000}, 256, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
-    {"3m",        32, {1,2,4},  9,  3, {1500,  8000}, 64, 1e-3, 200,    "standard", 256, {1500, 8000}, 256, 1e-3, 200,   3, 3, 1.2, 0.95, 1},
-    {"8m",        32, {1,2,4},  9,  3, { 800,  4000}, 64, 1e-3, 200,    "standard", 256, { 800, 4000}, 256, 1e-3, 200,   3, 3, 1.2, 0.95, 1},
-    {"5m_vs_6m",  32, {1,2,4},  9,  3, {1000,  5000}, 64, 1e-3, 200,    "standard", 256, {1000, 5000}, 256, 1e-3, 200,   3, 3, 1.2, 0.95, 1},
-    {"2s3z",      32, {1,2,4},  8,  8, { 800,  4000}, 64, 1e-3, 200,    "standard", 256, {1000, 5000}, 256, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
-    {"other",     32, {1,2,4},  4,  8, {1500,  8000}, 64, 1e-3, 200,    "standard", 256, {1500, 8000}, 256, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
+    {"spread",     32, {2,2,2},  4,  8, { 600,  2000}, 64, 1e-3, 200,    "standard", 256, {1000, 3000}, 256, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
+    {"tag",        32, {2,2,2},  4,  8, { 600,  2000}, 64, 1e-3, 200,    "standard", 256, {1000, 3000}, 256, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
+    {"world",      32, {2,2,2},  4,  8, { 600,  2000}, 64, 1e-3, 200,    "standard", 256, {1000, 3000}, 256, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
+    {"2ant",       32, {2,2,2},  4,  8, { 600,  2000}, 64, 1e-3, 200,    "standard", 256, {1000, 3000}, 256, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
+    {"4ant",       32, {2,2,2},  4,  8, { 600,  1800}, 64, 1e-3, 200,    "standard", 256, {1000, 2500}, 256, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
+    {"3m",         32, {2,2,2},  9,  3, { 600,  1500}, 64, 1e-3, 200,    "standard", 256, {1000, 2500}, 256, 1e-3, 200,   3, 3, 1.2, 0.95, 1},
+    {"8m",         32, {2,2,2},  9,  3, { 300,   700}, 64, 1e-3, 200,    "standard", 256, { 500, 1000}, 256, 1e-3, 200,   3, 3, 1.2, 0.95, 1},
+    {"5m_vs_6m",   32, {2,2,2},  9,  3, { 400,  1000}, 64, 1e-3, 200,    "standard", 256, { 600, 1500}, 256, 1e-3, 200,   3, 3, 1.2, 0.95, 1},
+    {"2s3z",       32, {2,2,2},  8,  8, { 300,   800}, 64, 1e-3, 200,    "standard", 256, { 500, 1200}, 256, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
+    {"other",      32, {2,2,2},  4,  8, { 600,  2000}, 64, 1e-3, 200,    "standard", 256, {1000, 3000}, 256, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
 };
 /* clang-format on */
 
@@ -54,7 +54,7 @@ mw_training_preset mw_training_preset_of(const char *task, mw_budget budget) {
                    .context = r->context,
                    .generated = r->generated,
                    .project = 1,
-                   .anchor = 1,
+                   .changes = 1,
                    .steps = r->policy_steps[budget],
                    .batch = r->policy_batch,
                    .rate = r->policy_rate,
@@ -114,7 +114,7 @@ static const field fields[] = {
     {"policy.context",          WHOLE,  AT(policy.context),          1, 256,  {0}, NULL, "C: observations of context, the current one included"},
     {"policy.generated",        WHOLE,  AT(policy.generated),        1, 256,  {0}, NULL, "observations generated after it; C + generated must be divisible by 4"},
     {"policy.attention_output", CHOICE, AT(policy.project),          0, 1,    {"off", "on"}, NULL, "output projection of the attention between agents"},
-    {"policy.anchor",           CHOICE, AT(policy.anchor),           0, 1,    {"off", "on"}, NULL, "velocities relative to the current observation"},
+    {"policy.changes",          CHOICE, AT(policy.changes),          0, 1,    {"off", "on"}, NULL, "generate changes from the present instead of observations"},
     {"policy.steps",            WHOLE,  AT(policy.steps),            1, 1e8,  {0}, NULL, "training steps"},
     {"policy.batch",            WHOLE,  AT(policy.batch),            1, 4096, {0}, NULL, "segments in a step"},
     {"policy.rate",             REAL,   AT(policy.rate),             0, 1,    {0}, NULL, "Adam's rate after the warm-up, then a cosine to 1% of it"},
@@ -338,7 +338,7 @@ mw_policy_config mw_training_preset_policy(const mw_training_preset *p) {
                                .context = p->policy.context,
                                .bins = 5,
                                .project = p->policy.project,
-                               .anchor = p->policy.anchor};
+                               .changes = p->policy.changes};
     memcpy(config.mults, p->policy.mults, sizeof config.mults);
     return config;
 }

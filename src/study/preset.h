@@ -17,7 +17,7 @@ typedef struct mw_training_preset {
         int dim, mults[MW_LEVELS];
         int context, generated; /* C and T - C */
         int project;            /* attention has its output projection */
-        int anchor;             /* velocities relative to the current observation */
+        int changes;            /* generate changes from the present */
         int steps, batch;
         double rate; /* after the warm-up; then a cosine towards 0 */
         int warmup;

@@ -298,7 +298,7 @@ static mw_status policy_velocity(policy_check *k, record *r, const mw_flow_batch
                    joint * sizeof *input);
     }
     const float *u =
-        mw_policy_forward(&k->net, acts, values, k->packed, bin, in->target, in->keep, in->count);
+        mw_policy_forward(&k->net, acts, values, k->packed, bin, NULL, in->target, in->keep, in->count);
     for (size_t b = 0; b < batch; b++)
         for (size_t t = 0; t < (size_t)c->time; t++)
             memcpy(k->out + (b * (size_t)c->time + t) * joint, u + (t * batch + b) * joint,

@@ -81,6 +81,7 @@ typedef struct {
     mw_arena arena;
     mw_policy_acts *acts;
     int count, bin[COUNT];
+    float level[COUNT];
     float dvelocity[COUNT * SEGMENT];
 } network;
 
@@ -102,7 +103,7 @@ static const float *velocity(network *k, int first) {
         for (int j = 0; j < k->count; j++)
             memcpy(mw_policy_input(k->acts) + (t * k->count + j) * STEP,
                    f->tau + (first + j) * SEGMENT + t * STEP, STEP * sizeof(float));
-    return mw_policy_forward(&f->net, k->acts, f->values, f->packed, k->bin, f->target + first,
+    return mw_policy_forward(&f->net, k->acts, f->values, f->packed, k->bin, k->level, f->target + first,
                              f->keep + first, k->count);
 }
 
@@ -196,28 +197,46 @@ static void no_projection_is_identity(void **state) {
     drop(f);
 }
 
-/* An anchor adds a multiple of the distance from the current observation, by the bin, to what the network
- * itself says of the future; the context stays as it is. */
-static void anchored_velocity(void **state) {
+/* With changes, x over its flow time is added to what the network itself says of the future; the context
+ * stays as it is. */
+static void velocity_of_changes(void **state) {
     (void)state;
-    static const float gain[] = {2, 2, 5.0F / 3, 5.0F / 4, 1};
+    static const float level[] = {0.05F, 0.2F, 0.5F, 0.8F, 1}, gain[] = {10, 5, 2, 1.25F, 1};
     static network k;
     static float u[5 * SEGMENT];
     fixture *f = make(true);
     network_make(&k, f, 5);
+    memcpy(k.level, level, sizeof level);
     memcpy(u, velocity(&k, 0), sizeof u);
-    f->net.config.anchor = true;
-    const float *anchored = velocity(&k, 0), *x = mw_policy_input(k.acts);
+    f->net.config.changes = true;
+    const float *v = velocity(&k, 0), *x = mw_policy_input(k.acts);
     for (int t = 0; t < small.time; t++)
         for (int j = 0; j < k.count; j++)
             for (int i = 0; i < STEP; i++) {
-                const int at = (t * k.count + j) * STEP + i,
-                          now = ((small.context - 1) * k.count + j) * STEP + i;
-                const float added = t < small.context ? 0 : gain[k.bin[j]] * (x[at] - x[now]);
-                assert_float_equal(anchored[at], u[at] + added, 1e-5);
+                const int at = (t * k.count + j) * STEP + i;
+                assert_float_equal(v[at], u[at] + (t < small.context ? 0 : gain[j] * x[at]), 1e-5);
             }
-    f->net.config.anchor = false;
+    f->net.config.changes = false;
     mw_arena_free(&k.arena);
+    drop(f);
+}
+
+/* The future relative to the present, and back; the context does not move. */
+static void observations_and_changes(void **state) {
+    (void)state;
+    fixture *f = make(true);
+    float x[SEGMENT];
+    memcpy(x, f->tau, sizeof x);
+    mw_policy_to_flow(&f->net, x); /* without changes nothing happens */
+    assert_memory_equal(x, f->tau, sizeof x);
+    f->net.config.changes = true;
+    mw_policy_to_flow(&f->net, x);
+    assert_memory_equal(x, f->tau, CONTEXT * sizeof *x);
+    for (int i = CONTEXT; i < SEGMENT; i++)
+        assert_float_equal(x[i], f->tau[i] - f->tau[CONTEXT - STEP + i % STEP], 1e-6);
+    mw_policy_from_flow(&f->net, x);
+    for (int i = 0; i < SEGMENT; i++) assert_float_equal(x[i], f->tau[i], 1e-5);
+    f->net.config.changes = false;
     drop(f);
 }
 
@@ -323,7 +342,7 @@ static void steps_as_written(void **state) {
             for (int keep = 0; keep < 2; keep++) {
                 memcpy(mw_policy_input(k.acts), x, sizeof x);
                 memcpy(u[keep],
-                       mw_policy_forward(&f->net, k.acts, f->values, f->packed, k.bin, f->target + j,
+                       mw_policy_forward(&f->net, k.acts, f->values, f->packed, k.bin, NULL, f->target + j,
                                          &(float){(float)keep}, 1),
                        sizeof x);
             }
@@ -494,8 +513,8 @@ static void loss_and_shards(void **state) {
                     (1 - l) * f->tau[j * SEGMENT + i] + l * f->noise[j * SEGMENT + i];
             }
             memcpy(u[pass],
-                   mw_policy_forward(&f->net, k.acts, f->values, f->packed, k.bin, f->target + j, f->keep + j,
-                                     1),
+                   mw_policy_forward(&f->net, k.acts, f->values, f->packed, k.bin, NULL, f->target + j,
+                                     f->keep + j, 1),
                    sizeof u[0]);
         }
         for (int i = CONTEXT; i < SEGMENT; i++) {
@@ -612,7 +631,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gradient_along_directions),
         cmocka_unit_test(no_projection_is_identity),
-        cmocka_unit_test(anchored_velocity),
+        cmocka_unit_test(velocity_of_changes),
+        cmocka_unit_test(observations_and_changes),
         cmocka_unit_test(rows_are_independent),
         cmocka_unit_test(packing_is_divided),
         cmocka_unit_test(schedules_give_the_same_bits),
