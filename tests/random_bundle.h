@@ -20,8 +20,13 @@ static void spread_knots(mw_normalizer *normalizer, int features, float low, flo
 static mw_bundle *random_bundle(mw_bundle_info info, uint64_t seed) {
     mw_error error;
     mw_bundle *bundle;
-    mw_policy_config policy = {
-        .dim = 16, .mults = {1, 1, 2}, .time = 8, .context = 3, .bins = 5, .project = true, .changes = true};
+    mw_policy_config policy = {.dim = 16,
+                               .mults = {1, 1, 2},
+                               .time = 8,
+                               .context = 3,
+                               .bins = 5,
+                               .project = true,
+                               .changes = !info.discrete};
     mw_world_config world = mw_world_config_default();
     world.hidden = 16;
     world.experts = 3;
