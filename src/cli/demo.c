@@ -14,13 +14,12 @@
 static const char help[] =
     "usage: mawam demo [BUNDLE ...] [-o DIR] [--seeds N] [--threads N]\n"
     "\n"
-    "Plays a few episodes of every bundle (those in bundles/ if none is named) with all arms: reactive takes "
-    "the policy's\n"
-    "first idea, random any of eight, plan the one its world model likes best, oracle the one that the true "
-    "simulator\n"
-    "would choose. Prints what they earn and how long a decision takes, and writes DIR/index.html (demo/) "
-    "with a replay of\n"
-    "a planned episode each. A taste, not a result: for those see mawam eval and mawam study.\n"
+    "Plays a few episodes of every bundle (those in bundles/ if none is named) with all arms: reactive "
+    "takes\n"
+    "the policy's first idea, random any of eight, plan the one its world model likes best, carry the same\n"
+    "with the rest of the last plan among them, oracle the one that the true simulator would choose. Prints\n"
+    "what they earn and how long a decision takes, and writes DIR/index.html (demo/) with a replay of a\n"
+    "planned episode each. A taste, not a result: for those see mawam eval and mawam study.\n"
     "\n"
     "example: mawam demo bundles/spread-medium.safetensors -o demo\n";
 
