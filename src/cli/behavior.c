@@ -12,13 +12,6 @@
 
 /* ---- train ---- */
 
-static volatile sig_atomic_t stop_requested;
-
-static void request_stop(int signal_number) {
-    (void)signal_number;
-    stop_requested = 1;
-}
-
 static const char train_help[] =
     "usage: mawam behavior train TASK [-o DIR] [--seed S] [--steps N] [--set FIELD=VALUE] [--threads N]\n"
     "                            [--prey FILE] [--resume]\n"
@@ -101,11 +94,9 @@ static int behavior_train(int argc, char **argv) {
                                 .folder = folder ? folder : task,
                                 .resume = resume,
                                 .prolong = (float)steps,
-                                .stop = &stop_requested,
+                                .stop = mw_cli_stop(),
                                 .report = show_progress,
                                 .context = &display};
-    signal(SIGINT, request_stop);
-    signal(SIGTERM, request_stop);
     mw_progress_start(&display.progress, task, (double)preset.steps);
     mw_status status = mw_train(&request, &error);
     mw_progress_finish(&display.progress);
@@ -139,8 +130,7 @@ static const char prey_help[] =
 static int behavior_prey(int argc, char **argv) {
     train_display display = {0};
     double predator_steps = 1e6, prey_steps = 1e6;
-    mw_prey_request request = {
-        .rounds = 3, .version = "v1", .stop = &stop_requested, .report = show_progress, .context = &display};
+    mw_prey_request request = {.rounds = 3, .version = "v1", .report = show_progress, .context = &display};
     const mw_option options[] = {{"o", MW_OPT_STRING, &request.folder, 0, 0},
                                  {"rounds", MW_OPT_INT, &request.rounds, 1, 8},
                                  {"predator-steps", MW_OPT_DOUBLE, &predator_steps, 1, 1e12},
@@ -158,8 +148,7 @@ static int behavior_prey(int argc, char **argv) {
     request.predator_steps = (float)predator_steps;
     request.prey_steps = (float)prey_steps;
     mw_error error = {0};
-    signal(SIGINT, request_stop);
-    signal(SIGTERM, request_stop);
+    request.stop = mw_cli_stop();
     mw_progress_start(&display.progress, request.task, 0);
     mw_status status = mw_prey_learn(&request, &error);
     mw_progress_finish(&display.progress);
@@ -340,12 +329,8 @@ static void show_pick(void *context, const mw_setting *setting, double steps, co
 static int behavior_pick(int argc, char **argv) {
     const char *words[2] = {NULL, NULL};
     mw_env_options world = MW_ENV_OPTIONS_DEFAULT;
-    mw_pick_request request = {.folder = "behaviors",
-                               .options = &world,
-                               .episodes = 200,
-                               .every = 1,
-                               .stop = &stop_requested,
-                               .report = show_pick};
+    mw_pick_request request = {
+        .folder = "behaviors", .options = &world, .episodes = 200, .every = 1, .report = show_pick};
     const mw_option options[] = {{"o", MW_OPT_STRING, &request.folder, 0, 0},
                                  {"episodes", MW_OPT_INT, &request.episodes, 1, 1e7},
                                  {"every", MW_OPT_INT, &request.every, 1, 1e6},
@@ -360,7 +345,7 @@ static int behavior_pick(int argc, char **argv) {
     request.run = words[1];
     request.context = (void *)words[0];
     mw_error error = {0};
-    signal(SIGINT, request_stop);
+    request.stop = mw_cli_stop();
     mw_status status = mw_pick(&request, &error);
     if (status == MW_OK) return 0;
     mw_cli_fail(&error);

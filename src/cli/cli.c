@@ -140,3 +140,16 @@ mw_status mw_cli_json(json_t *value, const char *path, const char *command, mw_e
     json_decref(value);
     return status;
 }
+
+static volatile sig_atomic_t stop_requested;
+
+static void request_stop(int signal_number) {
+    (void)signal_number;
+    stop_requested = 1;
+}
+
+const volatile sig_atomic_t *mw_cli_stop(void) {
+    signal(SIGINT, request_stop);
+    signal(SIGTERM, request_stop);
+    return &stop_requested;
+}

@@ -4,6 +4,8 @@
 
 #include "core/json.h"
 
+#include <signal.h>
+
 typedef struct mw_command {
     const char *name, *summary;
     int (*run)(int argc, char **argv); /* argv[0] is the command's own name; returns the exit code */
@@ -54,6 +56,9 @@ typedef struct mw_option {
  * Returns -1 to go on, otherwise the exit code: after --help (help printed, 0) or a usage error (2). */
 int mw_cli_parse(int argc, char **argv, const mw_option *options, const char *help, const char **positional,
                  int most, int *count);
+
+/* From now on Ctrl-C and SIGTERM do nothing but set this, and the work under way saves and ends. */
+const volatile sig_atomic_t *mw_cli_stop(void);
 
 /* "mawam GROUP ARGV...", as typed, for provenance; group may be "". To be freed; NULL: out of memory. */
 char *mw_cli_command(const char *group, int argc, char **argv);

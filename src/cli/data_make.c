@@ -26,13 +26,6 @@ static const char help[] =
     "examples: mawam data make spread-medium-replay -o data\n"
     "          mawam data make all -o data --seed 1\n";
 
-static volatile sig_atomic_t stop_requested;
-
-static void request_stop(int signal_number) {
-    (void)signal_number;
-    stop_requested = 1;
-}
-
 static void show(void *context, long steps, long total) {
     (void)total;
     mw_progress_update(context, (double)steps, "%s", "");
@@ -73,7 +66,7 @@ static mw_status make_one(mw_collect_request *request, const char *root, mw_erro
 int mw_cli_data_make(int argc, char **argv) {
     const char *name = NULL, *root = NULL;
     int transitions = 0, count;
-    mw_collect_request request = {.stop = &stop_requested};
+    mw_collect_request request = {0};
     const mw_option options[] = {{"o", MW_OPT_STRING, &root, 0, 0},
                                  {"transitions", MW_OPT_INT, &transitions, 1, 1e9},
                                  {"seed", MW_OPT_U64, &request.seed, 0, 0},
@@ -91,8 +84,7 @@ int mw_cli_data_make(int argc, char **argv) {
     mw_status status = all ? MW_OK : mw_setting_find(&request.setting, name, &error);
     if (status != MW_OK) return mw_cli_fail(&error);
     if (mw_dir_make(root, &error) != MW_OK) return mw_cli_fail(&error);
-    signal(SIGINT, request_stop);
-    signal(SIGTERM, request_stop);
+    request.stop = mw_cli_stop();
     printf("%-22s %8s %7s %10s %9s %10s %10s %8s %6s %7s\n", "setting", "steps", "episodes", "return",
            "deviation", "least", "most", "score", "wins", "seconds");
     for (int i = 0; status == MW_OK && (all ? mw_setting_at(i) != NULL : i < 1); i++) {

@@ -7,7 +7,6 @@
 #include "study/table.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,13 +54,6 @@ static const char report_help[] =
     "  -o FOLDER   where the report goes (results)\n"
     "\n"
     "example: mawam study report --dir study -o results\n";
-
-static volatile sig_atomic_t stop_requested;
-
-static void request_stop(int signal_number) {
-    (void)signal_number;
-    stop_requested = 1;
-}
 
 /* ---- what is shown while it runs ---- */
 
@@ -129,11 +121,9 @@ static int run_study(mw_study_options *o) {
     mw_error error = {0};
     display d = {0};
     int failed;
-    o->stop = &stop_requested;
+    o->stop = mw_cli_stop();
     o->progress = show;
     o->context = &d;
-    signal(SIGINT, request_stop);
-    signal(SIGTERM, request_stop);
     mw_log_set(print_message, NULL);
     const mw_status status = mw_study_run(o, &failed, &error);
     end_bar(&d);

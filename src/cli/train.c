@@ -3,7 +3,6 @@
 #include "core/log.h"
 #include "study/train.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,13 +37,6 @@ static const char help[] =
     "          mawam train data/3m-poor --budget quick --set policy.dim=64 --set world.steps=4000\n"
     "          mawam train data/spread-medium --only world --set world.variant=paper \\\n"
     "                --with spread-medium.safetensors -o spread-medium-paper.safetensors\n";
-
-static volatile sig_atomic_t stop_requested;
-
-static void request_stop(int signal_number) {
-    (void)signal_number;
-    stop_requested = 1;
-}
 
 typedef struct {
     mw_progress bar;
@@ -120,11 +112,9 @@ static int run(mw_training_request *request, const mw_strings *settings, mw_trai
             return 2;
         }
     request->preset = preset;
-    request->stop = &stop_requested;
+    request->stop = mw_cli_stop();
     request->progress = show_progress;
     request->context = &d;
-    signal(SIGINT, request_stop);
-    signal(SIGTERM, request_stop);
     mw_log_set(print_message, NULL);
     const mw_status status = mw_training_run(request, &report, &error);
     if (d.started) mw_progress_finish(&d.bar);
