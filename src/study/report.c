@@ -34,7 +34,8 @@ static void comparison_line(mw_report_line *line, mw_comparison ours, int paper_
     else if (!isnan(paper_relative))
         snprintf(line->paper, sizeof line->paper, "%+.1f%%", 100 * paper_relative);
     if (!ours.count) return;
-    snprintf(line->ours, sizeof line->ours, "%d of %d, %+.1f%%", ours.wins, ours.count, 100 * ours.relative);
+    snprintf(line->ours, sizeof line->ours, "%d of %d, %+.1f%% (aggregate %+.1f%%)", ours.wins, ours.count,
+             100 * ours.relative, 100 * ours.aggregate);
     if (ours.count == paper_count) line->met = ours.wins >= paper_wins && ours.relative >= paper_relative;
 }
 
@@ -272,7 +273,10 @@ static void write_markdown(const mw_study_table *t, FILE *out) {
         fprintf(out, "| %s | %s | %s |\n", lines[i].what, lines[i].paper, lines[i].ours);
     fputs(
         "\nMPE in normalised score, SMAC and Ant in return. Share: of the gain that the true simulator as a "
-        "scorer would bring. Carrying on: one of\nthe candidates is the rest of the plan chosen before.\n\n"
+        "scorer would bring. Carrying on: one of\nthe candidates is the rest of the plan chosen before. "
+        "Gains are "
+        "means over settings of (planning - other) / |other|, which settings with a score near zero\nrule; "
+        "aggregate: the sum of differences over the sum of |other|.\n\n"
         "| setting | data | Reactive | Random | Planning | gain | share | carrying on | gain | paper: "
         "Reactive "
         "| Planning | gain |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n",
