@@ -26,16 +26,20 @@ static mw_report_line *add(mw_report_line *lines, int *count, const char *what) 
     return line;
 }
 
-static void comparison_line(mw_report_line *line, mw_comparison ours, int paper_count, int paper_wins,
-                            double paper_relative) {
+/* one_unit: of settings that are measured alike, so that their sums mean something. */
+static void comparison_line(mw_report_line *line, mw_comparison ours, bool one_unit, int paper_count,
+                            int paper_wins, double paper_relative) {
     if (paper_wins)
         snprintf(line->paper, sizeof line->paper, "%d of %d, %+.1f%%", paper_wins, paper_count,
                  100 * paper_relative);
     else if (!isnan(paper_relative))
         snprintf(line->paper, sizeof line->paper, "%+.1f%%", 100 * paper_relative);
     if (!ours.count) return;
-    snprintf(line->ours, sizeof line->ours, "%d of %d, %+.1f%% (aggregate %+.1f%%)", ours.wins, ours.count,
-             100 * ours.relative, 100 * ours.aggregate);
+    const int used = snprintf(line->ours, sizeof line->ours, "%d of %d, %+.1f%%", ours.wins, ours.count,
+                              100 * ours.relative);
+    if (one_unit)
+        snprintf(line->ours + used, sizeof line->ours - (size_t)used, " (aggregate %+.1f%%)",
+                 100 * ours.aggregate);
     if (ours.count == paper_count) line->met = ours.wins >= paper_wins && ours.relative >= paper_relative;
 }
 
@@ -75,18 +79,18 @@ static void gain_lines(const mw_study_table *t, mw_report_line *lines, int *n) {
     const mw_paper_gains *paper = mw_paper_gains_of(NULL);
     char what[96];
     comparison_line(add(lines, n, "Planning beats Reactive: settings, mean relative gain"),
-                    mw_table_compare(t, NULL, MW_COL_PLAN, MW_COL_REACTIVE), paper->count, paper->improved,
-                    paper->relative);
+                    mw_table_compare(t, NULL, MW_COL_PLAN, MW_COL_REACTIVE), false, paper->count,
+                    paper->improved, paper->relative);
     for (int f = 0; f < 3; f++) {
         const mw_paper_gains *p = mw_paper_gains_of(mw_report_families[f]);
         snprintf(what, sizeof what, "Planning beats Reactive: %s", mw_report_family_title(p->family));
         comparison_line(add(lines, n, what), mw_table_compare(t, p->family, MW_COL_PLAN, MW_COL_REACTIVE),
-                        p->count, p->improved, p->relative);
+                        true, p->count, p->improved, p->relative);
     }
     comparison_line(add(lines, n, "Planning that carries on beats Reactive"),
-                    mw_table_compare(t, NULL, MW_COL_CARRY, MW_COL_REACTIVE), 0, 0, NAN);
+                    mw_table_compare(t, NULL, MW_COL_CARRY, MW_COL_REACTIVE), false, 0, 0, NAN);
     comparison_line(add(lines, n, "RWM selection beats Random, M = 8"),
-                    mw_table_compare(t, NULL, MW_COL_PLAN, MW_COL_RANDOM), paper->count,
+                    mw_table_compare(t, NULL, MW_COL_PLAN, MW_COL_RANDOM), false, paper->count,
                     paper->random_improved, paper->random_relative);
     const mw_comparison won = mw_table_compare(t, "battle", MW_COL_PLAN_WON, MW_COL_REACTIVE_WON),
                         theirs =
