@@ -10,6 +10,7 @@ static void carve(mw_transition_rows *rows, const mw_dataset_spec *spec, mw_aren
     rows->act = mw_arena_floats(arena, cells * (size_t)spec->act_size);
     rows->reward = mw_arena_floats(arena, cells);
     rows->place = mw_arena_take(arena, (size_t)rows->capacity, sizeof *rows->place);
+    rows->follows = mw_arena_take(arena, (size_t)rows->capacity, sizeof *rows->follows);
 }
 
 mw_status mw_transition_rows_create(mw_transition_rows *rows, const mw_dataset_spec *spec, int capacity,
@@ -47,12 +48,20 @@ void mw_transition_take(mw_transition_rows *rows, int row, const mw_dataset *dat
         for (size_t i = 0; i < n; i++) act[i * d + (size_t)data->index[step * n + i]] = 1;
     }
     rows->place[row] = place;
+    rows->follows[row] = 0;
 }
 
-void mw_transition_fill(mw_transition_rows *rows, int count, const mw_dataset *data,
+void mw_transition_fill(mw_transition_rows *rows, int count, int run, const mw_dataset *data,
                         const mw_episode_set *set, uint64_t seed, uint64_t step, mw_batch_use use) {
+    const int stride = mw_transition_stride(count, run);
     for (int row = 0; row < count; row++) {
-        mw_rng rng = mw_batch_rng(seed, step, row, use);
-        mw_transition_take(rows, row, data, mw_episode_set_draw(set, &rng));
+        mw_place place = row < stride ? (mw_place){0} : rows->place[row - stride];
+        const bool follows = row >= stride && ++place.t < mw_dataset_transitions(data, place.episode);
+        if (!follows) {
+            mw_rng rng = mw_batch_rng(seed, step, row, use);
+            place = mw_episode_set_draw(set, &rng);
+        }
+        mw_transition_take(rows, row, data, place);
+        rows->follows[row] = follows;
     }
 }

@@ -130,7 +130,7 @@ static json_t *describe(const mw_bundle *b) {
     const mw_world_config *w = &b->world.config;
     return json_pack(
         "{s:i, s:s, s:s, s:s, s:i, s:i, s:i, s:b, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:b,"
-        " s:{s:i, s:[iii], s:i, s:i, s:i, s:b, s:b}, s:{s:i}, s:{s:i, s:i, s:i, s:i, s:i, s:b, s:i, s:i}}",
+        " s:{s:i, s:[iii], s:i, s:i, s:i, s:b, s:b}, s:{s:i}, s:{s:i, s:i, s:i, s:i, s:i, s:b, s:i, s:i, s:i, s:b}}",
         "version", MW_BUNDLE_VERSION, "task", i->task, "rules", i->rules, "quality", i->quality, "agents",
         i->agents, "obs", i->obs, "act", i->act, "discrete", i->discrete, "episode_limit", i->episode_limit,
         "horizon", i->horizon, "steps", i->steps, "guidance", (double)i->guidance, "target",
@@ -140,7 +140,7 @@ static json_t *describe(const mw_bundle *b) {
         "changes", p->changes, "inverse", "hidden", b->inverse.config.hidden, "world", "hidden", w->hidden,
         "experts", w->experts, "slots", w->slots, "reward_experts", w->reward_experts, "top_k", w->top_k,
         "standardise", w->standardise, "reward_features", w->reward_features, "dynamics_features",
-        w->dynamics_features);
+        w->dynamics_features, "shared", w->shared, "joint", w->joint);
 }
 
 /* Reads one description; the caller's strings are bounded copies. */
@@ -149,13 +149,13 @@ static mw_status parse(const char *text, const char *path, mw_bundle_info *i, mw
     json_t *root = NULL;
     MW_TRY(mw_json_parse(&root, text, strlen(text), path, error));
     const char *task, *rules, *quality;
-    int version = 0, discrete = 0, return_to_go = 0, project = 0, changes = 0, standardise = 0;
+    int version = 0, discrete = 0, return_to_go = 0, project = 0, changes = 0, standardise = 0, joint = 0;
     double guidance, target, return_scale, discount;
     json_error_t why;
     const int failed = json_unpack_ex(
         root, &why, 0,
         "{s:i, s:s, s:s, s:s, s:i, s:i, s:i, s:b, s:i, s:i, s:i, s:F, s:F, s:F, s:F, s:b,"
-        " s:{s:i, s:[iii], s:i, s:i, s:i, s:b, s?b}, s:{s:i}, s:{s:i, s:i, s:i, s:i, s:i, s:b, s:i, s:i}}",
+        " s:{s:i, s:[iii], s:i, s:i, s:i, s:b, s?b}, s:{s:i}, s:{s:i, s:i, s:i, s:i, s:i, s:b, s:i, s:i, s?i, s?b}}",
         "version", &version, "task", &task, "rules", &rules, "quality", &quality, "agents", &i->agents, "obs",
         &i->obs, "act", &i->act, "discrete", &discrete, "episode_limit", &i->episode_limit, "horizon",
         &i->horizon, "steps", &i->steps, "guidance", &guidance, "target", &target, "return_scale",
@@ -164,7 +164,8 @@ static mw_status parse(const char *text, const char *path, mw_bundle_info *i, mw
         &p->bins, "project", &project, "changes", &changes, "inverse", "hidden", inverse_hidden, "world",
         "hidden", &w->hidden, "experts", &w->experts, "slots", &w->slots, "reward_experts",
         &w->reward_experts, "top_k", &w->top_k, "standardise", &standardise, "reward_features",
-        &w->reward_features, "dynamics_features", &w->dynamics_features);
+        &w->reward_features, "dynamics_features", &w->dynamics_features, "shared", &w->shared, "joint",
+        &joint);
     mw_status status = MW_OK;
     if (failed)
         status =
@@ -188,6 +189,7 @@ static mw_status parse(const char *text, const char *path, mw_bundle_info *i, mw
         p->project = project;
         p->changes = changes;
         w->standardise = standardise;
+        w->joint = joint;
     }
     json_decref(root);
     return status;

@@ -100,6 +100,10 @@ mw_status mw_chain_start(mw_chain *c, const mw_study_options *options, const mw_
         return mw_fail(error, MW_ERR_ARGUMENT, "'%.40s...' is too long a path", options->folder);
     snprintf(c->data, sizeof c->data, "%.400s/data/%s", options->folder, c->name);
     snprintf(c->bundle, sizeof c->bundle, "%.400s/bundles/%s.safetensors", options->folder, c->name);
+    snprintf(c->earlier_bundle, sizeof c->earlier_bundle, "%.400s/bundles/%s.before.safetensors",
+             options->folder, c->name);
+    snprintf(c->checkpoint, sizeof c->checkpoint, "%.400s/bundles/%s.train.safetensors", options->folder,
+             c->name);
     snprintf(c->eval, sizeof c->eval, "%.400s/eval/%s.json", options->folder, c->name);
     snprintf(c->diagnose, sizeof c->diagnose, "%.400s/diagnose/%s.json", options->folder, c->name);
     snprintf(c->result, sizeof c->result, "%.400s/results/%s.json", options->folder, c->name);
@@ -176,26 +180,44 @@ static void find_checksum(mw_chain *c) {
     if (hash_file(&hash, c->bundle, &error) == MW_OK) hex(c->checksum, hash);
 }
 
-/* All settings count here, those of planning too: the bundle holds them. */
-static bool train_current(mw_chain *c) {
-    json_t *root = bundle_provenance(c->bundle), *identity = NULL, *value;
+/* A bundle of that provenance was made from the data that is there, with the same seed. */
+static bool same_origin(const mw_chain *c, const json_t *root) {
     const json_t *inputs = json_object_get(c->inputs, "train"), *theirs = json_object_get(root, "dataset");
+    json_t *identity = NULL, *value;
     const char *key;
     mw_dataset d;
     mw_error error;
-    bool same = root && json_equal(json_object_get(root, "settings"), json_object_get(inputs, "settings")) &&
-                json_equal(json_object_get(root, "seed"), json_object_get(inputs, "seed"));
-    if (same && mw_dataset_open(&d, c->data, &error) == MW_OK) {
-        same = mw_dataset_identity(&identity, &d, false, &error) == MW_OK;
-        json_object_foreach(identity, key, value) same &= json_equal(value, json_object_get(theirs, key));
-        mw_dataset_close(&d);
-    } else {
-        same = false;
-    }
+    if (!root || !json_equal(json_object_get(root, "seed"), json_object_get(inputs, "seed")) ||
+        mw_dataset_open(&d, c->data, &error) != MW_OK)
+        return false;
+    bool same = mw_dataset_identity(&identity, &d, false, &error) == MW_OK;
+    json_object_foreach(identity, key, value) same &= json_equal(value, json_object_get(theirs, key));
+    mw_dataset_close(&d);
     json_decref(identity);
+    return same;
+}
+
+/* All settings count here, those of planning too: the bundle holds them. */
+static bool train_current(mw_chain *c) {
+    json_t *root = bundle_provenance(c->bundle);
+    const json_t *settings = json_object_get(json_object_get(c->inputs, "train"), "settings");
+    const bool same = same_origin(c, root) && json_equal(json_object_get(root, "settings"), settings);
     json_decref(root);
     if (same) find_checksum(c);
     return same;
+}
+
+/* Sets the part that need not be trained again because the earlier bundle has it from the same settings. */
+static bool find_kept_part(const mw_chain *c, bool skip[MW_PARTS]) {
+    static const char *const other[MW_PARTS] = {"world.", "policy."}; /* what may differ if a part is kept */
+    json_t *root = bundle_provenance(c->earlier_bundle);
+    const json_t *settings = json_object_get(json_object_get(c->inputs, "train"), "settings");
+    bool found = false;
+    for (int i = 0; i < MW_PARTS && !found; i++)
+        found = skip[i] = same_origin(c, root) &&
+                          mw_training_preset_same_but(json_object_get(root, "settings"), settings, other[i]);
+    json_decref(root);
+    return found;
 }
 
 static void train_progress(void *context, const mw_training_progress *p) {
@@ -207,7 +229,8 @@ static void train_progress(void *context, const mw_training_progress *p) {
     c->progress(c->context, p->total > 0 ? p->done / p->total : 0, note);
 }
 
-/* A checkpoint of the same training is continued, anything else is started anew. */
+/* A checkpoint of the same training is continued, anything else is started anew; of a bundle that does not
+ * belong here any more, what would come out the same is kept. */
 static mw_status train_run(mw_chain *c, mw_error *error) {
     mw_dataset d;
     mw_training_report r;
@@ -223,12 +246,14 @@ static mw_status train_run(mw_chain *c, mw_error *error) {
                                    .stop = c->options->stop,
                                    .progress = train_progress,
                                    .context = c};
-    unlink(c->bundle); /* it does not belong here, or training would not have been asked for */
+    if (mw_file_exists(c->bundle)) rename(c->bundle, c->earlier_bundle);
+    if (find_kept_part(c, request.skip)) request.with = c->earlier_bundle;
     mw_status status = mw_training_run(&request, &r, error);
     if (status == MW_ERR_MISMATCH || status == MW_ERR_FORMAT) {
-        request.resume = false;
+        unlink(c->checkpoint);
         status = mw_training_run(&request, &r, error);
     }
+    if (status == MW_OK) unlink(c->earlier_bundle);
     mw_dataset_close(&d);
     MW_TRY(status);
     c->earlier = fmax(0, r.seconds - (mw_clock_seconds() - started));
@@ -428,19 +453,36 @@ static json_t *last_number(const json_t *array) {
     return json_null();
 }
 
+static json_t *origin_json(const json_t *provenance) {
+    static const char *const kept[] = {"seconds", "threads", "cpu", "vectors", "mawam", "command"};
+    json_t *out = json_object();
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        json_object_set(out, kept[i], json_object_get(provenance, kept[i]));
+    return out;
+}
+
+/* The provenance of the training that made a part: this one, or the one of the bundle that it was kept from. */
+static const json_t *origin_of(const json_t *root, const char *from) {
+    const json_t *kept = json_object_get(json_object_get(root, from), "provenance");
+    return kept ? origin_of(kept, from) : root;
+}
+
 static json_t *training_json(const mw_chain *c) {
     static const char *const kept[] = {"seconds",    "seed",       "threads",  "cpu",     "vectors",
                                        "mawam",      "command",    "settings", "returns", "episodes",
                                        "normalizer", "world_best", "curve"};
     json_t *root = bundle_provenance(c->bundle), *out = json_object();
-    const json_t *curve = json_object_get(root, "curve"), *policy = json_object_get(curve, "policy"),
-                 *best = json_object_get(root, "world_best");
+    const json_t *policy_origin = origin_of(root, "policy_from"), *world_origin = origin_of(root, "world_from"),
+                 *policy = json_object_get(json_object_get(policy_origin, "curve"), "policy"),
+                 *best = json_object_get(world_origin, "world_best");
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         json_object_set(out, kept[i], json_object_get(root, kept[i]));
     json_t *held = json_pack("{s:o, s:o}", "flow", last_number(json_object_get(policy, "held_flow")),
                              "inverse", last_number(json_object_get(policy, "held_inverse")));
     json_object_set(held, "dynamics", json_object_get(best, "held_dynamics"));
     json_object_set(held, "reward", json_object_get(best, "held_reward"));
+    if (policy_origin != root) json_object_set_new(out, "policy_from", origin_json(policy_origin));
+    if (world_origin != root) json_object_set_new(out, "world_from", origin_json(world_origin));
     json_object_set_new(out, "held", held);
     json_decref(root);
     return out;

@@ -14,7 +14,7 @@ typedef struct {
     double policy_rate;
     int policy_warmup;
     const char *variant;
-    int hidden, world_steps[2], world_batch;
+    int hidden, world_steps[2], world_batch, world_run;
     double world_rate;
     int world_warmup, horizon, sampling;
     double guidance, quantile;
@@ -24,17 +24,17 @@ typedef struct {
 /* clang-format off */
 static const row rows[] = {
     /*            policy: T = C + gen         steps                         world                steps                         plan
-       task       dim mults     C gen   quick   full batch  rate warm-up  variant    hidden   quick  full batch rate warm-up   H  K omega quantile to-go */
-    {"spread",     32, {2,2,2},  4,  8, { 600,  2000}, 64, 1e-3, 200,    "standard", 256, {1000, 3000}, 256, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
-    {"tag",        32, {2,2,2},  4,  8, { 600,  2000}, 64, 1e-3, 200,    "standard", 256, {1000, 3000}, 256, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
-    {"world",      32, {2,2,2},  4,  8, { 600,  2000}, 64, 1e-3, 200,    "standard", 256, {1000, 3000}, 256, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
-    {"2ant",       32, {2,2,2},  4,  8, { 600,  2000}, 64, 1e-3, 200,    "standard", 256, {1000, 3000}, 256, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
-    {"4ant",       32, {2,2,2},  4,  8, { 600,  1800}, 64, 1e-3, 200,    "standard", 256, {1000, 2500}, 256, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
-    {"3m",         32, {2,2,2},  9,  3, { 600,  1500}, 64, 1e-3, 200,    "standard", 256, {1000, 2500}, 256, 1e-3, 200,   3, 3, 1.2, 0.95, 1},
-    {"8m",         32, {2,2,2},  9,  3, { 300,   700}, 64, 1e-3, 200,    "standard", 256, { 500, 1000}, 256, 1e-3, 200,   3, 3, 1.2, 0.95, 1},
-    {"5m_vs_6m",   32, {2,2,2},  9,  3, { 400,  1000}, 64, 1e-3, 200,    "standard", 256, { 600, 1500}, 256, 1e-3, 200,   3, 3, 1.2, 0.95, 1},
-    {"2s3z",       32, {2,2,2},  8,  8, { 300,   800}, 64, 1e-3, 200,    "standard", 256, { 500, 1200}, 256, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
-    {"other",      32, {2,2,2},  4,  8, { 600,  2000}, 64, 1e-3, 200,    "standard", 256, {1000, 3000}, 256, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
+       task       dim mults     C gen   quick   full batch  rate warm-up  variant    hidden   quick  full batch run rate warm-up  H  K omega quantile to-go */
+    {"spread",     32, {2,2,2},  4,  8, { 600,  2000}, 64, 1e-3, 200,    "standard", 256, {1000,  5000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
+    {"tag",        32, {2,2,2},  4,  8, { 600,  2000}, 64, 1e-3, 200,    "standard", 256, {1000,  8000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
+    {"world",      32, {2,2,2},  4,  8, { 600,  2000}, 64, 1e-3, 200,    "standard", 256, {1000,  8000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
+    {"2ant",       32, {2,2,2},  4,  8, { 600,  2000}, 64, 1e-3, 200,    "standard", 256, {1000,  4000}, 256, 8, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
+    {"4ant",       32, {2,2,2},  4,  8, { 600,  1800}, 64, 1e-3, 200,    "standard", 256, {1000,  3500}, 256, 8, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
+    {"3m",         32, {2,2,2},  9,  3, { 600,  1500}, 64, 1e-3, 200,    "standard", 256, {1000,  4000}, 256, 1, 1e-3, 200,   3, 3, 1.2, 0.95, 1},
+    {"8m",         32, {2,2,2},  9,  3, { 300,   700}, 64, 1e-3, 200,    "standard", 256, { 500,  2000}, 256, 1, 1e-3, 200,   3, 3, 1.2, 0.95, 1},
+    {"5m_vs_6m",   32, {2,2,2},  9,  3, { 400,  1000}, 64, 1e-3, 200,    "standard", 256, { 600,  3000}, 256, 1, 1e-3, 200,   3, 3, 1.2, 0.95, 1},
+    {"2s3z",       32, {2,2,2},  8,  8, { 300,   800}, 64, 1e-3, 200,    "standard", 256, { 500,  2500}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
+    {"other",      32, {2,2,2},  4,  8, { 600,  2000}, 64, 1e-3, 200,    "standard", 256, {1000,  6000}, 256, 4, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
 };
 /* clang-format on */
 
@@ -73,6 +73,9 @@ mw_training_preset mw_training_preset_of(const char *task, mw_budget budget) {
                   .top_k = world.top_k,
                   .reward_features = world.reward_features,
                   .dynamics_features = world.dynamics_features,
+                  .shared = world.shared,
+                  .joint = world.joint,
+                  .run = r->world_run,
                   .steps = r->world_steps[budget],
                   .batch = r->world_batch,
                   .rate = r->world_rate,
@@ -134,6 +137,9 @@ static const field fields[] = {
     {"world.top_k",             WHOLE,  AT(world.top_k),             1, MW_MAX_EXPERTS, {0}, NULL, "how many of them an agent meets"},
     {"world.reward_features",   WHOLE,  AT(world.reward_features),   0, 1024, {0}, NULL, "norm features of the reward's tokens; none in the paper's variant"},
     {"world.dynamics_features", WHOLE,  AT(world.dynamics_features), 0, 1024, {0}, NULL, "the same for the dynamics"},
+    {"world.shared",            WHOLE,  AT(world.shared),            0, 4096, {0}, NULL, "width of an expert of the dynamics that meets every agent's token itself; 0: none"},
+    {"world.joint",             CHOICE, AT(world.joint),             0, 1,    {"off", "on"}, NULL, "tokens carry the mean of all agents' tokens"},
+    {"world.run",               WHOLE,  AT(world.run),               1, 64,   {0}, NULL, "steps that it goes on from its own predictions in training; 1: recorded observations only"},
     {"world.steps",             WHOLE,  AT(world.steps),             1, 1e8,  {0}, NULL, "training steps"},
     {"world.batch",             WHOLE,  AT(world.batch),             1, 65536, {0}, NULL, "transitions in a step"},
     {"world.rate",              REAL,   AT(world.rate),              0, 1,    {0}, NULL, "as policy.rate"},
@@ -218,6 +224,8 @@ mw_status mw_training_preset_set(mw_training_preset *preset, const char *assignm
         const bool first = !strcmp(value, f->choices[0]);
         if (!first && strcmp(value, f->choices[1])) return bad_value(f, value, error);
         *(int *)at = !first;
+        if (at == &preset->world.paper) /* its experts have more slots */
+            preset->world.slots = (first ? mw_world_config_default() : mw_world_config_paper()).slots;
     } else if (f->kind == LIST) {
         if (!parse_list(value, f, at)) return bad_value(f, value, error);
     } else if (f->automatic && !strcmp(value, "auto")) {
@@ -278,6 +286,14 @@ const char *mw_training_preset_difference(const json_t *a, const json_t *b) {
     return NULL;
 }
 
+bool mw_training_preset_same_but(const json_t *a, const json_t *b, const char *part) {
+    for (int i = 0; i < FIELDS; i++)
+        if (strncmp(fields[i].name, part, strlen(part)) &&
+            !json_equal(json_object_get(a, fields[i].name), json_object_get(b, fields[i].name)))
+            return false;
+    return true;
+}
+
 static void put_value(FILE *out, const mw_training_preset *preset, const field *f) {
     json_t *value = field_json(preset, f);
     char *text = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(6)) : NULL;
@@ -298,7 +314,7 @@ void mw_training_preset_list(FILE *out) {
     static const char *const columns[] = {
         "policy.dim",   "policy.mults", "policy.context", "policy.generated", "policy.steps",
         "policy.batch", "policy.rate",  "world.variant",  "world.hidden",     "world.steps",
-        "world.batch",  "world.rate",   "plan.horizon",   "plan.return_to_go"};
+        "world.batch",  "world.run",    "world.rate",     "plan.horizon",     "plan.return_to_go"};
     enum { COLUMNS = sizeof columns / sizeof columns[0] };
     fputs("| task |", out);
     for (int c = 0; c < COLUMNS; c++) fprintf(out, " %s |", columns[c]);
@@ -351,5 +367,7 @@ mw_world_config mw_training_preset_world(const mw_training_preset *p) {
                              .top_k = p->world.top_k,
                              .standardise = !p->world.paper,
                              .reward_features = p->world.paper ? 0 : p->world.reward_features,
-                             .dynamics_features = p->world.paper ? 0 : p->world.dynamics_features};
+                             .dynamics_features = p->world.paper ? 0 : p->world.dynamics_features,
+                             .shared = p->world.paper ? 0 : p->world.shared,
+                             .joint = !p->world.paper && p->world.joint};
 }

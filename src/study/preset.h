@@ -30,7 +30,7 @@ typedef struct mw_training_preset {
     } policy;
     struct {
         int paper; /* the paper's variant; then without norm features */
-        int hidden, experts, slots, reward_experts, top_k, reward_features, dynamics_features;
+        int hidden, experts, slots, reward_experts, top_k, reward_features, dynamics_features, shared, joint, run;
         int steps, batch;
         double rate;
         int warmup;
@@ -61,6 +61,8 @@ json_t *mw_training_preset_json(const mw_training_preset *preset);
 /* The first field outside "plan." in which two such objects differ, or NULL: then one training may continue
  * the other. */
 const char *mw_training_preset_difference(const json_t *a, const json_t *b);
+/* Everything but the fields of one part ("policy." or "world.") is the same. */
+bool mw_training_preset_same_but(const json_t *a, const json_t *b, const char *part);
 
 /* The table and all fields, as Markdown. */
 void mw_training_preset_list(FILE *out);

@@ -136,6 +136,7 @@ static void world_body(void *context, int worker) {
 
 static mw_status world_config(const record *r, mw_world_config *c, int *batch, int *horizon,
                               mw_error *error) {
+    int joint = 0;
     *c = mw_world_config_paper();
     MW_TRY(meta_int(r, "agents", 1, 64, &c->agents, error));
     MW_TRY(meta_int(r, "obs", 1, 4096, &c->obs, error));
@@ -150,6 +151,9 @@ static mw_status world_config(const record *r, mw_world_config *c, int *batch, i
         c->standardise = true;
         MW_TRY(meta_int(r, "reward_features", 0, 1024, &c->reward_features, error));
         MW_TRY(meta_int(r, "dynamics_features", 0, 1024, &c->dynamics_features, error));
+        MW_TRY(meta_int(r, "shared", 0, 4096, &c->shared, error));
+        MW_TRY(meta_int(r, "joint", 0, 1, &joint, error));
+        c->joint = joint;
     }
     const mw_tensor *obs = mw_safetensors_find(&r->file, "in.obs");
     if (!obs || obs->dims != 3 || obs->shape[0] < 1 || obs->shape[0] > 4096)
@@ -219,10 +223,11 @@ static mw_status verify_world_record(world_check *k, record *r, mw_verify *repor
     mw_world_net_pack(&k->net, values, k->packed, false, 0, 1);
     MW_TRY(mw_world_work_create(&k->work, &k->net, batch, false, k->pool, error));
     MW_TRY(mw_world_scorer_create(&k->scorer, &k->net, values, k->packed, batch, k->pool, error));
-    mw_transition_batch in = {batch, record_floats(r, "in.obs", all, error),
-                              record_floats(r, "in.act", rows * (size_t)c.act, error),
-                              record_floats(r, "in.next_obs", all, error),
-                              record_floats(r, "in.reward", rows, error)};
+    mw_transition_batch in = {.count = batch,
+                              .obs = record_floats(r, "in.obs", all, error),
+                              .act = record_floats(r, "in.act", rows * (size_t)c.act, error),
+                              .next_obs = record_floats(r, "in.next_obs", all, error),
+                              .reward = record_floats(r, "in.reward", rows, error)};
     if (!in.obs || !in.act || !in.next_obs || !in.reward) return MW_ERR_FORMAT;
     MW_TRY(world_outputs(k, r, &in, values, horizon, report, error));
     return world_training(k, r, &in, report, error);

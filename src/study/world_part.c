@@ -21,13 +21,19 @@ typedef struct {
 
 static void prefetch_fill(void *context, uint64_t step, void *batch) {
     const world_part *p = context;
-    mw_transition_fill(batch, p->data->preset->world.batch, p->data->dataset, &p->data->split.train,
-                       p->data->seed, step, MW_BATCH_WORLD);
+    mw_transition_fill(batch, p->data->preset->world.batch, p->data->preset->world.run, p->data->dataset,
+                       &p->data->split.train, p->data->seed, step, MW_BATCH_WORLD);
 }
 
-static mw_transition_batch batch_of(const world_part *p, const mw_transition_rows *rows) {
-    return (mw_transition_batch){p->data->preset->world.batch, rows->obs, rows->act, rows->next_obs,
-                                 rows->reward};
+static mw_transition_batch batch_of(const world_part *p, const mw_transition_rows *rows, int run) {
+    const int count = p->data->preset->world.batch;
+    return (mw_transition_batch){.count = count,
+                                 .obs = rows->obs,
+                                 .act = rows->act,
+                                 .next_obs = rows->next_obs,
+                                 .reward = rows->reward,
+                                 .follows = run > 1 ? rows->follows : NULL,
+                                 .stride = mw_transition_stride(count, run)};
 }
 
 static void put_losses(double *losses, mw_world_loss loss, double weight) {
@@ -39,7 +45,7 @@ static void put_losses(double *losses, mw_world_loss loss, double weight) {
 static void world_advance(mw_training_part *part, double *losses) {
     world_part *p = (world_part *)part;
     mw_training_part_schedule(part, p->data->preset->world.rate, p->data->preset->world.warmup);
-    const mw_transition_batch batch = batch_of(p, mw_prefetch_next(p->prefetch));
+    const mw_transition_batch batch = batch_of(p, mw_prefetch_next(p->prefetch), p->data->preset->world.run);
     memset(losses, 0, MW_PART_LOSSES * sizeof *losses);
     put_losses(losses, mw_world_trainer_step(p->trainer, &batch, true), 1);
 }
@@ -51,9 +57,9 @@ static void world_validate(mw_training_part *part, double *losses) {
               count = (rows + size - 1) / size;
     memset(losses, 0, MW_PART_LOSSES * sizeof *losses);
     for (int k = 0; k < count; k++) {
-        mw_transition_fill(&p->slots[2], size, p->data->dataset, &p->data->split.held, p->data->seed,
+        mw_transition_fill(&p->slots[2], size, 1, p->data->dataset, &p->data->split.held, p->data->seed,
                            (uint64_t)k, MW_BATCH_VALIDATION);
-        const mw_transition_batch batch = batch_of(p, &p->slots[2]);
+        const mw_transition_batch batch = batch_of(p, &p->slots[2], 1);
         put_losses(losses, mw_world_trainer_loss(p->trainer, &batch, true), 1.0 / count);
     }
 }
@@ -97,6 +103,7 @@ static void initialise(world_part *p) {
         put_moments(o->values, p->net.delta_mean, p->net.delta_scale, s->delta, s->obs_size);
         put_moments(o->values, p->net.act_mean, p->net.act_scale, s->act, s->act_size);
         put_moments(o->values, p->net.reward_mean, p->net.reward_scale, &s->reward, 1);
+        mw_world_net_aim(&p->net, o->values);
     }
     if (o->average) memcpy(o->average, o->values, o->total * sizeof *o->values);
 }

@@ -14,17 +14,22 @@
 mw_world_config mw_world_config_default(void) {
     return (mw_world_config){.hidden = 256,
                              .experts = 8,
-                             .slots = 4,
+                             .slots = 1,
                              .reward_experts = 4,
                              .top_k = 2,
                              .standardise = true,
-                             .reward_features = 64};
+                             .reward_features = 64,
+                             .dynamics_features = 64,
+                             .shared = 256,
+                             .joint = true};
 }
 
 mw_world_config mw_world_config_paper(void) {
     mw_world_config config = mw_world_config_default();
     config.standardise = false;
-    config.reward_features = 0;
+    config.slots = 4;
+    config.reward_features = config.dynamics_features = config.shared = 0;
+    config.joint = false;
     return config;
 }
 
@@ -45,12 +50,16 @@ mw_status mw_world_config_check(const mw_world_config *c, mw_error *error) {
         check("top_k", c->top_k, 1, c->reward_experts < MW_MAX_TOP ? c->reward_experts : MW_MAX_TOP, error));
     const int features = c->standardise ? 1024 : 0; /* the paper's variant has none */
     MW_TRY(check("reward_features", c->reward_features, 0, features, error));
-    return check("dynamics_features", c->dynamics_features, 0, features, error);
+    MW_TRY(check("dynamics_features", c->dynamics_features, 0, features, error));
+    MW_TRY(check("shared", c->shared, 0, c->standardise ? 4096 : 0, error));
+    return check("joint", c->joint, 0, c->standardise, error);
 }
 
-static mw_token make_token(mw_params *p, const char *prefix, int raw, int features, bool standardise) {
-    mw_token token = {.raw = raw, .features = features, .size = raw + features};
-    if (!standardise) {
+static mw_token make_token(mw_params *p, const char *prefix, int own, int features,
+                           const mw_world_config *c) {
+    const int raw = c->joint ? 2 * own : own;
+    mw_token token = {.own = own, .raw = raw, .features = features, .size = raw + features};
+    if (!c->standardise) {
         token.norm_w = mw_params_add(p, mw_name_of("%s.input_norm.weight", prefix).text, MW_PARAM_PLAIN,
                                      MW_INIT_ONE, 0, raw, 0, 0);
         token.norm_b = mw_params_add(p, mw_name_of("%s.input_norm.bias", prefix).text, MW_PARAM_PLAIN,
@@ -72,14 +81,16 @@ mw_status mw_world_net_make(mw_world_net *net, const mw_world_config *config, mw
     const mw_world_config *c = &net->config;
     mw_params *p = &net->params;
     net->config = *config;
-    net->dynamics_token = make_token(p, "dynamics", c->obs + c->act, c->dynamics_features, c->standardise);
+    net->dynamics_token = make_token(p, "dynamics", c->obs + c->act, c->dynamics_features, c);
     const int size = net->dynamics_token.size, slots = c->experts * c->slots;
     net->dispatch = mw_dense_matrix(p, "dynamics.dispatch", size, slots, MW_INIT_NORMAL, 0.02f);
     net->combine = mw_dense_matrix(p, "dynamics.combine", size, slots, MW_INIT_NORMAL, 0.02f);
     for (int e = 0; e < c->experts; e++)
         net->expert[e] = mw_mlp_make(p, mw_name_of("dynamics.experts.%d", e).text,
                                      (int[]){size, c->hidden, c->hidden, c->obs}, 3, MW_SILU);
-    net->reward_token = make_token(p, "reward", 2 * c->obs + c->act, c->reward_features, c->standardise);
+    if (c->shared)
+        net->shared = mw_mlp_make(p, "dynamics.shared", (int[]){size, c->shared, c->shared, c->obs}, 3, MW_SILU);
+    net->reward_token = make_token(p, "reward", 2 * c->obs + c->act, c->reward_features, c);
     net->router = mw_dense_linear(p, "reward.router", net->reward_token.size, c->reward_experts);
     for (int e = 0; e < c->reward_experts; e++)
         net->reward_expert[e] =
@@ -109,12 +120,36 @@ void mw_world_net_free(mw_world_net *net) {
     mw_params_free(&net->params);
 }
 
+/* Pairs i and i + gap of an observation that starts at value `first` of the token: all of gap 0 first. */
+static void aim_token(const mw_token *token, float *values, const float *scale, int first, int obs) {
+    const int pairs = obs / 2, features = token->features, width = 2 * features;
+    float *w = values + token->project.w;
+    for (int gap = 0, k = 0; gap < pairs; gap++)
+        for (int i = 0; i + gap < pairs && k < features; i++, k++) {
+            const int here = 2 * i, there = 2 * (i + gap);
+            const float unit = fmaxf(fmaxf(scale[here], scale[here + 1]), fmaxf(scale[there], scale[there + 1]));
+            for (int c = 0; c < 2; c++) {
+                float *column = w + c * features + k;
+                for (int r = 0; r < token->raw; r++) column[r * width] = 0;
+                column[(first + here + c) * width] = scale[here + c] / unit;
+                if (gap) column[(first + there + c) * width] = -scale[there + c] / unit;
+            }
+        }
+}
+
+void mw_world_net_aim(const mw_world_net *net, float *values) {
+    const mw_world_config *c = &net->config;
+    aim_token(&net->dynamics_token, values, values + net->obs_scale, 0, c->obs);
+    aim_token(&net->reward_token, values, values + net->obs_scale, c->obs + c->act, c->obs);
+}
+
 void mw_world_net_pack(const mw_world_net *net, const float *values, float *packed, bool backward, int worker,
                        int workers) {
     const mw_world_config *c = &net->config;
     int next = 0;
     for (int e = 0; e < c->experts; e++)
         if (next++ % workers == worker) mw_mlp_pack(&net->expert[e], values, packed, backward);
+    if (c->shared && next++ % workers == worker) mw_mlp_pack(&net->shared, values, packed, backward);
     for (int e = 0; e < c->reward_experts; e++)
         if (next++ % workers == worker) mw_mlp_pack(&net->reward_expert[e], values, packed, backward);
     if (worker > 0) return;
@@ -131,6 +166,7 @@ double mw_world_net_flops(const mw_world_net *net, int batch) {
     double flops = mw_dense_flops(&net->dispatch, 1, tokens) + mw_dense_flops(&net->combine, 1, tokens) +
                    mw_dense_flops(&net->router, 1, tokens);
     flops += c->experts * mw_mlp_flops(&net->expert[0], batch * c->slots);
+    if (c->shared) flops += mw_mlp_flops(&net->shared, tokens);
     flops += mw_mlp_flops(&net->reward_expert[0], tokens * c->top_k);
     if (c->dynamics_features) flops += mw_dense_flops(&net->dynamics_token.project, 1, tokens);
     if (c->reward_features) flops += mw_dense_flops(&net->reward_token.project, 1, tokens);
@@ -157,6 +193,7 @@ static void take_backward(mw_world_work *w, const mw_world_net *net, size_t b) {
                  slots = (size_t)(c->experts * c->slots);
     w->dslot_in = mw_arena_floats(arena, b * slots * (size_t)net->dynamics_token.size);
     w->dslot_out = mw_arena_floats(arena, b * slots * (size_t)c->obs);
+    w->dshared = mw_arena_floats(arena, c->shared ? rows * (size_t)net->dynamics_token.size : 0);
     w->dnext = mw_arena_floats(arena, rows * (size_t)c->obs);
     w->dmixed = mw_arena_floats(arena, rows * (size_t)c->obs);
     w->ddispatch = mw_arena_floats(arena, rows * slots);
@@ -188,6 +225,7 @@ static void carve(mw_world_work *w, const mw_world_net *net) {
     w->combine = mw_arena_floats(arena, rows * slots);
     w->slot_in = mw_arena_floats(arena, b * slots * (size_t)net->dynamics_token.size);
     w->slot_out = mw_arena_floats(arena, b * slots * (size_t)c->obs);
+    if (c->shared) mw_mlp_acts_take(&net->shared, &w->shared, arena, (int)rows, w->training);
     w->mixed = mw_arena_floats(arena, rows * (size_t)c->obs);
     w->mixed_stats = mw_arena_floats(arena, rows * 2);
     w->route = mw_arena_floats(arena, rows * (size_t)c->reward_experts);
@@ -284,6 +322,19 @@ static void standard(float *out, const float *x, const float *mean, const float 
     for (int i = 0; i < n; i++) out[i] = (x[i] - mean[i]) / scale[i];
 }
 
+/* The mean of the agents' own values behind each one's, for joint rows [begin, end). */
+static void spread_mean(const mw_token *token, float *raw, int agents, int begin, int end) {
+    const size_t own = (size_t)token->own, width = (size_t)token->raw;
+    if (width == own) return;
+    for (int b = begin; b < end; b++) {
+        float *first = raw + (size_t)(b * agents) * width, *mean = first + own;
+        memcpy(mean, first, own * sizeof *mean);
+        for (int a = 1; a < agents; a++) mw_add(mean, first + (size_t)a * width, (long)own);
+        for (size_t i = 0; i < own; i++) mean[i] /= (float)agents;
+        for (int a = 1; a < agents; a++) memcpy(mean + (size_t)a * width, mean, own * sizeof *mean);
+    }
+}
+
 /* Dynamics tokens, their dispatch and combine weights, and the inputs of all slots, for joint rows [begin,
  * end). */
 static void dispatch_share(const mw_world_net *net, mw_world_work *w, const float *values,
@@ -293,7 +344,7 @@ static void dispatch_share(const mw_world_net *net, mw_world_work *w, const floa
     const int n = c->agents, o = c->obs, d = c->act, size = net->dynamics_token.size,
               slots = c->experts * c->slots;
     for (int r = begin * n; r < end * n; r++) {
-        float *raw = w->dynamics.raw + (size_t)r * (size_t)(o + d);
+        float *raw = w->dynamics.raw + (size_t)r * (size_t)net->dynamics_token.raw;
         if (c->standardise) {
             standard(raw, obs + (size_t)r * (size_t)o, values + net->obs_mean, values + net->obs_scale, o);
             standard(raw + o, act + (size_t)r * (size_t)d, values + net->act_mean, values + net->act_scale,
@@ -303,6 +354,7 @@ static void dispatch_share(const mw_world_net *net, mw_world_work *w, const floa
             memcpy(raw + o, act + (size_t)r * (size_t)d, (size_t)d * sizeof *raw);
         }
     }
+    spread_mean(&net->dynamics_token, w->dynamics.raw, n, begin, end);
     const int first = begin * n, rows = (end - begin) * n;
     token_forward(&net->dynamics_token, &w->dynamics, values, packed, c->standardise, first, rows);
     const float *z = w->dynamics.y + (size_t)first * (size_t)size;
@@ -334,7 +386,10 @@ static void combine_share(const mw_world_net *net, mw_world_work *w, const float
     for (int r = begin * n; r < end * n; r++) {
         float *mixed = w->mixed + (size_t)r * (size_t)o, *out = next + (size_t)r * (size_t)o;
         const float *from = obs + (size_t)r * (size_t)o;
-        memset(mixed, 0, (size_t)o * sizeof *mixed);
+        if (c->shared)
+            memcpy(mixed, w->shared_out + (size_t)r * (size_t)o, (size_t)o * sizeof *mixed);
+        else
+            memset(mixed, 0, (size_t)o * sizeof *mixed);
         for (int l = 0; l < slots; l++) {
             const float weight = w->combine[(size_t)r * (size_t)slots + (size_t)l];
             const float *v =
@@ -343,8 +398,9 @@ static void combine_share(const mw_world_net *net, mw_world_work *w, const float
                                   (size_t)o;
             for (int i = 0; i < o; i++) mixed[i] += weight * v[i];
         }
-        float *raw = w->reward.raw + (size_t)r * (size_t)(2 * o + d);
-        memcpy(raw, w->dynamics.raw + (size_t)r * (size_t)(o + d), (size_t)(o + d) * sizeof *raw);
+        float *raw = w->reward.raw + (size_t)r * (size_t)net->reward_token.raw;
+        memcpy(raw, w->dynamics.raw + (size_t)r * (size_t)net->dynamics_token.raw,
+               (size_t)(o + d) * sizeof *raw);
         if (c->standardise) {
             for (int i = 0; i < o; i++)
                 out[i] = from[i] + values[net->delta_mean + (size_t)i] +
@@ -357,6 +413,7 @@ static void combine_share(const mw_world_net *net, mw_world_work *w, const float
             memcpy(raw + o + d, out, (size_t)o * sizeof *raw);
         }
     }
+    spread_mean(&net->reward_token, w->reward.raw, n, begin, end);
     const int first = begin * n, rows = (end - begin) * n;
     token_forward(&net->reward_token, &w->reward, values, packed, c->standardise, first, rows);
     float *route = w->route + (size_t)(first * c->reward_experts);
@@ -422,6 +479,8 @@ void mw_world_forward(const mw_world_net *net, mw_world_work *w, const float *va
                                           values, packed, (int)rows);
         memcpy(w->slot_out + (size_t)e * rows * (size_t)c->obs, out, rows * (size_t)c->obs * sizeof *out);
     }
+    if (c->shared && worker == threads - 1)
+        w->shared_out = mw_mlp_forward(&net->shared, &w->shared, w->dynamics.y, values, packed, batch * n);
     mw_pool_barrier(w->pool);
     combine_share(net, w, values, packed, obs, next, batch, begin, end);
     mw_pool_barrier(w->pool);

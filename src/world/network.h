@@ -18,6 +18,8 @@ typedef struct mw_world_config {
     bool standardise;          /* true: mawam's default. false: the paper's layer norms */
     int reward_features;       /* learned norm features of the reward token; 0: none */
     int dynamics_features;     /* the same for the dynamics token */
+    int shared;                /* width of an expert that meets every token of the dynamics itself; 0: none */
+    bool joint;                /* tokens carry the mean of all agents' tokens */
 } mw_world_config;
 
 /* Everything but agents, obs and act. */
@@ -25,9 +27,10 @@ mw_world_config mw_world_config_default(void);
 mw_world_config mw_world_config_paper(void);
 mw_status mw_world_config_check(const mw_world_config *config, mw_error *error);
 
-/* A token with its learned norm features log(|W_k y|^2 + 1e-3), W_k of size 2 x D. */
+/* A token: an agent's own values, the mean of all agents' ones behind them if it is joint, and the learned norm
+ * features log(|W_k y|^2 + 1e-3) of both, W_k of size 2 x D. */
 typedef struct mw_token {
-    int raw, features, size; /* size = raw + features */
+    int own, raw, features, size; /* raw = own, or twice that; size = raw + features */
     size_t norm_w, norm_b;   /* layer norm of the raw part, paper's variant */
     mw_dense project;        /* [raw][2*features]: first components, then second ones */
 } mw_token;
@@ -37,7 +40,7 @@ typedef struct mw_world_net {
     mw_params params;
     mw_token dynamics_token, reward_token;
     mw_dense dispatch, combine, router;
-    mw_mlp expert[MW_MAX_EXPERTS], reward_expert[MW_MAX_EXPERTS];
+    mw_mlp expert[MW_MAX_EXPERTS], shared, reward_expert[MW_MAX_EXPERTS];
     size_t output_w, output_b; /* layer norm of the change, paper's variant */
     /* standardisation constants; not trained, but stored with the parameters */
     size_t obs_mean, obs_scale, act_mean, act_scale, delta_mean, delta_scale, reward_mean, reward_scale;
@@ -45,6 +48,9 @@ typedef struct mw_world_net {
 
 mw_status mw_world_net_make(mw_world_net *net, const mw_world_config *config, mw_error *error);
 void mw_world_net_free(mw_world_net *net);
+/* The norm features' start: lengths of pairs of neighbouring observed values and of differences of such pairs, in
+ * the data's units (the scales must be set). In worlds where these are coordinates, they are the distances. */
+void mw_world_net_aim(const mw_world_net *net, float *values);
 void mw_world_net_pack(const mw_world_net *net, const float *values, float *packed, bool backward, int worker,
                        int workers);
 /* Operations of one forward pass over `batch` joint transitions, with only the selected reward experts. */

@@ -18,6 +18,7 @@ struct mw_world_trainer {
     mw_optimizer optimizer;
     mw_world_work *work;
     float *packed, *next, *reward; /* predictions [b][n][o], [b][n] */
+    float *obs;                    /* [b][n][o]: where the rows of runs start */
     double (*row_loss)[2];         /* [b]: dynamics, reward */
 };
 
@@ -36,8 +37,9 @@ mw_status mw_world_trainer_create(mw_world_trainer **out, const mw_world_net *ne
         t->packed = aligned_alloc(MW_ALIGN, net->params.packed * sizeof *t->packed);
         t->next = calloc(rows * (size_t)net->config.obs, sizeof *t->next);
         t->reward = calloc(rows, sizeof *t->reward);
+        t->obs = calloc(rows * (size_t)net->config.obs, sizeof *t->obs);
         t->row_loss = calloc((size_t)max_batch, sizeof *t->row_loss);
-        if (!t->packed || !t->next || !t->reward || !t->row_loss)
+        if (!t->packed || !t->next || !t->reward || !t->obs || !t->row_loss)
             status = mw_fail(error, MW_ERR_MEMORY, "cannot allocate a trainer");
     }
     if (status != MW_OK) {
@@ -55,6 +57,7 @@ void mw_world_trainer_free(mw_world_trainer *t) {
     free(t->packed);
     free(t->next);
     free(t->reward);
+    free(t->obs);
     free(t->row_loss);
     free(t);
 }
@@ -82,8 +85,8 @@ static void balance_terms(const mw_world_net *net, const mw_world_work *w, int t
 
 /* Squared errors of joint rows [begin, end), in units of the standardised targets, and their gradient with
  * respect to the predicted change and rewards in the same units. */
-static void loss_share(mw_world_trainer *t, const mw_transition_batch *batch, const float *values, int begin,
-                       int end) {
+static void loss_share(mw_world_trainer *t, const mw_transition_batch *batch, const float *obs,
+                       const float *values, int begin, int end) {
     const mw_world_net *net = t->net;
     const mw_world_config *c = &net->config;
     mw_world_work *w = t->work;
@@ -97,7 +100,7 @@ static void loss_share(mw_world_trainer *t, const mw_transition_batch *batch, co
             const size_t at = (size_t)r * (size_t)o;
             for (int i = 0; i < o; i++) {
                 const size_t k = at + (size_t)i;
-                float error = c->standardise ? w->mixed[k] - (batch->next_obs[k] - batch->obs[k] -
+                float error = c->standardise ? w->mixed[k] - (batch->next_obs[k] - obs[k] -
                                                               values[net->delta_mean + (size_t)i]) /
                                                                  values[net->delta_scale + (size_t)i]
                                              : t->next[k] - batch->next_obs[k];
@@ -181,6 +184,9 @@ static void experts_backward(mw_world_trainer *t, int batch, int worker) {
         mw_mlp_backward(&net->expert[e], &w->expert[e], w->dslot_in + (size_t)e * rows * size, grads,
                         w->dslot_out + (size_t)e * rows * (size_t)c->obs,
                         w->slot_in + (size_t)e * rows * size, t->packed, (int)rows);
+    if (c->shared && worker == t->threads - 1)
+        mw_mlp_backward(&net->shared, &w->shared, c->dynamics_features ? w->dshared : NULL, grads, w->dmixed,
+                        w->dynamics.y, t->packed, batch * c->agents);
     const size_t token = (size_t)net->reward_token.size;
     const bool inputs = !c->standardise || c->reward_features; /* something before the experts learns */
     for (int e = worker; e < c->reward_experts; e += t->threads) {
@@ -203,7 +209,10 @@ static void tokens_share(mw_world_trainer *t, int batch, int begin, int end) {
         for (int r = b * n; r < (b + 1) * n; r++) {
             const float *z = w->dynamics.y + (size_t)r * (size_t)size;
             float *dz = w->dtoken[0] + (size_t)r * (size_t)size;
-            memset(dz, 0, (size_t)size * sizeof *dz);
+            if (c->shared && c->dynamics_features)
+                memcpy(dz, w->dshared + (size_t)r * (size_t)size, (size_t)size * sizeof *dz);
+            else
+                memset(dz, 0, (size_t)size * sizeof *dz);
             for (int l = 0; l < slots; l++) {
                 const float *du =
                     w->dslot_in + (((size_t)(l / c->slots) * (size_t)batch + (size_t)b) * (size_t)c->slots +
@@ -264,11 +273,15 @@ static void dynamics_matrices(mw_world_trainer *t, int rows) {
     float *grads = t->optimizer.grads, *through = inputs ? w->dprojected[0] : NULL;
     mw_dense_backward(&net->dispatch, through, grads, w->ddispatch, w->dynamics.y, t->packed, w->scratch[0],
                       1, rows);
+    /* What all agents share cannot say which of them a slot takes: there the gradient is rounding only. */
+    const mw_token *token = &net->dynamics_token;
+    memset(grads + net->dispatch.w + (size_t)(token->own * net->dispatch.out), 0,
+           (size_t)((token->raw - token->own) * net->dispatch.out) * sizeof *grads);
     if (inputs) mw_add(w->dtoken[0], through, count);
     mw_dense_backward(&net->combine, through, grads, w->dcombine, w->dynamics.y, t->packed, w->scratch[0], 1,
                       rows);
     if (inputs) mw_add(w->dtoken[0], through, count);
-    token_backward(&net->dynamics_token, &w->dynamics, w->dtoken[0], w->dprojected[0], w->scratch[0],
+    token_backward(token, &w->dynamics, w->dtoken[0], w->dprojected[0], w->scratch[0],
                    t->optimizer.values, grads, t->packed, net->config.standardise, rows);
 }
 
@@ -294,6 +307,31 @@ typedef struct {
     bool backward, update;
 } step_context;
 
+/* Where the rows start: recorded observations, or one step after the other what the model makes of them. */
+static const float *starts(mw_world_trainer *t, const mw_transition_batch *batch, const float *values,
+                           int worker) {
+    const mw_world_config *c = &t->net->config;
+    const size_t joint = (size_t)(c->agents * c->obs), acts = (size_t)(c->agents * c->act);
+    int begin, end;
+    if (!batch->follows) return batch->obs;
+    mw_pool_share(t->pool, worker, batch->count, 1, &begin, &end);
+    memcpy(t->obs + (size_t)begin * joint, batch->obs + (size_t)begin * joint,
+           (size_t)(end - begin) * joint * sizeof *t->obs);
+    mw_pool_barrier(t->pool);
+    for (int next = batch->stride; next < batch->count; next += batch->stride) {
+        const int left = batch->count - next, rows = left < batch->stride ? left : batch->stride;
+        const size_t from = (size_t)(next - batch->stride);
+        mw_world_forward(t->net, t->work, values, t->packed, t->obs + from * joint, batch->act + from * acts,
+                         t->next, t->reward, rows, worker);
+        mw_pool_share(t->pool, worker, rows, 1, &begin, &end);
+        for (int r = begin; r < end; r++)
+            if (batch->follows[next + r])
+                memcpy(t->obs + (size_t)(next + r) * joint, t->next + (size_t)r * joint, joint * sizeof *t->obs);
+        mw_pool_barrier(t->pool);
+    }
+    return t->obs;
+}
+
 static void step_body(void *context, int worker) {
     const step_context *s = context;
     mw_world_trainer *t = s->trainer;
@@ -307,9 +345,9 @@ static void step_body(void *context, int worker) {
     if (s->backward && worker == t->threads - 1)
         memset(t->optimizer.grads, 0, t->optimizer.total * sizeof(float));
     mw_pool_barrier(t->pool);
-    mw_world_forward(net, w, s->values, t->packed, s->batch->obs, s->batch->act, t->next, t->reward, batch,
-                     worker);
-    loss_share(t, s->batch, s->values, begin, end);
+    const float *obs = starts(t, s->batch, s->values, worker);
+    mw_world_forward(net, w, s->values, t->packed, obs, s->batch->act, t->next, t->reward, batch, worker);
+    loss_share(t, s->batch, obs, s->values, begin, end);
     if (!s->backward) return;
     float share[MW_MAX_EXPERTS], mean[MW_MAX_EXPERTS];
     balance_terms(net, w, rows, share, mean);

@@ -26,6 +26,7 @@ struct mw_world_work {
     mw_token_acts dynamics, reward;
     float *dispatch, *combine;   /* [b][n][slots]: softmax over agents, over slots */
     float *slot_in, *slot_out;   /* [experts][b*slots per expert][token], [..][o] */
+    float *shared_out;           /* [b*n][o] of the shared expert */
     float *mixed, *mixed_stats;  /* [b*n][o] before the output norm */
     float *route;                /* [b*n][reward experts] softmax */
     int *top;                    /* [b*n][top_k] expert */
@@ -35,8 +36,9 @@ struct mw_world_work {
     float *picked; /* [b*n*top_k][reward token] gathered tokens */
     mw_mlp_acts expert[MW_MAX_EXPERTS], reward_expert[MW_MAX_EXPERTS]; /* training: per expert; else
                                                                           [0..threads) per worker */
+    mw_mlp_acts shared;
     /* backward */
-    float *dslot_in, *dslot_out, *dnext, *dmixed, *ddispatch, *dcombine, *droute, *dpicked, *dtop_out,
+    float *dslot_in, *dslot_out, *dshared, *dnext, *dmixed, *ddispatch, *dcombine, *droute, *dpicked, *dtop_out,
         *dpick_out, *dtoken[2], *dprojected[2];
     float *scratch[2];
 };

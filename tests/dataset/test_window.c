@@ -189,7 +189,7 @@ static void test_transitions(void **state) {
         CHECK_OK(mw_split_make(&split, d, 0.1, 9, &error), error);
         CHECK_OK(mw_transition_rows_create(&rows, &d->spec, COUNT, &error), error);
         CHECK_OK(mw_transition_rows_create(&again, &d->spec, COUNT, &error), error);
-        mw_transition_fill(&rows, COUNT, d, &split.train, 3, 17, MW_BATCH_WORLD);
+        mw_transition_fill(&rows, COUNT, 1, d, &split.train, 3, 17, MW_BATCH_WORLD);
         for (int r = 0; r < COUNT; r++) {
             long e = rows.place[r].episode, t = rows.place[r].t;
             for (int i = 0; i < N; i++) {
@@ -204,11 +204,11 @@ static void test_transitions(void **state) {
             }
         }
         /* Another step's batch in between changes nothing; another seed, step or use does. */
-        mw_transition_fill(&again, COUNT, d, &split.train, 3, 18, MW_BATCH_WORLD);
+        mw_transition_fill(&again, COUNT, 1, d, &split.train, 3, 18, MW_BATCH_WORLD);
         assert_memory_not_equal(again.place, rows.place, COUNT * sizeof *rows.place);
-        mw_transition_fill(&again, COUNT, d, &split.train, 3, 17, MW_BATCH_POLICY);
+        mw_transition_fill(&again, COUNT, 1, d, &split.train, 3, 17, MW_BATCH_POLICY);
         assert_memory_not_equal(again.place, rows.place, COUNT * sizeof *rows.place);
-        mw_transition_fill(&again, COUNT, d, &split.train, 3, 17, MW_BATCH_WORLD);
+        mw_transition_fill(&again, COUNT, 1, d, &split.train, 3, 17, MW_BATCH_WORLD);
         assert_memory_equal(again.obs, rows.obs, COUNT * N * O * sizeof(float));
         assert_memory_equal(again.act, rows.act, COUNT * N * D * sizeof(float));
         mw_transition_rows_free(&rows);
@@ -382,7 +382,7 @@ typedef struct feed {
 
 static void fill_feed(void *context, uint64_t step, void *batch) {
     feed *f = context;
-    mw_transition_fill(batch, 8, &real_data, &f->split.train, 11, step, MW_BATCH_WORLD);
+    mw_transition_fill(batch, 8, 1, &real_data, &f->split.train, 11, step, MW_BATCH_WORLD);
     if (f->sleep_us) usleep((useconds_t)f->sleep_us);
 }
 
@@ -401,7 +401,7 @@ static void test_prefetch(void **state) {
         CHECK_OK(mw_prefetch_create(&p, fill_feed, &f, &slots[0], &slots[1], 100, &error), error);
         for (uint64_t step = 100; step < (slow ? 110 : 400); step++) {
             mw_transition_rows *batch = mw_prefetch_next(p);
-            mw_transition_fill(&direct, 8, &real_data, &f.split.train, 11, step, MW_BATCH_WORLD);
+            mw_transition_fill(&direct, 8, 1, &real_data, &f.split.train, 11, step, MW_BATCH_WORLD);
             if (!slow && step % 7 == 0) usleep(300); /* a batch in use stays as it is */
             assert_memory_equal(batch->obs, direct.obs, 8 * FIXTURE_AGENTS * FIXTURE_OBS * sizeof(float));
             assert_memory_equal(batch->place, direct.place, 8 * sizeof *direct.place);

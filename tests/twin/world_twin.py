@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """A second writing of the world model's default variant, for `mawam verify net`.
 
-Standardised tokens and targets, learned norm features in front of dynamics and reward, everything in double
-precision with PyTorch's automatic gradients; the engine has to reproduce the recorded outputs, losses,
+Standardised tokens and targets, joined by the mean over agents, learned norm features in front of dynamics and
+reward, a shared expert beside the routed ones, everything in double precision with PyTorch's automatic gradients; the engine has to reproduce the recorded outputs, losses,
 gradients and three Adam steps in single precision. Writes one file in the layout of the other recordings:
 
     python3 tests/twin/world_twin.py tests/data/net/twin/world.safetensors
@@ -16,7 +16,7 @@ import sys
 import torch
 
 AGENTS, OBS, ACT, HIDDEN, EXPERTS, SLOTS, REWARD_EXPERTS, TOP = 3, 7, 3, 20, 3, 2, 4, 2
-REWARD_FEATURES, DYNAMICS_FEATURES, BATCH, HORIZON, RATE, CLIP = 9, 5, 6, 4, 3e-4, 1.0
+REWARD_FEATURES, DYNAMICS_FEATURES, SHARED, BATCH, HORIZON, RATE, CLIP = 9, 5, 15, 6, 4, 3e-4, 1.0
 
 
 def perceptron(weights, name, x):
@@ -34,6 +34,11 @@ def with_norm_features(y, matrix, features):
     return torch.cat([y, torch.log(p[..., :features] ** 2 + p[..., features:] ** 2 + 1e-3)], -1)
 
 
+def with_mean(y):
+    """Appends the mean over agents, the same behind every agent's own values."""
+    return torch.cat([y, y.mean(1, keepdim=True).expand_as(y)], -1)
+
+
 class World:
     def __init__(self, generator):
         def normal(*shape, scale=1.0):
@@ -44,7 +49,7 @@ class World:
                 self.weights[f"{name}.{2 * layer}.weight"] = normal(n, m, scale=1.2 / m**0.5)
                 self.weights[f"{name}.{2 * layer}.bias"] = normal(n, scale=0.2)
 
-        raw, reward_raw = OBS + ACT, 2 * OBS + ACT
+        raw, reward_raw = 2 * (OBS + ACT), 2 * (2 * OBS + ACT)
         token, reward_token = raw + DYNAMICS_FEATURES, reward_raw + REWARD_FEATURES
         self.weights = {
             "dynamics.norm_features": normal(raw, 2 * DYNAMICS_FEATURES, scale=raw**-0.5),
@@ -53,6 +58,7 @@ class World:
         }
         for e in range(EXPERTS):
             mlp(f"dynamics.experts.{e}", (token, HIDDEN, HIDDEN, OBS))
+        mlp("dynamics.shared", (token, SHARED, SHARED, OBS))
         self.weights["reward.norm_features"] = normal(reward_raw, 2 * REWARD_FEATURES, scale=reward_raw**-0.5)
         self.weights["reward.router.weight"] = normal(REWARD_EXPERTS, reward_token, scale=0.3)
         self.weights["reward.router.bias"] = normal(REWARD_EXPERTS, scale=0.3)
@@ -75,13 +81,13 @@ class World:
         return (x - self.scale[f"scale.{what}_mean"]) / self.scale[f"scale.{what}_scale"]
 
     def change(self, obs, act):
-        """The standardised change of the observation: soft mixture of experts over slots."""
+        """The standardised change of the observation: shared expert and soft mixture of experts over slots."""
         w = self.weights
-        z = torch.cat([self.standard(obs, "obs"), self.standard(act, "act")], -1)
+        z = with_mean(torch.cat([self.standard(obs, "obs"), self.standard(act, "act")], -1))
         z = with_norm_features(z, w["dynamics.norm_features"], DYNAMICS_FEATURES)  # b a token
         dispatch = torch.softmax(z @ w["dynamics.dispatch"], 1)  # over agents
         combine = torch.softmax(z @ w["dynamics.combine"], 2)  # over slots
-        mixed = 0
+        mixed = perceptron(w, "dynamics.shared", z)  # b a o
         for slot in range(EXPERTS * SLOTS):
             slot_in = (dispatch[:, :, slot, None] * z).sum(1)  # b token
             slot_out = perceptron(w, f"dynamics.experts.{slot // SLOTS}", slot_in)  # b o
@@ -95,6 +101,7 @@ class World:
         """Standardised rewards, b a, and the balance of the router; every expert is computed."""
         w = self.weights
         y = torch.cat([self.standard(obs, "obs"), self.standard(act, "act"), self.standard(following, "obs")], -1)
+        y = with_mean(y)
         y = with_norm_features(y, w["reward.norm_features"], REWARD_FEATURES)
         route = torch.softmax(y @ w["reward.router.weight"].T + w["reward.router.bias"], -1)  # b a expert
         chosen = torch.zeros_like(route)
@@ -187,7 +194,7 @@ def main(path):
     write_safetensors(path, tensors, {
         "agents": AGENTS, "obs": OBS, "act": ACT, "hidden": HIDDEN, "experts_dyn": EXPERTS, "slots": SLOTS,
         "experts_rew": REWARD_EXPERTS, "top_k": TOP, "H": HORIZON, "lr": RATE, "clip": CLIP,
-        "reward_features": REWARD_FEATURES, "dynamics_features": DYNAMICS_FEATURES, "torch": torch.__version__})
+        "reward_features": REWARD_FEATURES, "dynamics_features": DYNAMICS_FEATURES, "shared": SHARED, "joint": 1, "torch": torch.__version__})
     print("losses", [round(x.item(), 6) for x in losses])
 
 

@@ -7,7 +7,7 @@
 #include "differences.h"
 #include "world/trainer.h"
 
-enum { REFERENCE_WIDE = 96, REFERENCE_SLOTS = 64, REFERENCE_ROWS = 512 };
+enum { REFERENCE_WIDE = 128, REFERENCE_SLOTS = 64, REFERENCE_ROWS = 512 };
 
 typedef struct {
     const mw_world_net *net;
@@ -60,6 +60,15 @@ static inline void reference_token(const world_reference *r, const mw_token *tok
         x[token->raw + i] = log(p[i] * p[i] + p[token->features + i] * p[token->features + i] + 1e-3);
 }
 
+/* z[n][own] of all agents: the mean of them behind each one's own values, if tokens are joint. */
+static inline void reference_means(const mw_token *token, double (*z)[REFERENCE_WIDE], int agents) {
+    for (int i = token->own; i < token->raw; i++)
+        for (int a = 0; a < agents; a++) {
+            z[a][i] = 0;
+            for (int other = 0; other < agents; other++) z[a][i] += z[other][i - token->own] / agents;
+        }
+}
+
 /* Standardised copy of n values, or a plain one in the paper's variant. */
 static inline void reference_copy(const world_reference *r, double *out, const double *x, size_t mean,
                                   size_t scale, int n) {
@@ -80,10 +89,14 @@ static inline void reference_dynamics(const world_reference *r, const double *ob
     for (int a = 0; a < n; a++) {
         reference_copy(r, z[a], obs + a * o, net->obs_mean, net->obs_scale, o);
         reference_copy(r, z[a] + o, act + a * c->act, net->act_mean, net->act_scale, c->act);
+    }
+    reference_means(&net->dynamics_token, z, n);
+    for (int a = 0; a < n; a++) {
         reference_token(r, &net->dynamics_token, z[a]);
         reference_dense(r->values, &net->dispatch, z[a], dispatch + a * slots);
         reference_dense(r->values, &net->combine, z[a], combine + a * slots);
         reference_softmax(combine + a * slots, slots, 1);
+        if (c->shared) reference_mlp(r->values, &net->shared, z[a], mixed[a]);
     }
     for (int l = 0; l < slots; l++) {
         double in[REFERENCE_WIDE] = {0}, out[REFERENCE_WIDE];
@@ -104,15 +117,24 @@ static inline void reference_dynamics(const world_reference *r, const double *ob
     }
 }
 
-/* One agent's reward; every expert is computed. share and mean collect the balance of the router. */
-static inline double reference_reward(const world_reference *r, const double *obs, const double *act,
-                                      const double *next, double *share, double *mean) {
+/* The reward's values of all agents, before norm and features. */
+static inline void reference_reward_raw(const world_reference *r, const double *obs, const double *act,
+                                        const double *next, double (*y)[REFERENCE_WIDE]) {
     const mw_world_net *net = r->net;
     const mw_world_config *c = &net->config;
-    double y[REFERENCE_WIDE], route[MW_MAX_EXPERTS], out[REFERENCE_WIDE], sum = 1e-8, mixed = 0;
-    reference_copy(r, y, obs, net->obs_mean, net->obs_scale, c->obs);
-    reference_copy(r, y + c->obs, act, net->act_mean, net->act_scale, c->act);
-    reference_copy(r, y + c->obs + c->act, next, net->obs_mean, net->obs_scale, c->obs);
+    for (int a = 0; a < c->agents; a++) {
+        reference_copy(r, y[a], obs + a * c->obs, net->obs_mean, net->obs_scale, c->obs);
+        reference_copy(r, y[a] + c->obs, act + a * c->act, net->act_mean, net->act_scale, c->act);
+        reference_copy(r, y[a] + c->obs + c->act, next + a * c->obs, net->obs_mean, net->obs_scale, c->obs);
+    }
+    reference_means(&net->reward_token, y, c->agents);
+}
+
+/* One agent's reward; every expert is computed. share and mean collect the balance of the router. */
+static inline double reference_reward(const world_reference *r, double *y, double *share, double *mean) {
+    const mw_world_net *net = r->net;
+    const mw_world_config *c = &net->config;
+    double route[MW_MAX_EXPERTS], out[REFERENCE_WIDE], sum = 1e-8, mixed = 0;
     reference_token(r, &net->reward_token, y);
     reference_dense(r->values, &net->router, y, route);
     reference_softmax(route, c->reward_experts, 1);
@@ -148,10 +170,11 @@ static inline double reference_loss(void *context) {
             const double scale = c->standardise ? r->values[r->net->delta_scale + (size_t)(i % o)] : 1;
             r->dynamics_loss += pow((next[i] - r->batch.next_obs[first * o + i]) / scale, 2) / (rows * o);
         }
+        double y[8][REFERENCE_WIDE];
+        reference_reward_raw(r, obs, act, r->next + first * o, y);
         for (int a = 0; a < c->agents; a++) {
             const double scale = c->standardise ? r->values[r->net->reward_scale] : 1;
-            r->reward[first + a] =
-                reference_reward(r, obs + a * o, act + a * c->act, r->next + (first + a) * o, share, mean);
+            r->reward[first + a] = reference_reward(r, y[a], share, mean);
             r->reward_loss += pow((r->reward[first + a] - r->batch.reward[first + a]) / scale, 2) / rows;
         }
     }

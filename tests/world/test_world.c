@@ -6,11 +6,12 @@
 #include "world/scorer.h"
 
 static const mw_world_config configs[] = {
-    /* n, o, d, hidden, experts, slots, reward experts, top, standardise, reward and dynamics features */
-    {3, 5, 2, 9, 2, 2, 4, 2, false, 0, 0},  {3, 5, 2, 9, 3, 2, 4, 2, true, 6, 0},
-    {1, 4, 3, 17, 2, 1, 3, 1, true, 5, 4},  {2, 3, 1, 5, 1, 1, 1, 1, true, 0, 0},
-    {4, 6, 2, 8, 2, 3, 5, 3, false, 0, 0},  {2, 7, 3, 11, 3, 2, 4, 4, true, 17, 3},
-    {5, 16, 4, 12, 8, 4, 2, 1, true, 1, 9},
+    /* n, o, d, hidden, experts, slots, reward experts, top, standardise, reward and dynamics features, shared,
+       joint */
+    {3, 5, 2, 9, 2, 2, 4, 2, false, 0, 0, 0, false}, {3, 5, 2, 9, 3, 2, 4, 2, true, 6, 0, 0, false},
+    {1, 4, 3, 17, 2, 1, 3, 1, true, 5, 4, 7, true},  {2, 3, 1, 5, 1, 1, 1, 1, true, 0, 0, 6, false},
+    {4, 6, 2, 8, 2, 3, 5, 3, false, 0, 0, 0, false}, {2, 7, 3, 11, 3, 2, 4, 4, true, 17, 3, 0, true},
+    {3, 5, 2, 9, 2, 1, 3, 2, true, 4, 6, 10, true},  {5, 16, 4, 12, 8, 4, 2, 1, true, 1, 9, 13, true},
 };
 enum { CONFIGS = sizeof configs / sizeof *configs, BATCH = 7 };
 
@@ -54,7 +55,8 @@ static fixture *make(const mw_world_config *config, int batch) {
     mw_rng_fill_normal(&rng, f.act, sizeof f.act / sizeof *f.act);
     mw_rng_fill_normal(&rng, f.next_obs, sizeof f.next_obs / sizeof *f.next_obs);
     mw_rng_fill_normal(&rng, f.reward, sizeof f.reward / sizeof *f.reward);
-    f.batch = (mw_transition_batch){batch, f.obs, f.act, f.next_obs, f.reward};
+    f.batch = (mw_transition_batch){
+        .count = batch, .obs = f.obs, .act = f.act, .next_obs = f.next_obs, .reward = f.reward};
     return &f;
 }
 
