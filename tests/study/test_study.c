@@ -2,6 +2,7 @@
  * again, failures stay within their setting, interruptions can be continued. */
 #include "core/file.h"
 #include "core/json.h"
+#include "core/safetensors.h"
 #include "scratch.h"
 #include "study/study.h"
 
@@ -118,6 +119,75 @@ static void test_resume(void **state) {
     assert_memory_equal(seen.letters, "kd", 2); /* to the same bits, unless it took another time */
     assert_int_equal(remove(scratch("study/data/spread-random/rewards.npy")), 0);
     expect(&o, "dkkk"); /* the same data comes back, so nothing else has to follow */
+}
+
+/* The weights of one part, as the bundle's file has them. */
+static uint64_t weights_of(const char *bundle, const char *part) {
+    mw_safetensors file;
+    mw_error error;
+    uint64_t hash = MW_HASH_START;
+    CHECK_OK(mw_safetensors_open(&file, scratch(bundle), &error), error);
+    int count = 0;
+    for (size_t i = 0; i < file.tensor_count; i++) {
+        const mw_tensor *t = &file.tensors[i];
+        if (strncmp(t->name, part, strlen(part))) continue;
+        hash = mw_hash(hash, t->data, mw_dtype_size(t->type) * t->count);
+        count++;
+    }
+    assert_true(count > 10);
+    mw_safetensors_close(&file);
+    return hash;
+}
+
+/* A setting of the world model changes: the policy is kept, and the bundle is what a new training gives. */
+static void test_kept_parts(void **state) {
+    (void)state;
+    static const char *const bundle = "parts/bundles/spread-random.safetensors",
+                             *const fresh = "fresh/bundles/spread-random.safetensors";
+    static const char *changed[TINY + 1];
+    memcpy(changed, tiny, sizeof tiny);
+    changed[TINY] = "world.steps=9";
+    mw_study_options o = options_of("parts", spread, 1);
+    o.anchors = o.snippets = 0;
+    expect(&o, "dddd");
+    const uint64_t policy = weights_of(bundle, "policy."), world = weights_of(bundle, "world.");
+    o.resume = true;
+    o.assignments = changed;
+    o.assignment_count = TINY + 1;
+    seen.stopping = true; /* and stopped at once */
+    seen.stop_at = MW_STAGE_TRAIN;
+    mw_error error;
+    int failed;
+    assert_int_equal(mw_study_run(&o, &failed, &error), MW_ERR_INTERRUPTED);
+    assert_true(mw_file_exists(scratch("parts/bundles/spread-random.before.safetensors")));
+    seen.stopping = false;
+    seen.stop = 0;
+    expect(&o, "kddd");
+    assert_true(weights_of(bundle, "policy.") == policy && weights_of(bundle, "world.") != world);
+    assert_false(mw_file_exists(scratch("parts/bundles/spread-random.before.safetensors")));
+    json_t *root;
+    CHECK_OK(mw_json_read(&root, scratch("parts/results/spread-random.json"), &error), error);
+    const json_t *training = json_object_get(root, "training");
+    assert_true(json_is_real(json_object_get(json_object_get(training, "policy_from"), "seconds")));
+    assert_true(json_is_real(json_object_get(json_object_get(training, "held"), "flow")));
+    json_decref(root);
+    mw_study_options anew = options_of("fresh", spread, 1);
+    anew.anchors = anew.snippets = 0;
+    anew.assignments = changed;
+    anew.assignment_count = TINY + 1;
+    expect(&anew, "dddd");
+    assert_true(weights_of(fresh, "policy.") == policy);
+    assert_true(weights_of(fresh, "world.") == weights_of(bundle, "world."));
+    /* a setting of the policy: the world model is kept; and a checkpoint of other settings is not continued */
+    changed[TINY] = "policy.steps=9";
+    seen.stopping = true;
+    anew.resume = true;
+    assert_int_equal(mw_study_run(&anew, &failed, &error), MW_ERR_INTERRUPTED);
+    seen.stopping = false;
+    seen.stop = 0;
+    changed[TINY] = "policy.steps=10";
+    expect(&anew, "kddd");
+    assert_true(weights_of(fresh, "policy.") != policy);
 }
 
 static void test_summary(void **state) {
@@ -250,7 +320,8 @@ static int teardown(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_resume),       cmocka_unit_test(test_summary), cmocka_unit_test(test_failure),
+        cmocka_unit_test(test_resume),       cmocka_unit_test(test_summary),    cmocka_unit_test(test_failure),
+        cmocka_unit_test(test_kept_parts),
         cmocka_unit_test(test_interruption), cmocka_unit_test(test_program),
     };
     return cmocka_run_group_tests(tests, scratch_setup, teardown);

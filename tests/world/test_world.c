@@ -315,6 +315,66 @@ static void steps_keep_their_bits(void **state) {
     }
 }
 
+/* Rows that follow others start from what the model predicts of those: as if a caller had put it there. */
+static void runs_go_on_from_predictions(void **state) {
+    (void)state;
+    static const uint8_t follows[BATCH] = {0, 0, 0, 1, 1, 0, 1}; /* strides of 3: the last row is of a third */
+    for (int i = 0; i < CONFIGS; i++) {
+        fixture *f = make(&configs[i], BATCH);
+        const mw_world_config *c = &f->net.config;
+        const size_t joint = (size_t)(c->agents * c->obs), act = (size_t)(c->agents * c->act);
+        float *obs = floats(BATCH * joint), *next = floats(BATCH * joint), *reward = floats(BATCH * 8);
+        memcpy(obs, f->obs, BATCH * joint * sizeof *obs);
+        for (size_t row = 3; row < BATCH; row++) {
+            if (!follows[row]) continue;
+            step(f, 1, obs + (row - 3) * joint, f->act + (row - 3) * act, next, reward, 1);
+            memcpy(obs + row * joint, next, joint * sizeof *obs);
+        }
+        mw_transition_batch by_hand = f->batch, runs = f->batch;
+        by_hand.obs = obs;
+        runs.follows = follows;
+        runs.stride = 3;
+        const size_t size = f->net.params.total * sizeof(float);
+        for (int threads = 0; threads <= 3; threads++) {
+            mw_pool *pool = pool_of(threads);
+            mw_world_trainer *a = trainer_of(f, 0, BATCH, pool), *b = trainer_of(f, 0, BATCH, pool);
+            const mw_world_loss expected = mw_world_trainer_step(a, &by_hand, true),
+                                got = mw_world_trainer_step(b, &runs, true);
+            assert_memory_equal(&got, &expected, sizeof got);
+            assert_memory_equal(mw_world_trainer_optimizer(b)->values, mw_world_trainer_optimizer(a)->values,
+                                size);
+            mw_world_trainer_free(a);
+            mw_world_trainer_free(b);
+            mw_pool_free(pool);
+        }
+        free(obs);
+        free(next);
+        free(reward);
+        drop(f);
+    }
+}
+
+/* The first features are lengths of pairs of the observation, the next ones those of their differences. */
+static void features_are_aimed(void **state) {
+    (void)state;
+    fixture *f = make(&configs[5], BATCH); /* 7 observed values make 3 pairs; 3 and 17 features */
+    const mw_world_net *net = &f->net;
+    float *scale = f->values + net->obs_scale, *w = f->values + net->reward_token.project.w;
+    const float before = w[10];
+    for (int i = 0; i < 7; i++) scale[i] = (float)(i + 1);
+    mw_world_net_aim(net, f->values);
+    const int first = 7 + 3, columns = 2 * 17;
+    CHECK_NEAR(w[(first + 2) * columns + 1], 0.75, 1e-7); /* pair 1: values 2 and 3, in units of the larger */
+    CHECK_NEAR(w[(first + 3) * columns + 17 + 1], 1, 1e-7);
+    CHECK_NEAR(w[(first + 0) * columns + 3], 0.25, 1e-7); /* feature 3: pair 0 less pair 1 */
+    CHECK_NEAR(w[(first + 2) * columns + 3], -0.75, 1e-7);
+    int others = 0;
+    for (int r = 0; r < net->reward_token.raw; r++) others += w[r * columns + 3] != 0;
+    assert_int_equal(others, 2);
+    CHECK_NEAR(w[10], before, 0); /* features beyond all pairs stay as they were drawn */
+    drop(f);
+}
+
 /* A few transitions are learned by heart; constants stay; the average follows. */
 static void training_learns(void **state) {
     (void)state;
@@ -419,6 +479,8 @@ int main(void) {
         cmocka_unit_test(bad_numbers_stay_bad),
         cmocka_unit_test(scoring_does_not_allocate),
         cmocka_unit_test(steps_keep_their_bits),
+        cmocka_unit_test(runs_go_on_from_predictions),
+        cmocka_unit_test(features_are_aimed),
         cmocka_unit_test(training_learns),
         cmocka_unit_test(empty_batches),
         cmocka_unit_test(average_is_optional),
