@@ -181,6 +181,7 @@ static void test_kept_parts(void **state) {
     /* a setting of the policy: the world model is kept; and a checkpoint of other settings is not continued */
     changed[TINY] = "policy.steps=9";
     seen.stopping = true;
+    seen.stop_at = MW_STAGE_TRAIN;
     anew.resume = true;
     assert_int_equal(mw_study_run(&anew, &failed, &error), MW_ERR_INTERRUPTED);
     seen.stopping = false;
