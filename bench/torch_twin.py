@@ -1,6 +1,6 @@
-"""The two networks in PyTorch, for measuring side by side: the paper's world model and the proposer, nothing else.
+"""The networks in PyTorch, for measuring side by side: the paper's world model, mawam's own, the proposer.
 
-Prints one JSON object with median milliseconds. Started by compare.py, which sets threads and BLAS kernels.
+Prints one JSON object with median milliseconds. Started by compare.py and decide.py, which set threads and BLAS kernels.
 """
 import argparse
 import json
@@ -59,6 +59,68 @@ class World(nn.Module):
         predicted = self.dynamics(o, a)
         rewards, balance = self.reward(o, a, predicted.detach())
         return F.mse_loss(predicted, n) + F.mse_loss(rewards, r) + 0.01 * balance
+
+
+class Experts(nn.Module):
+    """Several perceptrons of one shape as batched products: [experts][rows][in] to [experts][rows][out]."""
+
+    def __init__(self, count, *sizes):
+        super().__init__()
+        shapes = list(zip(sizes, sizes[1:]))
+        self.weights = nn.ParameterList(nn.Parameter(torch.randn(count, a, b) / a**0.5) for a, b in shapes)
+        self.biases = nn.ParameterList(nn.Parameter(torch.zeros(count, 1, b)) for _, b in shapes)
+
+    def forward(self, x):
+        for i, (w, b) in enumerate(zip(self.weights, self.biases)):
+            x = torch.baddbmm(b, x, w)
+            x = F.silu(x) if i + 1 < len(self.weights) else x
+        return x
+
+
+class StandardWorld(nn.Module):
+    """mawam's default: standardised joint tokens with norm features, a shared expert beside the routed ones."""
+
+    def __init__(self, o, d, c):
+        super().__init__()
+        self.slots, self.top, self.joint = c["slots"], c["top_k"], 1 + c["joint"]
+        z, y = self.joint * (o + d), self.joint * (2 * o + d)
+        self.dynamics_features = nn.Linear(z, 2 * c["dynamics_features"], bias=False)
+        self.reward_features = nn.Linear(y, 2 * c["reward_features"], bias=False)
+        z, y = z + c["dynamics_features"], y + c["reward_features"]
+        self.dispatch, self.combine = (nn.Linear(z, c["experts"] * self.slots, bias=False) for _ in range(2))
+        self.experts = Experts(c["experts"], z, c["hidden"], c["hidden"], o)
+        self.shared = perceptron(z, c["shared"], c["shared"], o) if c["shared"] else None
+        self.router, self.reward_experts = nn.Linear(y, c["reward_experts"]), Experts(c["reward_experts"], y, c["hidden"], c["hidden"], 1)
+        self.mean, self.scale, self.act_mean, self.act_scale = torch.zeros(o), torch.ones(o), torch.zeros(d), torch.ones(d)
+
+    def token(self, y, project):
+        y = torch.cat([y, y.mean(1, keepdim=True).expand_as(y)], -1) if self.joint > 1 else y
+        p, q = project(y).chunk(2, -1)
+        return torch.cat([y, torch.log(p * p + q * q + 1e-3)], -1)
+
+    def step(self, o, a):
+        own = torch.cat([(o - self.mean) / self.scale, (a - self.act_mean) / self.act_scale], -1)
+        z = self.token(own, self.dynamics_features)
+        slots = torch.softmax(self.dispatch(z), 1).transpose(1, 2) @ z  # b slots z
+        b, count, width = slots.shape
+        out = self.experts(slots.view(b, -1, self.slots, width).transpose(0, 1).reshape(-1, b * self.slots, width))
+        out = out.view(-1, b, self.slots, out.shape[-1]).transpose(0, 1).reshape(b, count, -1)
+        change = torch.softmax(self.combine(z), -1) @ out
+        change = change + self.shared(z) if self.shared else change
+        n = o + self.mean + self.scale * change
+        y = self.token(torch.cat([own, (n - self.mean) / self.scale], -1), self.reward_features)
+        top, index = torch.softmax(self.router(y), -1).topk(self.top, -1)
+        rows = y.view(1, -1, y.shape[-1]).expand(len(self.reward_experts.biases[0]), -1, -1)
+        out = self.reward_experts(rows)[..., 0].T.view(*index.shape[:2], -1)
+        return n, (top / (top.sum(-1, keepdim=True) + 1e-8) * out.gather(-1, index)).sum(-1)
+
+    @torch.no_grad()
+    def score(self, o, actions):
+        total = 0
+        for a in actions.unbind(1):
+            o, r = self.step(o, a)
+            total = total + r.sum(-1)
+        return total
 
 
 def conv_norm(a, b):
@@ -194,4 +256,5 @@ def main():
     print(json.dumps(out))
 
 
-main()
+if __name__ == "__main__":
+    main()

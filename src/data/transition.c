@@ -33,14 +33,24 @@ void mw_transition_rows_free(mw_transition_rows *rows) {
     *rows = (mw_transition_rows){0};
 }
 
+static bool after_end(const mw_dataset *data, mw_place place) {
+    return data->last_obs && data->outcomes[place.episode] != MW_ENDED_BY_LIMIT &&
+           place.t >= data->lengths[place.episode];
+}
+
 void mw_transition_take(mw_transition_rows *rows, int row, const mw_dataset *data, mw_place place) {
     size_t n = (size_t)data->spec.agents, o = (size_t)data->spec.obs_size, d = (size_t)data->spec.act_size;
-    size_t at = (size_t)row, step = (size_t)(data->offsets[place.episode] + place.t);
+    const bool after = after_end(data, place); /* with the last action, as if it went on */
+    const long recorded = after ? (long)data->lengths[place.episode] - 1 : place.t;
+    size_t at = (size_t)row, step = (size_t)(data->offsets[place.episode] + recorded);
     float *act = rows->act + at * n * d;
     memcpy(rows->obs + at * n * o, mw_dataset_obs(data, place.episode, place.t), n * o * sizeof(float));
     memcpy(rows->next_obs + at * n * o, mw_dataset_obs(data, place.episode, place.t + 1),
            n * o * sizeof(float));
-    memcpy(rows->reward + at * n, data->rewards + step * n, n * sizeof(float));
+    if (after)
+        memset(rows->reward + at * n, 0, n * sizeof(float));
+    else
+        memcpy(rows->reward + at * n, data->rewards + step * n, n * sizeof(float));
     if (data->real) {
         memcpy(act, data->real + step * n * d, n * d * sizeof(float));
     } else {
@@ -56,7 +66,9 @@ void mw_transition_fill(mw_transition_rows *rows, int count, int run, const mw_d
     const int stride = mw_transition_stride(count, run);
     for (int row = 0; row < count; row++) {
         mw_place place = row < stride ? (mw_place){0} : rows->place[row - stride];
-        const bool follows = row >= stride && ++place.t < mw_dataset_transitions(data, place.episode);
+        place.t += row >= stride;
+        const bool follows = row >= stride && (place.t < mw_dataset_transitions(data, place.episode) ||
+                                               after_end(data, place));
         if (!follows) {
             mw_rng rng = mw_batch_rng(seed, step, row, use);
             place = mw_episode_set_draw(set, &rng);

@@ -14,7 +14,7 @@ typedef struct {
     double policy_rate;
     int policy_warmup;
     const char *variant;
-    int hidden, world_steps[2], world_batch, world_run;
+    int hidden, dynamics_features, world_steps[2], world_batch, world_run;
     double world_rate;
     int world_warmup, horizon, sampling;
     double guidance, quantile;
@@ -24,17 +24,17 @@ typedef struct {
 /* clang-format off */
 static const row rows[] = {
     /*            policy: T = C + gen         steps                         world                steps                         plan
-       task       dim mults     C gen   quick   full batch  rate warm-up  variant    hidden   quick  full batch run rate warm-up  H  K omega quantile to-go */
-    {"spread",     32, {2,2,2},  4,  8, { 600,  2000}, 64, 1e-3, 200,    "standard", 256, {1000,  5000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
-    {"tag",        32, {2,2,2},  4,  8, { 600,  2000}, 64, 1e-3, 200,    "standard", 256, {1000,  8000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
-    {"world",      32, {2,2,2},  4,  8, { 600,  2000}, 64, 1e-3, 200,    "standard", 256, {1000,  8000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
-    {"2ant",       32, {2,2,2},  4,  8, { 600,  2000}, 64, 1e-3, 200,    "standard", 256, {1000,  4000}, 256, 8, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
-    {"4ant",       32, {2,2,2},  4,  8, { 600,  1800}, 64, 1e-3, 200,    "standard", 256, {1000,  3500}, 256, 8, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
-    {"3m",         32, {2,2,2},  9,  3, { 600,  1500}, 64, 1e-3, 200,    "standard", 256, {1000,  4000}, 256, 1, 1e-3, 200,   3, 3, 1.2, 0.95, 1},
-    {"8m",         32, {2,2,2},  9,  3, { 300,   700}, 64, 1e-3, 200,    "standard", 256, { 500,  2000}, 256, 1, 1e-3, 200,   3, 3, 1.2, 0.95, 1},
-    {"5m_vs_6m",   32, {2,2,2},  9,  3, { 400,  1000}, 64, 1e-3, 200,    "standard", 256, { 600,  3000}, 256, 1, 1e-3, 200,   3, 3, 1.2, 0.95, 1},
-    {"2s3z",       32, {2,2,2},  8,  8, { 300,   800}, 64, 1e-3, 200,    "standard", 256, { 500,  2500}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
-    {"other",      32, {2,2,2},  4,  8, { 600,  2000}, 64, 1e-3, 200,    "standard", 256, {1000,  6000}, 256, 4, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
+       task       dim mults     C gen   quick   full batch  rate warm-up  variant    hidden features quick full batch run rate warm-up H  K omega quantile to-go */
+    {"spread",     32, {2,2,2},  4,  8, { 600,  2000}, 64, 1e-3, 200,    "standard", 256, 64, {1000, 5000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
+    {"tag",        32, {2,2,2},  4,  8, { 600,  2000}, 64, 1e-3, 200,    "standard", 256, 64, {1000, 5000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
+    {"world",      32, {2,2,2},  4,  8, { 600,  2000}, 64, 1e-3, 200,    "standard", 256, 64, {1000, 8000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
+    {"2ant",       32, {2,2,2},  4,  8, { 600,  2000}, 64, 1e-3, 200,    "standard", 256,  0, {1000, 3000}, 256, 8, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
+    {"4ant",       32, {2,2,2},  4,  8, { 600,  1800}, 64, 1e-3, 200,    "standard", 256,  0, {1000, 2500}, 256, 8, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
+    {"3m",         32, {2,2,2},  9,  3, { 600,  1500}, 64, 1e-3, 200,    "standard", 256, 64, {1000, 4000}, 256, 1, 1e-3, 200,   3, 3, 1.2, 0.95, 1},
+    {"8m",         32, {2,2,2},  9,  3, { 300,   700}, 64, 1e-3, 200,    "standard", 256, 64, { 500, 1500}, 256, 1, 1e-3, 200,   3, 3, 1.2, 0.95, 1},
+    {"5m_vs_6m",   32, {2,2,2},  9,  3, { 400,  1000}, 64, 1e-3, 200,    "standard", 256, 64, { 600, 3000}, 256, 1, 1e-3, 200,   3, 3, 1.2, 0.95, 1},
+    {"2s3z",       32, {2,2,2},  8,  8, { 300,   800}, 64, 1e-3, 200,    "standard", 256, 64, { 500, 2500}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
+    {"other",      32, {2,2,2},  4,  8, { 600,  2000}, 64, 1e-3, 200,    "standard", 256, 64, {1000, 5000}, 256, 4, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
 };
 /* clang-format on */
 
@@ -72,7 +72,7 @@ mw_training_preset mw_training_preset_of(const char *task, mw_budget budget) {
                   .reward_experts = world.reward_experts,
                   .top_k = world.top_k,
                   .reward_features = world.reward_features,
-                  .dynamics_features = world.dynamics_features,
+                  .dynamics_features = r->dynamics_features,
                   .shared = world.shared,
                   .joint = world.joint,
                   .run = r->world_run,
@@ -313,8 +313,9 @@ static void put_range(FILE *out, const field *f) {
 void mw_training_preset_list(FILE *out) {
     static const char *const columns[] = {
         "policy.dim",   "policy.mults", "policy.context", "policy.generated", "policy.steps",
-        "policy.batch", "policy.rate",  "world.variant",  "world.hidden",     "world.steps",
-        "world.batch",  "world.run",    "world.rate",     "plan.horizon",     "plan.return_to_go"};
+        "policy.batch", "policy.rate",  "world.variant",  "world.hidden",     "world.dynamics_features",
+        "world.steps",  "world.batch",  "world.run",      "world.rate",       "plan.horizon",
+        "plan.return_to_go"};
     enum { COLUMNS = sizeof columns / sizeof columns[0] };
     fputs("| task |", out);
     for (int c = 0; c < COLUMNS; c++) fprintf(out, " %s |", columns[c]);

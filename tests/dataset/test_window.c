@@ -211,19 +211,29 @@ static void test_transitions(void **state) {
         mw_transition_fill(&again, COUNT, 1, d, &split.train, 3, 17, MW_BATCH_WORLD);
         assert_memory_equal(again.obs, rows.obs, COUNT * N * O * sizeof(float));
         assert_memory_equal(again.act, rows.act, COUNT * N * D * sizeof(float));
-        /* Runs of four: three rows in four follow the one a stride before, unless its episode ended there. */
-        int follow = 0;
-        mw_transition_fill(&again, COUNT, 4, d, &split.train, 3, 17, MW_BATCH_WORLD);
-        assert_memory_equal(again.place, rows.place, COUNT / 4 * sizeof *rows.place);
-        for (int r = 0; r < COUNT; r++) {
-            const mw_place *now = &again.place[r], *past = now - COUNT / 4;
-            const bool goes_on = r >= COUNT / 4 && past->t + 1 < mw_dataset_transitions(d, past->episode);
-            assert_int_equal(again.follows[r], goes_on);
-            if (goes_on) assert_true(now->episode == past->episode && now->t == past->t + 1);
-            assert_true(again.obs[r * N * O] == fixture_obs(now->episode, now->t, 0, 0));
-            follow += goes_on;
+        /* Runs of four: three rows in four follow the one a stride before, unless a limit ended its episode. Where
+         * the world ended it nothing moves any more and nothing is earned. */
+        int follow = 0, after = 0;
+        for (uint64_t step = 0; step < 20; step++) {
+            mw_transition_fill(&rows, COUNT, 1, d, &split.train, 3, step, MW_BATCH_WORLD);
+            mw_transition_fill(&again, COUNT, 4, d, &split.train, 3, step, MW_BATCH_WORLD);
+            assert_memory_equal(again.place, rows.place, COUNT / 4 * sizeof *rows.place);
+            for (int r = 0; r < COUNT; r++) {
+                const mw_place *now = &again.place[r], *past = now - COUNT / 4;
+                const bool goes_on = r >= COUNT / 4 && (past->t + 1 < d->lengths[past->episode] ||
+                                                        d->outcomes[past->episode] != MW_ENDED_BY_LIMIT);
+                assert_int_equal(again.follows[r], goes_on);
+                if (goes_on) assert_true(now->episode == past->episode && now->t == past->t + 1);
+                const long length = d->lengths[now->episode], t = now->t < length ? now->t : length;
+                assert_true(again.obs[r * N * O] == fixture_obs(now->episode, t, 0, 0));
+                assert_true(again.next_obs[r * N * O] ==
+                            fixture_obs(now->episode, t < length ? t + 1 : length, 0, 0));
+                assert_true(again.reward[r * N] == (t < length ? fixture_reward(now->episode, t, 0) : 0));
+                follow += goes_on;
+                after += t == length;
+            }
         }
-        assert_true(follow > 0 && follow < 3 * COUNT / 4);
+        assert_true(follow > 0 && follow < 20 * 3 * COUNT / 4 && after > 0);
         mw_transition_rows_free(&rows);
         mw_transition_rows_free(&again);
         mw_split_free(&split);

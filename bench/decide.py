@@ -1,0 +1,115 @@
+#!/usr/bin/python3
+"""One decision of bundles, by mawam and by PyTorch on networks of the same sizes, in the same run.
+
+    bench/decide.py build/mawam bundles/*.safetensors [--seconds S] [--out results/decision.json]
+    bench/decide.py --table results/decision.json        # the same numbers as Markdown
+
+A decision: 8 candidates for one environment, generated in one batch (K and guidance as the bundle says), their actions by
+inverse dynamics, their scores by the world model, the best one's first action. mawam's time is the median of `mawam eval
+--timed`; PyTorch runs with one and two threads and its BLAS both as it chooses kernels itself and with the AVX-512 kernels
+forced, and the fastest of all counts. Weights do not change the time, so PyTorch's are random. Needs python3-torch.
+"""
+import argparse
+import json
+import os
+import struct
+import subprocess
+import sys
+
+CANDIDATES, DECISIONS = 8, 200
+
+
+def describe(path):
+    with open(path, "rb") as f:
+        header = json.loads(f.read(struct.unpack("<Q", f.read(8))[0]))
+    return json.loads(header["__metadata__"]["bundle"])
+
+
+def torch_decision(bundle, threads, seconds):
+    import torch
+    from torch import nn
+    from torch_twin import Proposer, StandardWorld, median_ms
+
+    torch.set_num_threads(threads)
+    torch.manual_seed(0)
+    b, m = describe(bundle), CANDIDATES
+    n, o, d, p, w = b["agents"], b["obs"], b["act"], b["policy"], b["world"]
+    policy = Proposer(o, p["dim"], p["mults"])
+    inverse = nn.Sequential(nn.Linear(2 * o, b["inverse"]["hidden"]), nn.ReLU(),
+                            nn.Linear(b["inverse"]["hidden"], b["inverse"]["hidden"]), nn.ReLU(), nn.Linear(b["inverse"]["hidden"], d))
+    world = StandardWorld(o, d, {"shared": 0, "joint": False, **w})
+    context, target = torch.randn(1, p["context"], n, o).expand(m, -1, -1, -1), torch.full((m,), b["target"])
+
+    @torch.no_grad()
+    def decide():
+        x = policy.sample(torch.randn(m, p["time"], n, o), context, target, b["steps"])
+        now = x[:, p["context"] - 1:-1][:, :b["horizon"]]
+        acts = inverse(torch.cat([now, x[:, p["context"]:][:, :b["horizon"]]], -1))
+        if b["discrete"]:
+            acts = nn.functional.one_hot(acts.argmax(-1), d).float()
+        best = world.score(context[:, -1], acts).argmax()
+        return acts[best, 0].tolist()
+
+    print(json.dumps(median_ms(decide, seconds)))
+
+
+def torch_runs(args, bundle):
+    flags = open("/proc/cpuinfo").read() if os.path.exists("/proc/cpuinfo") else ""
+    runs = []
+    for threads in (1, 2):
+        for kernel in [None] + ["SkylakeX"] * ("avx512f" in flags):
+            env = dict(os.environ, OMP_NUM_THREADS=str(threads), OPENBLAS_NUM_THREADS=str(threads))
+            if kernel:
+                env["OPENBLAS_CORETYPE"] = kernel
+            words = ["/usr/bin/python3", os.path.abspath(__file__), "--torch", str(threads), "--seconds", str(args.seconds), bundle]
+            out = subprocess.run(words, env=env, check=True, capture_output=True, text=True).stdout
+            runs.append(dict(threads=threads, blas=kernel or "auto", ms=json.loads(out)))
+    return runs
+
+
+def mawam(args, bundle):
+    words = [args.files[0], "eval", bundle, "--arms", "plan", "--seeds", "1", "--first-seed", "1", "--episodes", "1", "--threads",
+             "2", "--timed", str(DECISIONS), "--json"]
+    return json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)["arms"]["plan"]["ms"]
+
+
+def table(report):
+    print("| bundle | mawam ms (p95) | generation, scoring | PyTorch ms | ratio |\n|---|---|---|---|---|")
+    for row in report["bundles"]:
+        ours = min(row["mawam"], key=lambda r: r["decision"]["p50"])
+        best = min(r["ms"] for r in row["torch"])
+        print("| %s | %.2f (%.2f) | %.2f, %.2f | %.1f | %.1fx |" % (
+            row["bundle"], ours["decision"]["p50"], ours["decision"]["p95"], ours["generation"]["p50"], ours["scoring"]["p50"],
+            best, best / ours["decision"]["p50"]))
+    print("\n%s, 2 threads, M=%d." % (report["cpu"], CANDIDATES))
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("files", nargs="*", metavar="PROGRAM BUNDLE")
+    p.add_argument("--table", metavar="FILE")
+    p.add_argument("--torch", type=int, metavar="THREADS", help=argparse.SUPPRESS)
+    p.add_argument("--seconds", type=float, default=2.0)
+    p.add_argument("--out")
+    args = p.parse_args()
+    if args.torch:
+        return torch_decision(args.files[0], args.torch, args.seconds)
+    if args.table:
+        with open(args.table) as f:
+            return table(json.load(f))
+    if len(args.files) < 2:
+        p.error("name the program and at least one bundle")
+    cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "unknown")
+    report = {"command": "bench/decide.py " + " ".join(sys.argv[1:]), "cpu": cpu, "bundles": []}
+    for bundle in args.files[1:]:
+        first = mawam(args, bundle)
+        runs = torch_runs(args, bundle)
+        row = {"bundle": os.path.basename(bundle).split(".")[0], "mawam": [first, mawam(args, bundle)], "torch": runs}
+        report["bundles"].append(row)  # before and after: the better half of a noisy machine
+    table(report)
+    if args.out:
+        with open(args.out, "w") as f:
+            json.dump(report, f, indent=1)
+
+
+main()
