@@ -170,11 +170,13 @@ static void overview(FILE *out, const mw_study_table *t) {
 
 static void comparison_cells(FILE *out, mw_comparison c) {
     if (!c.count) {
-        fputs("<td class='from'>&ndash;</td><td>&ndash;</td><td>&ndash;</td><td>&ndash;</td>", out);
+        fputs("<td class='from'>&ndash;</td>", out);
+        for (int i = 0; i < 4; i++) fputs("<td>&ndash;</td>", out);
         return;
     }
     fprintf(out, "<td class='from'>%d of %d</td>", c.wins, c.count);
     td_gain(out, "%+.1f%%", 100 * c.relative);
+    td_gain(out, "%+.1f%%", 100 * c.median);
     td_gain(out, "%+.1f%%", 100 * c.aggregate);
     td(out, "%.3g", c.p);
 }
@@ -182,17 +184,17 @@ static void comparison_cells(FILE *out, mw_comparison c) {
 static void families(FILE *out, const mw_study_table *t) {
     section(out, "families", "Families",
             "Mean: over settings of (planning - other) / |other|; one setting with a small denominator can "
-            "rule it. "
+            "rule it, but not the median. "
             "Aggregate: sum of differences over the sum of |other|. p: exact two-sided sign test over "
             "settings, "
             "ties dropped. Share: of the gain that the true simulator as a scorer brings.");
     fputs("<div class='card'><table><thead>"
-          "<tr><th></th><th class='group from' colspan='5'>Planning vs Reactive</th>"
-          "<th class='group from' colspan='4'>RWM vs Random</th>"
+          "<tr><th></th><th class='group from' colspan='6'>Planning vs Reactive</th>"
+          "<th class='group from' colspan='5'>RWM vs Random</th>"
           "<th class='group from' colspan='2'>vs data</th><th class='from'></th></tr>"
-          "<tr><th></th><th class='from'>better</th><th>mean</th><th>aggregate</th><th>p</th><th>paper's "
+          "<tr><th></th><th class='from'>better</th><th>mean</th><th>median</th><th>aggregate</th><th>p</th><th>paper's "
           "mean</th>"
-          "<th class='from'>better</th><th>mean</th><th>aggregate</th><th>p</th>"
+          "<th class='from'>better</th><th>mean</th><th>median</th><th>aggregate</th><th>p</th>"
           "<th class='from'>planning</th><th>reactive</th><th class='from'>share</th></tr></thead><tbody>\n",
           out);
     for (int f = 0; f < 4; f++) {

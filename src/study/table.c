@@ -165,9 +165,9 @@ double mw_sign_test(long wins, long losses) {
 
 mw_comparison mw_compare(const double *ours, const double *other, int n) {
     mw_comparison c = {0};
-    double sum = 0, size = 0, relatives = 0;
+    double sum = 0, size = 0, relatives[MW_TABLE_ROWS];
     int counted = 0;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n && i < MW_TABLE_ROWS; i++) {
         if (isnan(ours[i]) || isnan(other[i])) continue;
         const double difference = ours[i] - other[i];
         c.count++;
@@ -177,10 +177,11 @@ mw_comparison mw_compare(const double *ours, const double *other, int n) {
         sum += difference;
         size += fabs(other[i]);
         if (other[i] == 0) continue;
-        relatives += difference / fabs(other[i]);
-        counted++;
+        relatives[counted++] = difference / fabs(other[i]);
     }
-    c.relative = counted ? relatives / counted : NAN;
+    mw_sort(relatives, counted);
+    c.relative = counted ? mw_mean(relatives, counted) : NAN;
+    c.median = counted ? mw_quantile(relatives, counted, 0.5) : NAN;
     c.aggregate = size > 0 ? sum / size : NAN;
     c.p = mw_sign_test(c.wins, c.losses);
     return c;

@@ -133,11 +133,12 @@ double mw_sign_test(long wins, long losses);
 typedef struct mw_comparison {
     int count, wins, losses, ties;
     double relative;  /* mean over settings of the difference over |other|; NaN if none */
+    double median;    /* of the same; no setting with a small |other| rules it */
     double aggregate; /* sum of differences over the sum of |other| */
     double p;         /* sign test */
 } mw_comparison;
 
-/* Over the first n pairs of which both are numbers. */
+/* Over the first n pairs (at most MW_TABLE_ROWS) of which both are numbers. */
 mw_comparison mw_compare(const double *ours, const double *other, int n);
 
 /* family NULL: all. */

@@ -33,6 +33,7 @@ static void test_compare(void **state) {
     assert_int_equal(c.ties, 1);
     CHECK_NEAR(c.relative, (0.25 - 0.2 + 0.5 + 0) / 4, 1e-15); /* none against 0 */
     CHECK_NEAR(c.aggregate, (2 - 1 + 1 + 0 + 5) / 18.0, 1e-15);
+    CHECK_NEAR(c.median, (0 + 0.25) / 2, 1e-15);
     CHECK_NEAR(c.p, 2 * 5 / 16.0, 1e-14);
     assert_true(isnan(mw_compare(ours, other, 0).relative));
 }
