@@ -79,7 +79,11 @@ static mw_status train_world(const mw_dataset *d, const mw_split *split, mw_erro
     MW_TRY(mw_world_trainer_create(&trainer, &net, &adam, 0, BATCH, NULL, error));
     for (uint64_t step = 0; step < STEPS; step++) {
         mw_transition_fill(&rows, BATCH, 1, d, &split->train, 1, step, MW_BATCH_WORLD);
-        mw_transition_batch batch = {.count = BATCH, .obs = rows.obs, .act = rows.act, .next_obs = rows.next_obs, .reward = rows.reward};
+        mw_transition_batch batch = {.count = BATCH,
+                                     .obs = rows.obs,
+                                     .act = rows.act,
+                                     .next_obs = rows.next_obs,
+                                     .reward = rows.reward};
         mw_world_trainer_step(trainer, &batch, true);
     }
     mw_world_trainer_free(trainer);

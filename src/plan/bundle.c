@@ -128,19 +128,20 @@ static json_t *describe(const mw_bundle *b) {
     const mw_bundle_info *i = &b->info;
     const mw_policy_config *p = &b->policy.config;
     const mw_world_config *w = &b->world.config;
-    return json_pack(
-        "{s:i, s:s, s:s, s:s, s:i, s:i, s:i, s:b, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:b,"
-        " s:{s:i, s:[iii], s:i, s:i, s:i, s:b, s:b}, s:{s:i}, s:{s:i, s:i, s:i, s:i, s:i, s:b, s:i, s:i, s:i, s:b}}",
-        "version", MW_BUNDLE_VERSION, "task", i->task, "rules", i->rules, "quality", i->quality, "agents",
-        i->agents, "obs", i->obs, "act", i->act, "discrete", i->discrete, "episode_limit", i->episode_limit,
-        "horizon", i->horizon, "steps", i->steps, "guidance", (double)i->guidance, "target",
-        (double)i->target, "return_scale", (double)i->return_scale, "discount", (double)i->discount,
-        "return_to_go", i->return_to_go, "policy", "dim", p->dim, "mults", p->mults[0], p->mults[1],
-        p->mults[2], "time", p->time, "context", p->context, "bins", p->bins, "project", p->project,
-        "changes", p->changes, "inverse", "hidden", b->inverse.config.hidden, "world", "hidden", w->hidden,
-        "experts", w->experts, "slots", w->slots, "reward_experts", w->reward_experts, "top_k", w->top_k,
-        "standardise", w->standardise, "reward_features", w->reward_features, "dynamics_features",
-        w->dynamics_features, "shared", w->shared, "joint", w->joint);
+    return json_pack("{s:i, s:s, s:s, s:s, s:i, s:i, s:i, s:b, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:b,"
+                     " s:{s:i, s:[iii], s:i, s:i, s:i, s:b, s:b}, s:{s:i}, s:{s:i, s:i, s:i, s:i, s:i, s:b, "
+                     "s:i, s:i, s:i, s:b}}",
+                     "version", MW_BUNDLE_VERSION, "task", i->task, "rules", i->rules, "quality", i->quality,
+                     "agents", i->agents, "obs", i->obs, "act", i->act, "discrete", i->discrete,
+                     "episode_limit", i->episode_limit, "horizon", i->horizon, "steps", i->steps, "guidance",
+                     (double)i->guidance, "target", (double)i->target, "return_scale",
+                     (double)i->return_scale, "discount", (double)i->discount, "return_to_go",
+                     i->return_to_go, "policy", "dim", p->dim, "mults", p->mults[0], p->mults[1], p->mults[2],
+                     "time", p->time, "context", p->context, "bins", p->bins, "project", p->project,
+                     "changes", p->changes, "inverse", "hidden", b->inverse.config.hidden, "world", "hidden",
+                     w->hidden, "experts", w->experts, "slots", w->slots, "reward_experts", w->reward_experts,
+                     "top_k", w->top_k, "standardise", w->standardise, "reward_features", w->reward_features,
+                     "dynamics_features", w->dynamics_features, "shared", w->shared, "joint", w->joint);
 }
 
 /* Reads one description; the caller's strings are bounded copies. */
@@ -155,7 +156,8 @@ static mw_status parse(const char *text, const char *path, mw_bundle_info *i, mw
     const int failed = json_unpack_ex(
         root, &why, 0,
         "{s:i, s:s, s:s, s:s, s:i, s:i, s:i, s:b, s:i, s:i, s:i, s:F, s:F, s:F, s:F, s:b,"
-        " s:{s:i, s:[iii], s:i, s:i, s:i, s:b, s?b}, s:{s:i}, s:{s:i, s:i, s:i, s:i, s:i, s:b, s:i, s:i, s?i, s?b}}",
+        " s:{s:i, s:[iii], s:i, s:i, s:i, s:b, s?b}, s:{s:i}, s:{s:i, s:i, s:i, s:i, s:i, s:b, s:i, s:i, "
+        "s?i, s?b}}",
         "version", &version, "task", &task, "rules", &rules, "quality", &quality, "agents", &i->agents, "obs",
         &i->obs, "act", &i->act, "discrete", &discrete, "episode_limit", &i->episode_limit, "horizon",
         &i->horizon, "steps", &i->steps, "guidance", &guidance, "target", &target, "return_scale",

@@ -164,12 +164,12 @@ static void carve(bench *b, const mw_bench_options *o) {
                               lambda,
                               random_floats(b, POLICY_BATCH, true),
                               keep};
-    b->transitions = (mw_transition_batch){
-        .count = WORLD_BATCH,
-        .obs = random_floats(b, WORLD_BATCH * joint, false),
-        .act = random_floats(b, WORLD_BATCH * act, false),
-        .next_obs = random_floats(b, WORLD_BATCH * joint, false),
-        .reward = random_floats(b, (size_t)(WORLD_BATCH * c->agents), false)};
+    b->transitions =
+        (mw_transition_batch){.count = WORLD_BATCH,
+                              .obs = random_floats(b, WORLD_BATCH * joint, false),
+                              .act = random_floats(b, WORLD_BATCH * act, false),
+                              .next_obs = random_floats(b, WORLD_BATCH * joint, false),
+                              .reward = random_floats(b, (size_t)(WORLD_BATCH * c->agents), false)};
 }
 
 static mw_status set_up(bench *b, const mw_bench_options *o, mw_error *error) {

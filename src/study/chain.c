@@ -461,7 +461,8 @@ static json_t *origin_json(const json_t *provenance) {
     return out;
 }
 
-/* The provenance of the training that made a part: this one, or the one of the bundle that it was kept from. */
+/* The provenance of the training that made a part: this one, or the one of the bundle that it was kept from.
+ */
 static const json_t *origin_of(const json_t *root, const char *from) {
     const json_t *kept = json_object_get(json_object_get(root, from), "provenance");
     return kept ? origin_of(kept, from) : root;
@@ -472,7 +473,8 @@ static json_t *training_json(const mw_chain *c) {
                                        "mawam",      "command",    "settings", "returns", "episodes",
                                        "normalizer", "world_best", "curve"};
     json_t *root = bundle_provenance(c->bundle), *out = json_object();
-    const json_t *policy_origin = origin_of(root, "policy_from"), *world_origin = origin_of(root, "world_from"),
+    const json_t *policy_origin = origin_of(root, "policy_from"),
+                 *world_origin = origin_of(root, "world_from"),
                  *policy = json_object_get(json_object_get(policy_origin, "curve"), "policy"),
                  *best = json_object_get(world_origin, "world_best");
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)

@@ -312,9 +312,9 @@ static void put_range(FILE *out, const field *f) {
 
 void mw_training_preset_list(FILE *out) {
     static const char *const columns[] = {
-        "policy.dim",   "policy.mults", "policy.context", "policy.generated", "policy.steps",
-        "policy.batch", "policy.rate",  "world.variant",  "world.hidden",     "world.dynamics_features",
-        "world.steps",  "world.batch",  "world.run",      "world.rate",       "plan.horizon",
+        "policy.dim",       "policy.mults", "policy.context", "policy.generated", "policy.steps",
+        "policy.batch",     "policy.rate",  "world.variant",  "world.hidden",     "world.dynamics_features",
+        "world.steps",      "world.batch",  "world.run",      "world.rate",       "plan.horizon",
         "plan.return_to_go"};
     enum { COLUMNS = sizeof columns / sizeof columns[0] };
     fputs("| task |", out);

@@ -30,7 +30,8 @@ typedef struct mw_training_preset {
     } policy;
     struct {
         int paper; /* the paper's variant; then without norm features */
-        int hidden, experts, slots, reward_experts, top_k, reward_features, dynamics_features, shared, joint, run;
+        int hidden, experts, slots, reward_experts, top_k, reward_features, dynamics_features, shared, joint,
+            run;
         int steps, batch;
         double rate;
         int warmup;

@@ -124,9 +124,9 @@ static void family_numbers(mw_report_line *line, const mw_study_table *t,
     for (int f = 0; f < 3; f++) {
         const double value = number(t, mw_report_families[f]);
         const char *before = f ? ", " : first ? "" : "; ";
-        used += (size_t)(isnan(value)
-                             ? snprintf(line->ours + used, sizeof line->ours - used, "%s-", before)
-                             : snprintf(line->ours + used, sizeof line->ours - used, "%s%.2f", before, value));
+        used += (size_t)(isnan(value) ? snprintf(line->ours + used, sizeof line->ours - used, "%s-", before)
+                                      : snprintf(line->ours + used, sizeof line->ours - used, "%s%.2f",
+                                                 before, value));
     }
 }
 
@@ -144,7 +144,8 @@ int mw_report_lines(const mw_study_table *t, mw_report_line lines[MW_REPORT_LINE
     family_numbers(line, t, family_share);
     number_line(add(lines, &n, "Snippets at H=8: Spearman (median)"),
                 mw_table_median(t, NULL, MW_COL_SNIPPET_SPEARMAN), paper->spearman, "%.2f", false, all);
-    family_numbers(add(lines, &n, "Snippets at H=8: Spearman of MPE, SMAC, Ant (medians)"), t, family_spearman);
+    family_numbers(add(lines, &n, "Snippets at H=8: Spearman of MPE, SMAC, Ant (medians)"), t,
+                   family_spearman);
     number_line(add(lines, &n, "Snippets at H=8: Top-2 (median)"),
                 mw_table_median(t, NULL, MW_COL_SNIPPET_TOP2), paper->top2, "%.2f", false, all);
     number_line(add(lines, &n, "Snippets at H=8: pairwise accuracy (median)"),
@@ -184,10 +185,10 @@ static void write_csv(const mw_study_table *t, FILE *out) {
 /* ---- JSON ---- */
 
 static json_t *comparison_json(mw_comparison c) {
-    return json_pack("{s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o}", "settings", c.count, "wins", c.wins, "losses",
-                     c.losses, "ties", c.ties, "mean_relative_gain", mw_number_json(c.relative),
-                     "median_relative_gain", mw_number_json(c.median), "aggregate_relative_gain", mw_number_json(c.aggregate), "sign_test_p",
-                     mw_number_json(c.p));
+    return json_pack("{s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o}", "settings", c.count, "wins", c.wins,
+                     "losses", c.losses, "ties", c.ties, "mean_relative_gain", mw_number_json(c.relative),
+                     "median_relative_gain", mw_number_json(c.median), "aggregate_relative_gain",
+                     mw_number_json(c.aggregate), "sign_test_p", mw_number_json(c.p));
 }
 
 static void set_number(json_t *object, const char *key, double value) {

@@ -20,7 +20,8 @@ const char *mw_report_family_title(const char *family); /* "MPE", "SMAC", "Ant";
 /* One line of "what, paper, ours": texts are for people, "-" where a number is missing. */
 typedef struct mw_report_line {
     char what[96], paper[48], ours[80];
-    int met; /* 1: at least as good as the paper (gains: by mean and median), 0: not, -1: cannot be said yet */
+    int met; /* 1: at least as good as the paper (gains: by mean and median), 0: not, -1: cannot be said yet
+              */
 } mw_report_line;
 enum { MW_REPORT_LINES = 18 };
 int mw_report_lines(const mw_study_table *table, mw_report_line lines[MW_REPORT_LINES]); /* how many */

@@ -192,7 +192,8 @@ static void families(FILE *out, const mw_study_table *t) {
           "<tr><th></th><th class='group from' colspan='6'>Planning vs Reactive</th>"
           "<th class='group from' colspan='5'>RWM vs Random</th>"
           "<th class='group from' colspan='2'>vs data</th><th class='from'></th></tr>"
-          "<tr><th></th><th class='from'>better</th><th>mean</th><th>median</th><th>aggregate</th><th>p</th><th>paper's "
+          "<tr><th></th><th "
+          "class='from'>better</th><th>mean</th><th>median</th><th>aggregate</th><th>p</th><th>paper's "
           "mean</th>"
           "<th class='from'>better</th><th>mean</th><th>median</th><th>aggregate</th><th>p</th>"
           "<th class='from'>planning</th><th>reactive</th><th class='from'>share</th></tr></thead><tbody>\n",

@@ -89,7 +89,8 @@ mw_status mw_world_net_make(mw_world_net *net, const mw_world_config *config, mw
         net->expert[e] = mw_mlp_make(p, mw_name_of("dynamics.experts.%d", e).text,
                                      (int[]){size, c->hidden, c->hidden, c->obs}, 3, MW_SILU);
     if (c->shared)
-        net->shared = mw_mlp_make(p, "dynamics.shared", (int[]){size, c->shared, c->shared, c->obs}, 3, MW_SILU);
+        net->shared =
+            mw_mlp_make(p, "dynamics.shared", (int[]){size, c->shared, c->shared, c->obs}, 3, MW_SILU);
     net->reward_token = make_token(p, "reward", 2 * c->obs + c->act, c->reward_features, c);
     net->router = mw_dense_linear(p, "reward.router", net->reward_token.size, c->reward_experts);
     for (int e = 0; e < c->reward_experts; e++)
@@ -127,7 +128,8 @@ static void aim_token(const mw_token *token, float *values, const float *scale, 
     for (int gap = 0, k = 0; gap < pairs; gap++)
         for (int i = 0; i + gap < pairs && k < features; i++, k++) {
             const int here = 2 * i, there = 2 * (i + gap);
-            const float unit = fmaxf(fmaxf(scale[here], scale[here + 1]), fmaxf(scale[there], scale[there + 1]));
+            const float unit =
+                fmaxf(fmaxf(scale[here], scale[here + 1]), fmaxf(scale[there], scale[there + 1]));
             for (int c = 0; c < 2; c++) {
                 float *column = w + c * features + k;
                 for (int r = 0; r < token->raw; r++) column[r * width] = 0;

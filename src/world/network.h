@@ -27,12 +27,12 @@ mw_world_config mw_world_config_default(void);
 mw_world_config mw_world_config_paper(void);
 mw_status mw_world_config_check(const mw_world_config *config, mw_error *error);
 
-/* A token: an agent's own values, the mean of all agents' ones behind them if it is joint, and the learned norm
- * features log(|W_k y|^2 + 1e-3) of both, W_k of size 2 x D. */
+/* A token: an agent's own values, the mean of all agents' ones behind them if it is joint, and the learned
+ * norm features log(|W_k y|^2 + 1e-3) of both, W_k of size 2 x D. */
 typedef struct mw_token {
     int own, raw, features, size; /* raw = own, or twice that; size = raw + features */
-    size_t norm_w, norm_b;   /* layer norm of the raw part, paper's variant */
-    mw_dense project;        /* [raw][2*features]: first components, then second ones */
+    size_t norm_w, norm_b;        /* layer norm of the raw part, paper's variant */
+    mw_dense project;             /* [raw][2*features]: first components, then second ones */
 } mw_token;
 
 typedef struct mw_world_net {
@@ -48,8 +48,9 @@ typedef struct mw_world_net {
 
 mw_status mw_world_net_make(mw_world_net *net, const mw_world_config *config, mw_error *error);
 void mw_world_net_free(mw_world_net *net);
-/* The norm features' start: lengths of pairs of neighbouring observed values and of differences of such pairs, in
- * the data's units (the scales must be set). In worlds where these are coordinates, they are the distances. */
+/* The norm features' start: lengths of pairs of neighbouring observed values and of differences of such
+ * pairs, in the data's units (the scales must be set). In worlds where these are coordinates, they are the
+ * distances. */
 void mw_world_net_aim(const mw_world_net *net, float *values);
 void mw_world_net_pack(const mw_world_net *net, const float *values, float *packed, bool backward, int worker,
                        int workers);

@@ -100,10 +100,11 @@ static void loss_share(mw_world_trainer *t, const mw_transition_batch *batch, co
             const size_t at = (size_t)r * (size_t)o;
             for (int i = 0; i < o; i++) {
                 const size_t k = at + (size_t)i;
-                float error = c->standardise ? w->mixed[k] - (batch->next_obs[k] - obs[k] -
-                                                              values[net->delta_mean + (size_t)i]) /
-                                                                 values[net->delta_scale + (size_t)i]
-                                             : t->next[k] - batch->next_obs[k];
+                float error =
+                    c->standardise
+                        ? w->mixed[k] - (batch->next_obs[k] - obs[k] - values[net->delta_mean + (size_t)i]) /
+                                            values[net->delta_scale + (size_t)i]
+                        : t->next[k] - batch->next_obs[k];
                 dynamics += (double)error * error;
                 w->dnext[at + (size_t)i] = obs_factor * error;
             }
@@ -281,8 +282,8 @@ static void dynamics_matrices(mw_world_trainer *t, int rows) {
     mw_dense_backward(&net->combine, through, grads, w->dcombine, w->dynamics.y, t->packed, w->scratch[0], 1,
                       rows);
     if (inputs) mw_add(w->dtoken[0], through, count);
-    token_backward(token, &w->dynamics, w->dtoken[0], w->dprojected[0], w->scratch[0],
-                   t->optimizer.values, grads, t->packed, net->config.standardise, rows);
+    token_backward(token, &w->dynamics, w->dtoken[0], w->dprojected[0], w->scratch[0], t->optimizer.values,
+                   grads, t->packed, net->config.standardise, rows);
 }
 
 static void reward_matrices(mw_world_trainer *t, int rows) {
@@ -326,7 +327,8 @@ static const float *starts(mw_world_trainer *t, const mw_transition_batch *batch
         mw_pool_share(t->pool, worker, rows, 1, &begin, &end);
         for (int r = begin; r < end; r++)
             if (batch->follows[next + r])
-                memcpy(t->obs + (size_t)(next + r) * joint, t->next + (size_t)r * joint, joint * sizeof *t->obs);
+                memcpy(t->obs + (size_t)(next + r) * joint, t->next + (size_t)r * joint,
+                       joint * sizeof *t->obs);
         mw_pool_barrier(t->pool);
     }
     return t->obs;

@@ -11,8 +11,9 @@ typedef struct mw_transition_batch {
     int count;
     const float *obs, *act, *next_obs; /* [count][n][o], [count][n][d] (one-hot if discrete), [count][n][o] */
     const float *reward;               /* [count][n] */
-    const uint8_t *follows; /* [count], or NULL: row r starts where the model's own prediction of row r - stride
-                               ends, instead of its obs. What it learns there is to come back to the data. */
+    const uint8_t *follows; /* [count], or NULL: row r starts where the model's own prediction of row r -
+                               stride ends, instead of its obs. What it learns there is to come back to the
+                               data. */
     int stride;
 } mw_transition_batch;
 

@@ -38,8 +38,8 @@ struct mw_world_work {
                                                                           [0..threads) per worker */
     mw_mlp_acts shared;
     /* backward */
-    float *dslot_in, *dslot_out, *dshared, *dnext, *dmixed, *ddispatch, *dcombine, *droute, *dpicked, *dtop_out,
-        *dpick_out, *dtoken[2], *dprojected[2];
+    float *dslot_in, *dslot_out, *dshared, *dnext, *dmixed, *ddispatch, *dcombine, *droute, *dpicked,
+        *dtop_out, *dpick_out, *dtoken[2], *dprojected[2];
     float *scratch[2];
 };
 

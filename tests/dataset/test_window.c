@@ -211,8 +211,8 @@ static void test_transitions(void **state) {
         mw_transition_fill(&again, COUNT, 1, d, &split.train, 3, 17, MW_BATCH_WORLD);
         assert_memory_equal(again.obs, rows.obs, COUNT * N * O * sizeof(float));
         assert_memory_equal(again.act, rows.act, COUNT * N * D * sizeof(float));
-        /* Runs of four: three rows in four follow the one a stride before, unless a limit ended its episode. Where
-         * the world ended it nothing moves any more and nothing is earned. */
+        /* Runs of four: three rows in four follow the one a stride before, unless a limit ended its episode.
+         * Where the world ended it nothing moves any more and nothing is earned. */
         int follow = 0, after = 0;
         for (uint64_t step = 0; step < 20; step++) {
             mw_transition_fill(&rows, COUNT, 1, d, &split.train, 3, step, MW_BATCH_WORLD);

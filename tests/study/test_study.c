@@ -178,7 +178,8 @@ static void test_kept_parts(void **state) {
     expect(&anew, "dddd");
     assert_true(weights_of(fresh, "policy.") == policy);
     assert_true(weights_of(fresh, "world.") == weights_of(bundle, "world."));
-    /* a setting of the policy: the world model is kept; and a checkpoint of other settings is not continued */
+    /* a setting of the policy: the world model is kept; and a checkpoint of other settings is not continued
+     */
     changed[TINY] = "policy.steps=9";
     seen.stopping = true;
     seen.stop_at = MW_STAGE_TRAIN;
@@ -321,8 +322,8 @@ static int teardown(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_resume),       cmocka_unit_test(test_summary),    cmocka_unit_test(test_failure),
-        cmocka_unit_test(test_kept_parts),
+        cmocka_unit_test(test_resume),       cmocka_unit_test(test_summary),
+        cmocka_unit_test(test_failure),      cmocka_unit_test(test_kept_parts),
         cmocka_unit_test(test_interruption), cmocka_unit_test(test_program),
     };
     return cmocka_run_group_tests(tests, scratch_setup, teardown);

@@ -6,8 +6,8 @@
 #include "world/scorer.h"
 
 static const mw_world_config configs[] = {
-    /* n, o, d, hidden, experts, slots, reward experts, top, standardise, reward and dynamics features, shared,
-       joint */
+    /* n, o, d, hidden, experts, slots, reward experts, top, standardise, reward and dynamics features,
+       shared, joint */
     {3, 5, 2, 9, 2, 2, 4, 2, false, 0, 0, 0, false}, {3, 5, 2, 9, 3, 2, 4, 2, true, 6, 0, 0, false},
     {1, 4, 3, 17, 2, 1, 3, 1, true, 5, 4, 7, true},  {2, 3, 1, 5, 1, 1, 1, 1, true, 0, 0, 6, false},
     {4, 6, 2, 8, 2, 3, 5, 3, false, 0, 0, 0, false}, {2, 7, 3, 11, 3, 2, 4, 4, true, 17, 3, 0, true},
@@ -318,7 +318,8 @@ static void steps_keep_their_bits(void **state) {
 /* Rows that follow others start from what the model predicts of those: as if a caller had put it there. */
 static void runs_go_on_from_predictions(void **state) {
     (void)state;
-    static const uint8_t follows[BATCH] = {0, 0, 0, 1, 1, 0, 1}; /* strides of 3: the last row is of a third */
+    static const uint8_t follows[BATCH] = {0, 0, 0, 1,
+                                           1, 0, 1}; /* strides of 3: the last row is of a third */
     for (int i = 0; i < CONFIGS; i++) {
         fixture *f = make(&configs[i], BATCH);
         const mw_world_config *c = &f->net.config;
