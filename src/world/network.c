@@ -227,7 +227,7 @@ static void carve(mw_world_work *w, const mw_world_net *net) {
     w->combine = mw_arena_floats(arena, rows * slots);
     w->slot_in = mw_arena_floats(arena, b * slots * (size_t)net->dynamics_token.size);
     w->slot_out = mw_arena_floats(arena, b * slots * (size_t)c->obs);
-    if (c->shared) mw_mlp_acts_take(&net->shared, &w->shared, arena, (int)rows, w->training);
+    w->shared_out = mw_arena_floats(arena, c->shared ? rows * (size_t)c->obs : 0);
     w->mixed = mw_arena_floats(arena, rows * (size_t)c->obs);
     w->mixed_stats = mw_arena_floats(arena, rows * 2);
     w->route = mw_arena_floats(arena, rows * (size_t)c->reward_experts);
@@ -237,6 +237,8 @@ static void carve(mw_world_work *w, const mw_world_net *net) {
     w->picks = mw_arena_take(arena, picks, sizeof *w->picks);
     w->picked = mw_arena_floats(arena, picks * (size_t)net->reward_token.size);
     const int threads = mw_pool_threads(w->pool), slot_rows = (int)b * c->slots;
+    for (int e = 0; c->shared && e < (w->training ? 1 : threads); e++)
+        mw_mlp_acts_take(&net->shared, &w->shared[e], arena, (int)rows, w->training);
     for (int e = 0; e < (w->training ? c->experts : threads); e++)
         mw_mlp_acts_take(&net->expert[0], &w->expert[e], arena, slot_rows, w->training);
     /* every token may pick the same expert */
@@ -380,6 +382,15 @@ static void dispatch_share(const mw_world_net *net, mw_world_work *w, const floa
         }
 }
 
+/* What the shared expert says to tokens [begin, end). */
+static void shared_rows(const mw_world_net *net, mw_world_work *w, const float *values, const float *packed,
+                        mw_mlp_acts *acts, int begin, int end) {
+    const size_t o = (size_t)net->config.obs, first = (size_t)begin, count = (size_t)(end - begin);
+    const float *z = w->dynamics.y + first * (size_t)net->dynamics_token.size;
+    const float *out = mw_mlp_forward(&net->shared, acts, z, values, packed, end - begin);
+    memcpy(w->shared_out + first * o, out, count * o * sizeof *out);
+}
+
 /* The next observation and the reward tokens with their routes, for joint rows [begin, end). */
 static void combine_share(const mw_world_net *net, mw_world_work *w, const float *values, const float *packed,
                           const float *obs, float *next, int batch, int begin, int end) {
@@ -481,8 +492,10 @@ void mw_world_forward(const mw_world_net *net, mw_world_work *w, const float *va
                                           values, packed, (int)rows);
         memcpy(w->slot_out + (size_t)e * rows * (size_t)c->obs, out, rows * (size_t)c->obs * sizeof *out);
     }
-    if (c->shared && worker == threads - 1)
-        w->shared_out = mw_mlp_forward(&net->shared, &w->shared, w->dynamics.y, values, packed, batch * n);
+    if (c->shared && w->training && worker == threads - 1)
+        shared_rows(net, w, values, packed, &w->shared[0], 0, batch * n);
+    if (c->shared && !w->training)
+        shared_rows(net, w, values, packed, &w->shared[worker], begin * n, end * n);
     mw_pool_barrier(w->pool);
     combine_share(net, w, values, packed, obs, next, batch, begin, end);
     mw_pool_barrier(w->pool);

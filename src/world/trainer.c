@@ -186,8 +186,8 @@ static void experts_backward(mw_world_trainer *t, int batch, int worker) {
                         w->dslot_out + (size_t)e * rows * (size_t)c->obs,
                         w->slot_in + (size_t)e * rows * size, t->packed, (int)rows);
     if (c->shared && worker == t->threads - 1)
-        mw_mlp_backward(&net->shared, &w->shared, c->dynamics_features ? w->dshared : NULL, grads, w->dmixed,
-                        w->dynamics.y, t->packed, batch * c->agents);
+        mw_mlp_backward(&net->shared, &w->shared[0], c->dynamics_features ? w->dshared : NULL, grads,
+                        w->dmixed, w->dynamics.y, t->packed, batch * c->agents);
     const size_t token = (size_t)net->reward_token.size;
     const bool inputs = !c->standardise || c->reward_features; /* something before the experts learns */
     for (int e = worker; e < c->reward_experts; e += t->threads) {
