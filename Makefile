@@ -25,6 +25,7 @@ test: all
 bench: all
 	@cmake/need.sh python3-torch python3-numpy
 	/usr/bin/python3 bench/compare.py $(BUILD)/mawam
+	/usr/bin/python3 bench/decide.py $(BUILD)/mawam bundles/*.safetensors
 
 asan:
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)-asan OPTIONS="-DMAWAM_SANITIZE=ON -DCMAKE_BUILD_TYPE=Debug" test
