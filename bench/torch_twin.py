@@ -95,6 +95,8 @@ class StandardWorld(nn.Module):
 
     def token(self, y, project):
         y = torch.cat([y, y.mean(1, keepdim=True).expand_as(y)], -1) if self.joint > 1 else y
+        if not project.out_features:
+            return y
         p, q = project(y).chunk(2, -1)
         return torch.cat([y, torch.log(p * p + q * q + 1e-3)], -1)
 

@@ -57,8 +57,15 @@ static json_t *fit_json(const mw_normalizer_fit_report *r) {
                      "worst_feature", r->worst_feature);
 }
 
-static json_t *other_json(const mw_bundle *other, const char *path) {
+/* Where a part comes from: the other bundle's training, or what that one says if it was kept there already.
+ */
+static json_t *other_json(const mw_bundle *other, const char *path, const char *from) {
     json_t *origin = json_loads(other->provenance, 0, NULL);
+    json_t *earlier = json_incref(json_object_get(origin, from));
+    if (earlier) {
+        json_decref(origin);
+        return earlier;
+    }
     return json_pack("{s:s, s:o}", "file", path, "provenance", origin ? origin : json_object());
 }
 
@@ -90,9 +97,8 @@ static mw_status provenance(json_t **out, const mw_training_request *request, co
                      "returns", "scale", data->return_scale, "target", data->target, "episodes", "trained",
                      (json_int_t)data->split.train.count, "held_out", (json_int_t)data->split.held.count,
                      "normalizer", normalizer, "world_best", best, "curve", curve);
-    if (*out && other)
-        json_object_set_new(*out, request->skip[0] ? "policy_from" : "world_from",
-                            other_json(other, request->with));
+    const char *from = request->skip[0] ? "policy_from" : "world_from";
+    if (*out && other) json_object_set_new(*out, from, other_json(other, request->with, from));
     return *out ? MW_OK : mw_fail(error, MW_ERR_MEMORY, "cannot describe the training");
 }
 

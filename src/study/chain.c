@@ -100,10 +100,7 @@ mw_status mw_chain_start(mw_chain *c, const mw_study_options *options, const mw_
         return mw_fail(error, MW_ERR_ARGUMENT, "'%.40s...' is too long a path", options->folder);
     snprintf(c->data, sizeof c->data, "%.400s/data/%s", options->folder, c->name);
     snprintf(c->bundle, sizeof c->bundle, "%.400s/bundles/%s.safetensors", options->folder, c->name);
-    snprintf(c->earlier_bundle, sizeof c->earlier_bundle, "%.400s/bundles/%s.before.safetensors",
-             options->folder, c->name);
-    snprintf(c->checkpoint, sizeof c->checkpoint, "%.400s/bundles/%s.train.safetensors", options->folder,
-             c->name);
+    snprintf(c->earlier_bundle, sizeof c->earlier_bundle, "%s.before", c->bundle);
     snprintf(c->eval, sizeof c->eval, "%.400s/eval/%s.json", options->folder, c->name);
     snprintf(c->diagnose, sizeof c->diagnose, "%.400s/diagnose/%s.json", options->folder, c->name);
     snprintf(c->result, sizeof c->result, "%.400s/results/%s.json", options->folder, c->name);
@@ -197,25 +194,36 @@ static bool same_origin(const mw_chain *c, const json_t *root) {
     return same;
 }
 
+static const json_t *wanted_settings(const mw_chain *c) {
+    return json_object_get(json_object_get(c->inputs, "train"), "settings");
+}
+
 /* All settings count here, those of planning too: the bundle holds them. */
-static bool train_current(mw_chain *c) {
-    json_t *root = bundle_provenance(c->bundle);
-    const json_t *settings = json_object_get(json_object_get(c->inputs, "train"), "settings");
-    const bool same = same_origin(c, root) && json_equal(json_object_get(root, "settings"), settings);
+static bool is_current(const mw_chain *c, const char *bundle) {
+    json_t *root = bundle_provenance(bundle);
+    const bool same =
+        same_origin(c, root) && json_equal(json_object_get(root, "settings"), wanted_settings(c));
     json_decref(root);
-    if (same) find_checksum(c);
     return same;
+}
+
+static bool train_current(mw_chain *c) {
+    if (!mw_file_exists(c->bundle) && is_current(c, c->earlier_bundle)) rename(c->earlier_bundle, c->bundle);
+    if (!is_current(c, c->bundle)) return false;
+    unlink(c->earlier_bundle);
+    find_checksum(c);
+    return true;
 }
 
 /* Sets the part that need not be trained again because the earlier bundle has it from the same settings. */
 static bool find_kept_part(const mw_chain *c, bool skip[MW_PARTS]) {
     static const char *const other[MW_PARTS] = {"world.", "policy."}; /* what may differ if a part is kept */
     json_t *root = bundle_provenance(c->earlier_bundle);
-    const json_t *settings = json_object_get(json_object_get(c->inputs, "train"), "settings");
+    const json_t *theirs = json_object_get(root, "settings");
     bool found = false;
-    for (int i = 0; i < MW_PARTS && !found; i++)
-        found = skip[i] = same_origin(c, root) &&
-                          mw_training_preset_same_but(json_object_get(root, "settings"), settings, other[i]);
+    const bool origin = same_origin(c, root);
+    for (int i = 0; i < MW_PARTS && origin && !found; i++)
+        found = skip[i] = mw_training_preset_same_but(theirs, wanted_settings(c), other[i]);
     json_decref(root);
     return found;
 }
@@ -242,24 +250,27 @@ static mw_status train_run(mw_chain *c, mw_error *error) {
                                    .seed = c->options->seed,
                                    .threads = c->options->threads,
                                    .resume = true,
+                                   .replace = true,
                                    .command = c->options->command,
                                    .stop = c->options->stop,
                                    .progress = train_progress,
                                    .context = c};
-    if (mw_file_exists(c->bundle)) rename(c->bundle, c->earlier_bundle);
-    if (find_kept_part(c, request.skip)) request.with = c->earlier_bundle;
-    mw_status status = mw_training_run(&request, &r, error);
-    if (status == MW_ERR_MISMATCH || status == MW_ERR_FORMAT) {
-        unlink(c->checkpoint);
-        status = mw_training_run(&request, &r, error);
-    }
+    mw_status status = MW_OK;
+    if (mw_file_exists(c->bundle) && rename(c->bundle, c->earlier_bundle) != 0)
+        status = mw_fail(error, MW_ERR_IO, "cannot rename '%s'", c->bundle);
+    if (status == MW_OK && find_kept_part(c, request.skip)) request.with = c->earlier_bundle;
+    if (status == MW_OK) status = mw_training_run(&request, &r, error);
     if (status == MW_OK) unlink(c->earlier_bundle);
     mw_dataset_close(&d);
     MW_TRY(status);
     c->earlier = fmax(0, r.seconds - (mw_clock_seconds() - started));
     find_checksum(c);
-    snprintf(c->note, sizeof c->note, "held-out flow %.3g, inverse %.3g, dynamics %.3g, reward %.3g",
-             r.policy_held[0], r.policy_held[1], r.world_held[0], r.world_held[1]);
+    const char *format = request.skip[0] ? "policy kept; held-out dynamics %3$.3g, reward %4$.3g"
+                         : request.skip[1]
+                             ? "world kept; held-out flow %1$.3g, inverse %2$.3g"
+                             : "held-out flow %1$.3g, inverse %2$.3g, dynamics %3$.3g, reward %4$.3g";
+    snprintf(c->note, sizeof c->note, format, r.policy_held[0], r.policy_held[1], r.world_held[0],
+             r.world_held[1]);
     return MW_OK;
 }
 
@@ -465,7 +476,7 @@ static json_t *origin_json(const json_t *provenance) {
  */
 static const json_t *origin_of(const json_t *root, const char *from) {
     const json_t *kept = json_object_get(json_object_get(root, from), "provenance");
-    return kept ? origin_of(kept, from) : root;
+    return kept ? kept : root;
 }
 
 static json_t *training_json(const mw_chain *c) {

@@ -11,7 +11,7 @@ typedef struct mw_chain {
     const mw_setting *setting;
     char name[64], rules[64];
     const char *family;
-    char data[512], bundle[512], earlier_bundle[512], checkpoint[512], eval[512], diagnose[512], result[512];
+    char data[512], bundle[512], earlier_bundle[520], eval[512], diagnose[512], result[512];
     mw_training_preset preset;
     uint64_t behavior;         /* checksum of the behaviour file; 0: random play */
     long transitions;          /* asked for */

@@ -34,7 +34,7 @@ static const row rows[] = {
     {"8m",         32, {2,2,2},  9,  3, { 300,   700}, 64, 1e-3, 200,    "standard", 256, 64, { 500, 1500}, 256, 1, 1e-3, 200,   3, 3, 1.2, 0.95, 1},
     {"5m_vs_6m",   32, {2,2,2},  9,  3, { 400,  1000}, 64, 1e-3, 200,    "standard", 256, 64, { 600, 2500}, 256, 1, 1e-3, 200,   3, 3, 1.2, 0.95, 1},
     {"2s3z",       32, {2,2,2},  8,  8, { 300,   800}, 64, 1e-3, 200,    "standard", 256, 64, { 500, 2000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
-    {"other",      32, {2,2,2},  4,  8, { 600,  2000}, 64, 1e-3, 200,    "standard", 256, 64, {1000, 5000}, 256, 4, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
+    {"other",      32, {2,2,2},  4,  8, { 600,  2000}, 64, 1e-3, 200,    "standard", 256, 64, {1000, 5000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
 };
 /* clang-format on */
 
@@ -129,7 +129,7 @@ static const field fields[] = {
     {"policy.return_scale",     REAL,   AT(policy.return_scale),     0, 1e12, {0}, "auto", "what returns-to-go are divided by; auto: the 0.99 quantile of their size"},
     {"policy.inverse_hidden",   WHOLE,  AT(policy.inverse_hidden),   1, 4096, {0}, NULL, "width of the inverse dynamics"},
     {"policy.inverse_pairs",    WHOLE,  AT(policy.inverse_pairs),    1, 256,  {0}, NULL, "pairs of observations of each segment that it learns from in a step"},
-    {"world.variant",           CHOICE, AT(world.paper),             0, 1,    {"standard", "paper"}, NULL, "standardised tokens and targets with norm features, or the paper's layer norms"},
+    {"world.variant",           CHOICE, AT(world.paper),             0, 1,    {"standard", "paper"}, NULL, "standardised tokens and targets with norm features, or the paper's layer norms (and its 4 slots, unless set)"},
     {"world.hidden",            WHOLE,  AT(world.hidden),            1, 4096, {0}, NULL, "width of the experts"},
     {"world.experts",           WHOLE,  AT(world.experts),           1, MW_MAX_EXPERTS, {0}, NULL, "experts of the dynamics"},
     {"world.slots",             WHOLE,  AT(world.slots),             1, 64,   {0}, NULL, "slots of each"},
@@ -139,7 +139,7 @@ static const field fields[] = {
     {"world.dynamics_features", WHOLE,  AT(world.dynamics_features), 0, 1024, {0}, NULL, "the same for the dynamics"},
     {"world.shared",            WHOLE,  AT(world.shared),            0, 4096, {0}, NULL, "width of an expert of the dynamics that meets every agent's token itself; 0: none"},
     {"world.joint",             CHOICE, AT(world.joint),             0, 1,    {"off", "on"}, NULL, "tokens carry the mean of all agents' tokens"},
-    {"world.run",               WHOLE,  AT(world.run),               1, 64,   {0}, NULL, "steps that it goes on from its own predictions in training; 1: recorded observations only"},
+    {"world.run",               WHOLE,  AT(world.run),               1, 64,   {0}, NULL, "transitions of a run in training, the first from a recorded observation, the others from its own predictions; 1: recorded ones only"},
     {"world.steps",             WHOLE,  AT(world.steps),             1, 1e8,  {0}, NULL, "training steps"},
     {"world.batch",             WHOLE,  AT(world.batch),             1, 65536, {0}, NULL, "transitions in a step"},
     {"world.rate",              REAL,   AT(world.rate),              0, 1,    {0}, NULL, "as policy.rate"},
@@ -224,8 +224,9 @@ mw_status mw_training_preset_set(mw_training_preset *preset, const char *assignm
         const bool first = !strcmp(value, f->choices[0]);
         if (!first && strcmp(value, f->choices[1])) return bad_value(f, value, error);
         *(int *)at = !first;
-        if (at == &preset->world.paper) /* its experts have more slots */
-            preset->world.slots = (first ? mw_world_config_default() : mw_world_config_paper()).slots;
+        const int slots[] = {mw_world_config_default().slots, mw_world_config_paper().slots};
+        if (at == &preset->world.paper && preset->world.slots == slots[first]) /* the other variant's own */
+            preset->world.slots = slots[!first];
     } else if (f->kind == LIST) {
         if (!parse_list(value, f, at)) return bad_value(f, value, error);
     } else if (f->automatic && !strcmp(value, "auto")) {

@@ -7,6 +7,7 @@
 
 #include <locale.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +27,15 @@ static mw_report_line *add(mw_report_line *lines, int *count, const char *what) 
     return line;
 }
 
+/* More of what is ours, cut where the line is full. */
+__attribute__((format(printf, 2, 3))) static void append(mw_report_line *line, const char *format, ...) {
+    const size_t used = strlen(line->ours);
+    va_list list;
+    va_start(list, format);
+    vsnprintf(line->ours + used, sizeof line->ours - used, format, list);
+    va_end(list);
+}
+
 /* one_unit: of settings that are measured alike, so that their sums mean something. */
 static void comparison_line(mw_report_line *line, mw_comparison ours, bool one_unit, int paper_count,
                             int paper_wins, double paper_relative) {
@@ -35,14 +45,11 @@ static void comparison_line(mw_report_line *line, mw_comparison ours, bool one_u
     else if (!isnan(paper_relative))
         snprintf(line->paper, sizeof line->paper, "%+.1f%%", 100 * paper_relative);
     if (!ours.count) return;
-    const int used = snprintf(line->ours, sizeof line->ours, "%d of %d, %+.1f%% (median %+.1f%%", ours.wins,
-                              ours.count, 100 * ours.relative, 100 * ours.median);
-    char *rest = line->ours + used;
-    const size_t left = sizeof line->ours - (size_t)used;
-    if (one_unit)
-        snprintf(rest, left, ", aggregate %+.1f%%)", 100 * ours.aggregate);
-    else
-        snprintf(rest, left, ")");
+    line->ours[0] = 0;
+    append(line, "%d of %d, %+.1f%% (median %+.1f%%", ours.wins, ours.count, 100 * ours.relative,
+           100 * ours.median);
+    if (one_unit) append(line, ", aggregate %+.1f%%", 100 * ours.aggregate);
+    append(line, ")");
     if (ours.count == paper_count)
         line->met = ours.wins >= paper_wins && fmin(ours.relative, ours.median) >= paper_relative;
 }
@@ -120,13 +127,14 @@ static double family_spearman(const mw_study_table *t, const char *family) {
 static void family_numbers(mw_report_line *line, const mw_study_table *t,
                            double (*number)(const mw_study_table *, const char *)) {
     const bool first = !strcmp(line->ours, "-");
-    size_t used = first ? 0 : strlen(line->ours);
+    if (first) line->ours[0] = 0;
     for (int f = 0; f < 3; f++) {
         const double value = number(t, mw_report_families[f]);
-        const char *before = f ? ", " : first ? "" : "; ";
-        used += (size_t)(isnan(value) ? snprintf(line->ours + used, sizeof line->ours - used, "%s-", before)
-                                      : snprintf(line->ours + used, sizeof line->ours - used, "%s%.2f",
-                                                 before, value));
+        append(line, "%s", f ? ", " : first ? "" : "; ");
+        if (isnan(value))
+            append(line, "-");
+        else
+            append(line, "%.2f", value);
     }
 }
 

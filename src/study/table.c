@@ -240,7 +240,7 @@ double mw_table_share(const mw_study_table *table, const char *family, int *coun
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
         const mw_study_row *row = &table->rows[i];
         const double *v = row->value;
-        if (!within(row, family) ||
+        if (!within(row, family) || isnan(v[MW_COL_SHARE]) ||
             !(v[MW_COL_ORACLE] - v[MW_COL_REACTIVE] > 0.01 * fabs(v[MW_COL_REACTIVE])))
             continue;
         sum += fmin(fmax(v[MW_COL_SHARE], -1), 1);

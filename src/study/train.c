@@ -175,15 +175,29 @@ static mw_status prepare_data(training *t, mw_error *error) {
     return mw_pool_create(&d->pool, r->threads, error);
 }
 
+static void destroy_parts(training *t) {
+    for (int i = 0; i < MW_PARTS; i++) {
+        mw_training_part_free(t->parts[i]);
+        t->parts[i] = NULL;
+    }
+}
+
+static mw_status create_parts(training *t, mw_error *error) {
+    MW_TRY(mw_policy_part_create(&t->parts[0], &t->data, error));
+    return mw_world_part_create(&t->parts[1], &t->data, error);
+}
+
 /* Where the checkpoint stands, or from the start with an empty log. */
 static mw_status prepare_state(training *t, mw_error *error) {
-    MW_TRY(mw_policy_part_create(&t->parts[0], &t->data, error));
-    MW_TRY(mw_world_part_create(&t->parts[1], &t->data, error));
+    MW_TRY(create_parts(t, error));
     if (t->request->resume && mw_file_exists(t->checkpoint)) {
-        MW_TRY(mw_checkpoint_load(t->checkpoint, t->parts, &t->identity, &t->before, error));
-        return mw_training_log_rewind(t->log, t->parts, error);
-    }
-    if (mw_file_exists(t->checkpoint))
+        mw_status status = mw_checkpoint_load(t->checkpoint, t->parts, &t->identity, &t->before, error);
+        if (status == MW_OK) status = mw_training_log_rewind(t->log, t->parts, error);
+        if (!t->request->replace || (status != MW_ERR_MISMATCH && status != MW_ERR_FORMAT)) return status;
+        t->before = 0; /* what was loaded so far goes too */
+        destroy_parts(t);
+        MW_TRY(create_parts(t, error));
+    } else if (mw_file_exists(t->checkpoint))
         return mw_fail(
             error, MW_ERR_ARGUMENT,
             "'%.200s' holds an unfinished training; --resume continues it, removing it starts anew",
@@ -279,7 +293,7 @@ mw_status mw_training_run(const mw_training_request *request, mw_training_report
     t->request = request;
     t->started = mw_clock_seconds();
     const mw_status status = run(t, report, error);
-    for (int i = 0; i < MW_PARTS; i++) mw_training_part_free(t->parts[i]);
+    destroy_parts(t);
     mw_bundle_free(t->other);
     json_decref(t->identity.settings);
     json_decref(t->identity.dataset);

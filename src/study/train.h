@@ -25,6 +25,7 @@ typedef struct mw_training_request {
     uint64_t seed;
     int threads;                       /* 0: one per core */
     bool resume;                       /* continue where the checkpoint stands; start if there is none */
+    bool replace;                      /* start anew where the checkpoint is of another training or damaged */
     bool wide;                         /* keep weights in single precision instead of half */
     const char *command;               /* for the provenance */
     double checkpoint_seconds;         /* between checkpoints; 0: 120 */

@@ -126,7 +126,8 @@ static mw_status build(world_part *p, mw_error *error) {
     mw_optimizer *o = p->part.optimizers[0] = mw_world_trainer_optimizer(p->trainer);
     p->part.best_values = calloc(o->total, sizeof *p->part.best_values);
     if (!p->part.best_values) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate the best weights");
-    p->part.cost = mw_world_trainer_flops(&p->net, preset->world.batch);
+    const double rolled = 1 - 1.0 / preset->world.run; /* share of the rows that need a pass before */
+    p->part.cost = mw_world_trainer_flops(&p->net, preset->world.batch) * (1 + rolled / 3);
     initialise(p);
     return MW_OK;
 }

@@ -49,8 +49,8 @@ typedef struct mw_world_net {
 mw_status mw_world_net_make(mw_world_net *net, const mw_world_config *config, mw_error *error);
 void mw_world_net_free(mw_world_net *net);
 /* The norm features' start: lengths of pairs of neighbouring observed values and of differences of such
- * pairs, in the data's units (the scales must be set). In worlds where these are coordinates, they are the
- * distances. */
+ * pairs, about their means and up to a factor (the scales must be set). In worlds where these are coordinates
+ * around the origin, they are distances. */
 void mw_world_net_aim(const mw_world_net *net, float *values);
 void mw_world_net_pack(const mw_world_net *net, const float *values, float *packed, bool backward, int worker,
                        int workers);

@@ -385,7 +385,7 @@ static mw_world_loss total_loss(mw_world_trainer *t, int batch) {
 }
 
 mw_world_loss mw_world_trainer_step(mw_world_trainer *t, const mw_transition_batch *batch, bool update) {
-    assert(batch->count <= mw_world_work_batch(t->work));
+    assert(batch->count <= mw_world_work_batch(t->work) && (!batch->follows || batch->stride > 0));
     if (batch->count < 1) return (mw_world_loss){0};
     mw_pool_run(t->pool, step_body, &(step_context){t, batch, t->optimizer.values, true, update});
     return total_loss(t, batch->count);

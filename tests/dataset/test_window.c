@@ -219,7 +219,8 @@ static void test_transitions(void **state) {
             mw_transition_fill(&again, COUNT, 4, d, &split.train, 3, step, MW_BATCH_WORLD);
             assert_memory_equal(again.place, rows.place, COUNT / 4 * sizeof *rows.place);
             for (int r = 0; r < COUNT; r++) {
-                const mw_place *now = &again.place[r], *past = now - COUNT / 4;
+                const mw_place *now = &again.place[r],
+                               *past = &again.place[r < COUNT / 4 ? r : r - COUNT / 4];
                 const bool goes_on = r >= COUNT / 4 && (past->t + 1 < d->lengths[past->episode] ||
                                                         d->outcomes[past->episode] != MW_ENDED_BY_LIMIT);
                 assert_int_equal(again.follows[r], goes_on);

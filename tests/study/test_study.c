@@ -144,7 +144,7 @@ static void test_kept_parts(void **state) {
     (void)state;
     static const char *const bundle = "parts/bundles/spread-random.safetensors",
                              *const fresh = "fresh/bundles/spread-random.safetensors";
-    static const char *changed[TINY + 1];
+    static const char *changed[TINY + 2];
     memcpy(changed, tiny, sizeof tiny);
     changed[TINY] = "world.steps=9";
     mw_study_options o = options_of("parts", spread, 1);
@@ -159,12 +159,12 @@ static void test_kept_parts(void **state) {
     mw_error error;
     int failed;
     assert_int_equal(mw_study_run(&o, &failed, &error), MW_ERR_INTERRUPTED);
-    assert_true(mw_file_exists(scratch("parts/bundles/spread-random.before.safetensors")));
+    assert_true(mw_file_exists(scratch("parts/bundles/spread-random.safetensors.before")));
     seen.stopping = false;
     seen.stop = 0;
     expect(&o, "kddd");
     assert_true(weights_of(bundle, "policy.") == policy && weights_of(bundle, "world.") != world);
-    assert_false(mw_file_exists(scratch("parts/bundles/spread-random.before.safetensors")));
+    assert_false(mw_file_exists(scratch("parts/bundles/spread-random.safetensors.before")));
     json_t *root;
     CHECK_OK(mw_json_read(&root, scratch("parts/results/spread-random.json"), &error), error);
     const json_t *training = json_object_get(root, "training");
@@ -178,18 +178,32 @@ static void test_kept_parts(void **state) {
     expect(&anew, "dddd");
     assert_true(weights_of(fresh, "policy.") == policy);
     assert_true(weights_of(fresh, "world.") == weights_of(bundle, "world."));
-    /* a setting of the policy: the world model is kept; and a checkpoint of other settings is not continued
-     */
-    changed[TINY] = "policy.steps=9";
+    /* a setting of the policy: the world model is kept; a checkpoint of other settings is not continued */
+    const uint64_t kept_world = weights_of(fresh, "world.");
+    changed[TINY + 1] = "policy.steps=9";
+    anew.assignment_count = TINY + 2;
     seen.stopping = true;
     seen.stop_at = MW_STAGE_TRAIN;
     anew.resume = true;
     assert_int_equal(mw_study_run(&anew, &failed, &error), MW_ERR_INTERRUPTED);
     seen.stopping = false;
     seen.stop = 0;
-    changed[TINY] = "policy.steps=10";
+    changed[TINY + 1] = "policy.steps=10";
     expect(&anew, "kddd");
-    assert_true(weights_of(fresh, "policy.") != policy);
+    assert_true(weights_of(fresh, "policy.") != policy && weights_of(fresh, "world.") == kept_world);
+    assert_false(mw_file_exists(scratch("fresh/bundles/spread-random.safetensors.before")));
+    CHECK_OK(mw_json_read(&root, scratch("fresh/results/spread-random.json"), &error), error);
+    training = json_object_get(root, "training");
+    assert_true(json_is_real(json_object_get(json_object_get(training, "world_from"), "seconds")));
+    json_decref(root);
+    /* stopped after a change that is then taken back: the bundle of before is the current one again */
+    changed[TINY + 1] = "policy.steps=11";
+    seen.stopping = true;
+    assert_int_equal(mw_study_run(&anew, &failed, &error), MW_ERR_INTERRUPTED);
+    seen.stopping = false;
+    seen.stop = 0;
+    changed[TINY + 1] = "policy.steps=10";
+    expect(&anew, "kkkk");
 }
 
 static void test_summary(void **state) {

@@ -372,6 +372,9 @@ static void features_are_aimed(void **state) {
     int others = 0;
     for (int r = 0; r < net->reward_token.raw; r++) others += w[r * columns + 3] != 0;
     assert_int_equal(others, 2);
+    const float *dynamics = f->values + net->dynamics_token.project.w; /* 3 features, observation first */
+    CHECK_NEAR(dynamics[4 * 6 + 2], 5.0 / 6, 1e-7);
+    CHECK_NEAR(dynamics[5 * 6 + 3 + 2], 1, 1e-7);
     CHECK_NEAR(w[10], before, 0); /* features beyond all pairs stay as they were drawn */
     drop(f);
 }
