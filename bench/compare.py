@@ -10,9 +10,10 @@ python3-torch.
 """
 import argparse
 import json
-import os
 import subprocess
 import sys
+
+from torch_runs import torch_runs
 
 TASKS = {  # task: n, o, d, T, C, H
     "spread": (3, 18, 2, 24, 1, 8), "2ant": (2, 56, 4, 28, 19, 8), "3m": (3, 33, 9, 24, 21, 3),
@@ -20,27 +21,11 @@ TASKS = {  # task: n, o, d, T, C, H
 PRESETS = {"compact": (32, (1, 2, 4)), "paper": (128, (1, 4, 8))}
 
 
-def kernels():
-    flags = open("/proc/cpuinfo").read() if os.path.exists("/proc/cpuinfo") else ""
-    return [None] + (["SkylakeX"] if "avx512f" in flags else [])
-
-
-def torch_runs(args, task, preset, train):
+def torch_times(args, task, preset, train):
     n, o, d, T, C, H = TASKS[task]
     dim, mults = PRESETS[preset]
-    twin = os.path.join(os.path.dirname(os.path.abspath(__file__)), "torch_twin.py")
-    runs = []
-    for threads in (1, 2):
-        for kernel in kernels():
-            env = dict(os.environ, OMP_NUM_THREADS=str(threads), OPENBLAS_NUM_THREADS=str(threads))
-            if kernel:
-                env["OPENBLAS_CORETYPE"] = kernel
-            sizes = dict(n=n, o=o, d=d, T=T, C=C, H=H, M=8, K=3, envs=1, dim=dim, threads=threads, seconds=args.seconds)
-            words = [w for k, v in sizes.items() for w in ("--" + k, str(v))] + ["--mults"] + [str(m) for m in mults]
-            out = subprocess.run(["/usr/bin/python3", twin] + words + ["--train"] * train, env=env, check=True,
-                                 capture_output=True, text=True).stdout
-            runs.append(dict(threads=threads, blas=kernel or "auto", ms=json.loads(out)))
-    return runs
+    sizes = dict(n=n, o=o, d=d, T=T, C=C, H=H, M=8, K=3, envs=1, dim=dim, seconds=args.seconds)
+    return torch_runs("torch_twin.py", [w for k, v in sizes.items() for w in ("--" + k, v)] + ["--mults", *mults] + ["--train"] * train)
 
 
 def mawam(args, task, preset, train):
@@ -85,7 +70,7 @@ def main():
     report = {"command": "bench/compare.py " + " ".join(sys.argv[2:]), "comparisons": []}
     for preset, train in (("compact", True), ("paper", False)):
         ours = mawam(args, args.task, preset, train)
-        runs = torch_runs(args, args.task, preset, train)
+        runs = torch_times(args, args.task, preset, train)
         again = mawam(args, args.task, preset, train)  # before and after: the better half of a noisy machine
         report["comparisons"].append({"preset": preset, "mawam": [ours, again], "torch": runs})
         print("%s, preset %s, 2 threads; sgemm peak %.0f GFLOP/s" % (args.task, preset, max(ours["peak_gflops"], again["peak_gflops"])))

@@ -16,6 +16,8 @@ import struct
 import subprocess
 import sys
 
+from torch_runs import processor, torch_runs
+
 CANDIDATES, DECISIONS = 8, 200
 
 
@@ -53,20 +55,6 @@ def torch_decision(bundle, threads, seconds):
     print(json.dumps(median_ms(decide, seconds)))
 
 
-def torch_runs(args, bundle):
-    flags = open("/proc/cpuinfo").read() if os.path.exists("/proc/cpuinfo") else ""
-    runs = []
-    for threads in (1, 2):
-        for kernel in [None] + ["SkylakeX"] * ("avx512f" in flags):
-            env = dict(os.environ, OMP_NUM_THREADS=str(threads), OPENBLAS_NUM_THREADS=str(threads))
-            if kernel:
-                env["OPENBLAS_CORETYPE"] = kernel
-            words = ["/usr/bin/python3", os.path.abspath(__file__), "--torch", str(threads), "--seconds", str(args.seconds), bundle]
-            out = subprocess.run(words, env=env, check=True, capture_output=True, text=True).stdout
-            runs.append(dict(threads=threads, blas=kernel or "auto", ms=json.loads(out)))
-    return runs
-
-
 def mawam(args, bundle):
     words = [args.files[0], "eval", bundle, "--arms", "plan", "--seeds", "1", "--first-seed", "1", "--episodes", "1", "--threads",
              "2", "--timed", str(DECISIONS), "--json"]
@@ -88,22 +76,22 @@ def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("files", nargs="*", metavar="PROGRAM BUNDLE")
     p.add_argument("--table", metavar="FILE")
-    p.add_argument("--torch", type=int, metavar="THREADS", help=argparse.SUPPRESS)
+    p.add_argument("--threads", type=int, help=argparse.SUPPRESS)  # PyTorch's side of one bundle
     p.add_argument("--seconds", type=float, default=2.0)
     p.add_argument("--out")
     args = p.parse_args()
-    if args.torch:
-        return torch_decision(args.files[0], args.torch, args.seconds)
+    if args.threads:
+        return torch_decision(args.files[0], args.threads, args.seconds)
     if args.table:
         with open(args.table) as f:
             return table(json.load(f))
     if len(args.files) < 2:
         p.error("name the program and at least one bundle")
-    cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "unknown")
+    cpu = next((line.split(":")[1].strip() for line in processor().splitlines() if line.startswith("model name")), "unknown")
     report = {"command": "bench/decide.py " + " ".join(sys.argv[1:]), "cpu": cpu, "bundles": []}
     for bundle in args.files[1:]:
         first = mawam(args, bundle)
-        runs = torch_runs(args, bundle)
+        runs = torch_runs("decide.py", ["--seconds", args.seconds, bundle])
         row = {"bundle": os.path.basename(bundle).split(".")[0], "mawam": [first, mawam(args, bundle)], "torch": runs}
         report["bundles"].append(row)  # before and after: the better half of a noisy machine
     table(report)
