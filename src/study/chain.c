@@ -265,12 +265,13 @@ static mw_status train_run(mw_chain *c, mw_error *error) {
     MW_TRY(status);
     c->earlier = fmax(0, r.seconds - (mw_clock_seconds() - started));
     find_checksum(c);
-    const char *format = request.skip[0] ? "policy kept; held-out dynamics %3$.3g, reward %4$.3g"
-                         : request.skip[1]
-                             ? "world kept; held-out flow %1$.3g, inverse %2$.3g"
-                             : "held-out flow %1$.3g, inverse %2$.3g, dynamics %3$.3g, reward %4$.3g";
-    snprintf(c->note, sizeof c->note, format, r.policy_held[0], r.policy_held[1], r.world_held[0],
-             r.world_held[1]);
+    size_t used = 0;
+    if (!request.skip[0])
+        used = (size_t)snprintf(c->note, sizeof c->note, "held-out flow %.3g, inverse %.3g%s",
+                                r.policy_held[0], r.policy_held[1], request.skip[1] ? "; world kept" : ", ");
+    if (!request.skip[1])
+        snprintf(c->note + used, sizeof c->note - used, "%sdynamics %.3g, reward %.3g",
+                 request.skip[0] ? "policy kept; held-out " : "", r.world_held[0], r.world_held[1]);
     return MW_OK;
 }
 
