@@ -7,7 +7,8 @@
 A decision: 8 candidates for one environment, generated in one guided batch (K as the bundle says), their actions by
 inverse dynamics, their scores by the world model, the best one's first action. mawam's time is the median of `mawam eval
 --timed`; PyTorch runs with one and two threads and its BLAS both as it chooses kernels itself and with the AVX-512 kernels
-forced, and the fastest of all counts, against the better of two runs of mawam, before and after. Weights do not change the time, so PyTorch's are random. Needs python3-torch.
+forced, and the fastest of all counts, against the better of two runs of mawam, before and after. Weights do not change the
+time, so PyTorch's are random. Needs python3-torch.
 """
 import argparse
 import json
