@@ -33,7 +33,7 @@ static void fill(void *context, uint64_t step, void *batch) {
 }
 
 static void train(feed *f, const mw_window_rows *rows) {
-    mw_flow_batch batch = {BATCH, rows->trajectory, f->noise, f->rho, f->lambda, rows->target, f->keep};
+    mw_flow_batch batch = {BATCH, rows->trajectory, f->noise, f->rho, f->lambda, rows->target, f->keep, 0, NULL};
     mw_policy_trainer_step(f->trainer, &batch, true);
 }
 
@@ -65,7 +65,7 @@ static mw_status setup(feed *f, const char *folder, const char *task, const char
         MW_TRY(mw_window_rows_create(&f->slots[i], &f->data.spec, &f->window, BATCH, error));
     MW_TRY(mw_policy_net_make(&f->net, &config, error));
     MW_TRY(mw_pool_create(&f->pool, threads, error));
-    MW_TRY(mw_policy_trainer_create(&f->trainer, &f->net, &adam, 0.995f, BATCH, SHARDS, f->pool, error));
+    MW_TRY(mw_policy_trainer_create(&f->trainer, &f->net, &adam, 0.995f, BATCH, 0, SHARDS, f->pool, error));
     size_t cells = (size_t)config.time * (size_t)config.agents * (size_t)config.obs;
     f->noise = calloc(BATCH * cells, sizeof *f->noise);
     for (int i = 0; i < BATCH; i++) f->lambda[i] = i % 2 ? 0.7f : 0.4f, f->rho[i] = 0.4f, f->keep[i] = 1;

@@ -49,12 +49,12 @@ static mw_status train_policy(const mw_dataset *d, const mw_split *split, const 
     mw_adam adam = {.rate = 2e-4f, .beta1 = 0.9f, .beta2 = 0.999f, .epsilon = 1e-8f};
     MW_TRY(mw_window_rows_create(&rows, &d->spec, &window, BATCH, error));
     MW_TRY(mw_policy_net_make(&net, &config, error));
-    MW_TRY(mw_policy_trainer_create(&trainer, &net, &adam, 0.995f, BATCH, 4, NULL, error));
+    MW_TRY(mw_policy_trainer_create(&trainer, &net, &adam, 0.995f, BATCH, 0, 4, NULL, error));
     size_t count = (size_t)BATCH * (size_t)config.time * (size_t)d->spec.agents * (size_t)d->spec.obs_size;
     float *noise = calloc(count, sizeof *noise), level[BATCH] = {0};
     for (uint64_t step = 0; noise && step < STEPS; step++) {
         mw_window_fill(&rows, BATCH, d, &window, &split->train, 1, step, MW_BATCH_POLICY);
-        mw_flow_batch batch = {BATCH, rows.trajectory, noise, level, level, rows.target, level};
+        mw_flow_batch batch = {BATCH, rows.trajectory, noise, level, level, rows.target, level, 0, NULL};
         mw_policy_trainer_step(trainer, &batch, true);
     }
     free(noise);

@@ -28,6 +28,13 @@ def describe(path):
     return json.loads(header["__metadata__"]["bundle"])
 
 
+def perceptron(inputs, hidden, layers, outputs, activation):
+    from torch import nn
+    sizes = [inputs] + [hidden] * layers
+    inner = [part for i in range(layers) for part in (nn.Linear(sizes[i], sizes[i + 1]), activation())]
+    return nn.Sequential(*inner, nn.Linear(hidden, outputs))
+
+
 def torch_decision(bundle, threads, seconds):
     import torch
     from torch import nn
@@ -38,16 +45,23 @@ def torch_decision(bundle, threads, seconds):
     b, m = describe(bundle), CANDIDATES
     n, o, d, p, w = b["agents"], b["obs"], b["act"], b["policy"], b["world"]
     policy = Proposer(o, p["dim"], p["mults"])
-    inverse = nn.Sequential(nn.Linear(2 * o, b["inverse"]["hidden"]), nn.ReLU(),
-                            nn.Linear(b["inverse"]["hidden"], b["inverse"]["hidden"]), nn.ReLU(), nn.Linear(b["inverse"]["hidden"], d))
+    ids, ahead = torch.eye(n).expand(m, n, n), p["time"] - p["context"]
+    inverse = perceptron(2 * o + n * b["inverse"].get("ids", False), b["inverse"]["hidden"], b["inverse"].get("layers", 2), d, nn.ReLU)
+    forecast = perceptron(o + n, p["forecast"], 3, ahead * o, nn.SiLU) if p.get("forecast") else None
     world = StandardWorld(o, d, {"shared": 0, "joint": False, **w})
     context, target = torch.randn(1, p["context"], n, o).expand(m, -1, -1, -1), torch.full((m,), b["target"])
 
     @torch.no_grad()
     def decide():
         x = policy.sample(torch.randn(m, p["time"], n, o), context, target, b["steps"])
+        if forecast:
+            expected = forecast(torch.cat([context[:, -1], ids], -1)).view(m, n, ahead, o).transpose(1, 2)
+            x[:, p["context"]:] = x[:, p["context"]:] / p["scale"] + context[:, -1:] + expected
         now = x[:, p["context"] - 1:-1][:, :b["horizon"]]
-        acts = inverse(torch.cat([now, x[:, p["context"]:][:, :b["horizon"]]], -1))
+        pairs = [now, x[:, p["context"]:][:, :b["horizon"]]]
+        if b["inverse"].get("ids"):
+            pairs.append(ids[:, None].expand(-1, b["horizon"], -1, -1))
+        acts = inverse(torch.cat(pairs, -1))
         if b["discrete"]:
             acts = nn.functional.one_hot(acts.argmax(-1), d).float()
         best = world.score(context[:, -1], acts).argmax()

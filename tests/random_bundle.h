@@ -26,7 +26,9 @@ static mw_bundle *random_bundle(mw_bundle_info info, uint64_t seed) {
                                .context = 3,
                                .bins = 5,
                                .project = true,
-                               .changes = !info.discrete};
+                               .changes = !info.discrete,
+                               .forecast = info.discrete ? 0 : 8};
+    const mw_inverse_config inverse = {.ids = !info.discrete, .hidden = 16, .layers = 2};
     mw_world_config world = mw_world_config_default();
     world.hidden = 16;
     world.experts = 3;
@@ -38,7 +40,7 @@ static mw_bundle *random_bundle(mw_bundle_info info, uint64_t seed) {
     info.target = 0.8f;
     info.return_scale = 10;
     info.discount = 0.99f;
-    CHECK_OK(mw_bundle_create(&bundle, &info, &policy, 16, &world, &error), error);
+    CHECK_OK(mw_bundle_create(&bundle, &info, &policy, &inverse, &world, &error), error);
     mw_params_init(&bundle->policy.params, bundle->policy_values, seed);
     mw_params_init(&bundle->inverse.params, bundle->inverse_values, seed + 1);
     mw_params_init(&bundle->world.params, bundle->world_values, seed + 2);

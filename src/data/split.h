@@ -45,7 +45,9 @@ typedef enum mw_batch_use {
     MW_BATCH_POLICY,
     MW_BATCH_WORLD,
     MW_BATCH_VALIDATION,
-    MW_BATCH_OTHER
+    MW_BATCH_OTHER,
+    MW_BATCH_FORECAST,
+    MW_BATCH_INVERSE
 } mw_batch_use;
 mw_rng mw_batch_rng(uint64_t seed, uint64_t step, int row, mw_batch_use use);
 

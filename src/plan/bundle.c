@@ -35,19 +35,21 @@ static mw_status check_info(const mw_bundle_info *i, const mw_policy_config *p, 
     return MW_OK;
 }
 
-static mw_status build(mw_bundle *b, const mw_policy_config *policy, int inverse_hidden,
+static mw_status build(mw_bundle *b, const mw_policy_config *policy, const mw_inverse_config *inverse,
                        const mw_world_config *world, mw_error *error) {
     const mw_bundle_info *i = &b->info;
     mw_policy_config p = *policy;
+    mw_inverse_config v = *inverse;
     mw_world_config w = *world;
     p.agents = w.agents = i->agents;
-    p.obs = w.obs = i->obs;
-    w.act = i->act;
+    p.obs = v.obs = w.obs = i->obs;
+    v.act = w.act = i->act;
+    v.ids = v.ids ? i->agents : 0;
+    v.discrete = i->discrete;
     MW_TRY(check_info(i, &p, error));
     MW_TRY(mw_policy_net_make(&b->policy, &p, error));
     MW_TRY(mw_world_net_make(&b->world, &w, error));
-    MW_TRY(mw_inverse_net_make(&b->inverse, &(mw_inverse_config){i->obs, i->act, inverse_hidden, i->discrete},
-                               error));
+    MW_TRY(mw_inverse_net_make(&b->inverse, &v, error));
     b->policy_values = floats(b->policy.params.total);
     b->policy_packed = floats(b->policy.params.packed);
     b->inverse_values = floats(b->inverse.params.total);
@@ -61,12 +63,12 @@ static mw_status build(mw_bundle *b, const mw_policy_config *policy, int inverse
 }
 
 mw_status mw_bundle_create(mw_bundle **out, const mw_bundle_info *info, const mw_policy_config *policy,
-                           int inverse_hidden, const mw_world_config *world, mw_error *error) {
+                           const mw_inverse_config *inverse, const mw_world_config *world, mw_error *error) {
     *out = NULL;
     mw_bundle *bundle = calloc(1, sizeof *bundle);
     if (!bundle) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a bundle");
     bundle->info = *info;
-    mw_status status = build(bundle, policy, inverse_hidden, world, error);
+    mw_status status = build(bundle, policy, inverse, world, error);
     if (status != MW_OK) {
         mw_bundle_free(bundle);
         return status;
@@ -129,8 +131,9 @@ static json_t *describe(const mw_bundle *b) {
     const mw_policy_config *p = &b->policy.config;
     const mw_world_config *w = &b->world.config;
     return json_pack("{s:i, s:s, s:s, s:s, s:i, s:i, s:i, s:b, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:b,"
-                     " s:{s:i, s:[iii], s:i, s:i, s:i, s:b, s:b}, s:{s:i}, s:{s:i, s:i, s:i, s:i, s:i, s:b, "
-                     "s:i, s:i, s:i, s:b}}",
+                     " s:{s:i, s:[iii], s:i, s:i, s:i, s:b, s:b, s:i, s:f}, s:{s:i, s:i, s:b}, s:{s:i, s:i, "
+                     "s:i, s:i, s:i, "
+                     "s:b, s:i, s:i, s:i, s:b}}",
                      "version", MW_BUNDLE_VERSION, "task", i->task, "rules", i->rules, "quality", i->quality,
                      "agents", i->agents, "obs", i->obs, "act", i->act, "discrete", i->discrete,
                      "episode_limit", i->episode_limit, "horizon", i->horizon, "steps", i->steps, "guidance",
@@ -138,36 +141,41 @@ static json_t *describe(const mw_bundle *b) {
                      (double)i->return_scale, "discount", (double)i->discount, "return_to_go",
                      i->return_to_go, "policy", "dim", p->dim, "mults", p->mults[0], p->mults[1], p->mults[2],
                      "time", p->time, "context", p->context, "bins", p->bins, "project", p->project,
-                     "changes", p->changes, "inverse", "hidden", b->inverse.config.hidden, "world", "hidden",
-                     w->hidden, "experts", w->experts, "slots", w->slots, "reward_experts", w->reward_experts,
-                     "top_k", w->top_k, "standardise", w->standardise, "reward_features", w->reward_features,
-                     "dynamics_features", w->dynamics_features, "shared", w->shared, "joint", w->joint);
+                     "changes", p->changes, "forecast", p->forecast, "scale", (double)p->scale, "inverse",
+                     "hidden", b->inverse.config.hidden, "layers", b->inverse.config.layers, "ids",
+                     b->inverse.config.ids > 0, "world", "hidden", w->hidden, "experts", w->experts, "slots",
+                     w->slots, "reward_experts", w->reward_experts, "top_k", w->top_k, "standardise",
+                     w->standardise, "reward_features", w->reward_features, "dynamics_features",
+                     w->dynamics_features, "shared", w->shared, "joint", w->joint);
 }
 
 /* Reads one description; the caller's strings are bounded copies. */
 static mw_status parse(const char *text, const char *path, mw_bundle_info *i, mw_policy_config *p,
-                       int *inverse_hidden, mw_world_config *w, mw_error *error) {
+                       mw_inverse_config *v, mw_world_config *w, mw_error *error) {
     json_t *root = NULL;
     MW_TRY(mw_json_parse(&root, text, strlen(text), path, error));
     const char *task, *rules, *quality;
     int version = 0, discrete = 0, return_to_go = 0, project = 0, changes = 0, standardise = 0, joint = 0;
-    double guidance, target, return_scale, discount;
+    double guidance, target, return_scale, discount, scale = 0;
     json_error_t why;
     const int failed = json_unpack_ex(
         root, &why, 0,
         "{s:i, s:s, s:s, s:s, s:i, s:i, s:i, s:b, s:i, s:i, s:i, s:F, s:F, s:F, s:F, s:b,"
-        " s:{s:i, s:[iii], s:i, s:i, s:i, s:b, s?b}, s:{s:i}, s:{s:i, s:i, s:i, s:i, s:i, s:b, s:i, s:i, "
+        " s:{s:i, s:[iii], s:i, s:i, s:i, s:b, s?b, s?i, s?F}, s:{s:i, s?i, s?b}, s:{s:i, s:i, s:i, s:i, "
+        "s:i, "
+        "s:b, s:i, "
+        "s:i, "
         "s?i, s?b}}",
         "version", &version, "task", &task, "rules", &rules, "quality", &quality, "agents", &i->agents, "obs",
         &i->obs, "act", &i->act, "discrete", &discrete, "episode_limit", &i->episode_limit, "horizon",
         &i->horizon, "steps", &i->steps, "guidance", &guidance, "target", &target, "return_scale",
         &return_scale, "discount", &discount, "return_to_go", &return_to_go, "policy", "dim", &p->dim,
         "mults", &p->mults[0], &p->mults[1], &p->mults[2], "time", &p->time, "context", &p->context, "bins",
-        &p->bins, "project", &project, "changes", &changes, "inverse", "hidden", inverse_hidden, "world",
-        "hidden", &w->hidden, "experts", &w->experts, "slots", &w->slots, "reward_experts",
-        &w->reward_experts, "top_k", &w->top_k, "standardise", &standardise, "reward_features",
-        &w->reward_features, "dynamics_features", &w->dynamics_features, "shared", &w->shared, "joint",
-        &joint);
+        &p->bins, "project", &project, "changes", &changes, "forecast", &p->forecast, "scale", &scale,
+        "inverse", "hidden", &v->hidden, "layers", &v->layers, "ids", &v->ids, "world", "hidden", &w->hidden,
+        "experts", &w->experts, "slots", &w->slots, "reward_experts", &w->reward_experts, "top_k", &w->top_k,
+        "standardise", &standardise, "reward_features", &w->reward_features, "dynamics_features",
+        &w->dynamics_features, "shared", &w->shared, "joint", &joint);
     mw_status status = MW_OK;
     if (failed)
         status =
@@ -190,6 +198,7 @@ static mw_status parse(const char *text, const char *path, mw_bundle_info *i, mw
         i->return_to_go = return_to_go;
         p->project = project;
         p->changes = changes;
+        p->scale = (float)scale;
         w->standardise = standardise;
         w->joint = joint;
     }
@@ -346,9 +355,9 @@ static mw_status load(mw_bundle **out, const mw_safetensors *file, mw_error *err
     mw_bundle_info info = {.task = ""};
     mw_policy_config policy = {0};
     mw_world_config world = {0};
-    int inverse_hidden = 0;
-    MW_TRY(parse(text, file->path, &info, &policy, &inverse_hidden, &world, error));
-    mw_status status = mw_bundle_create(out, &info, &policy, inverse_hidden, &world, error);
+    mw_inverse_config inverse = {.layers = 2};
+    MW_TRY(parse(text, file->path, &info, &policy, &inverse, &world, error));
+    mw_status status = mw_bundle_create(out, &info, &policy, &inverse, &world, error);
     if (status != MW_OK) return mw_fail_within(error, MW_ERR_FORMAT, "%s", file->path);
     mw_bundle *b = *out;
     MW_TRY(mw_params_load(&b->policy.params, b->policy_values, file, "policy.", error));

@@ -38,7 +38,8 @@ typedef struct mw_bundle {
 
 /* Networks of these sizes with zeroed weights and empty normalisers. The sizes of info rule. */
 mw_status mw_bundle_create(mw_bundle **bundle, const mw_bundle_info *info, const mw_policy_config *policy,
-                           int inverse_hidden, const mw_world_config *world, mw_error *error);
+                           const mw_inverse_config *inverse, const mw_world_config *world,
+                           mw_error *error);
 /* After the weights have been set. */
 void mw_bundle_pack(mw_bundle *bundle);
 mw_status mw_bundle_set_provenance(mw_bundle *bundle, const char *json, mw_error *error);

@@ -40,7 +40,7 @@ struct mw_planner {
     float *carried;  /* [envs][H-1][n][d]: what the chosen candidate had in mind after its first action */
     float *imagined; /* [slots*M][H][n][o] */
     float *scores;   /* [slots*M] */
-    float *pairs;    /* [slots*M*H*n][2*o] for the inverse dynamics */
+    float *pairs;    /* [slots*M*H*n] rows of the inverse dynamics */
     mw_mlp_acts *inverse; /* per worker */
     const uint8_t *legal; /* the caller's, during a decision */
     mw_planner_times times;
@@ -69,7 +69,8 @@ static void carve(mw_planner *p) {
     p->carried = mw_arena_floats(a, p->options.carry ? envs * (h - 1) * act : 0);
     p->imagined = mw_arena_floats(a, all * h * joint);
     p->scores = mw_arena_floats(a, all);
-    p->pairs = mw_arena_floats(a, all * h * 2 * joint);
+    p->pairs =
+        mw_arena_floats(a, all * h * (size_t)(i->agents * mw_inverse_inputs(&p->bundle->inverse.config)));
     p->inverse = mw_arena_take(a, (size_t)threads, sizeof *p->inverse);
     for (int w = 0; w < threads; w++) {
         mw_mlp_acts acts;
@@ -227,18 +228,16 @@ static void invert_share(void *context, int worker) {
     const mw_bundle_info *i = &b->info;
     const mw_policy_config *c = &b->policy.config;
     const int h = p->options.horizon, n = i->agents, o = i->obs, d = i->act;
-    const size_t joint = (size_t)(n * o);
+    const size_t joint = (size_t)(n * o), inputs = (size_t)mw_inverse_inputs(&b->inverse.config);
     int begin, end;
     mw_pool_share(p->pool, worker, p->slot_count * p->options.candidates, 1, &begin, &end);
     if (begin == end) return;
     for (int q = begin; q < end; q++) {
         const float *now = p->trajectory + ((size_t)q * (size_t)c->time + (size_t)(c->context - 1)) * joint;
-        float *pair = p->pairs + (size_t)q * (size_t)h * 2 * joint;
+        float *pair = p->pairs + (size_t)(q * h * n) * inputs;
         for (int step = 0; step < h; step++, now += joint)
-            for (int a = 0; a < n; a++, pair += 2 * o) {
-                memcpy(pair, now + a * o, (size_t)o * sizeof *pair);
-                memcpy(pair + o, now + joint + a * o, (size_t)o * sizeof *pair);
-            }
+            for (int a = 0; a < n; a++, pair += inputs)
+                mw_inverse_row(&b->inverse.config, pair, now + a * o, now + joint + (size_t)(a * o), a);
         float *raw = p->proposed + (size_t)q * (size_t)(h + 1) * joint;
         now = p->trajectory + ((size_t)q * (size_t)c->time + (size_t)(c->context - 1)) * joint;
         memcpy(raw, now, (size_t)(h + 1) * joint * sizeof *raw);
@@ -246,7 +245,7 @@ static void invert_share(void *context, int worker) {
     }
     const int rows = (end - begin) * h * n;
     const float *out =
-        mw_mlp_forward(&b->inverse.mlp, &p->inverse[worker], p->pairs + (size_t)begin * (size_t)h * 2 * joint,
+        mw_mlp_forward(&b->inverse.mlp, &p->inverse[worker], p->pairs + (size_t)(begin * h * n) * inputs,
                        b->inverse_values, b->inverse_packed, rows);
     float *actions = p->actions + (size_t)begin * (size_t)(h * n * d);
     if (i->discrete) {

@@ -15,8 +15,15 @@ mw_status mw_inverse_net_make(mw_inverse_net *net, const mw_inverse_config *c, m
                        "inverse dynamics of sizes obs %d, act %d, hidden %d is not possible; each "
                        "must be 1 to 4096",
                        c->obs, c->act, c->hidden);
-    net->mlp =
-        mw_mlp_make(&net->params, "inverse", (int[]){2 * c->obs, c->hidden, c->hidden, c->act}, 3, MW_RELU);
+    if (c->layers < 1 || c->layers >= MW_MLP_LAYERS || c->ids < 0 || c->ids > 32)
+        return mw_fail(error, MW_ERR_ARGUMENT,
+                       "inverse dynamics of %d hidden layers for %d agents is not possible; there are 1 to "
+                       "%d and 0 to 32",
+                       c->layers, c->ids, MW_MLP_LAYERS - 1);
+    int sizes[MW_MLP_LAYERS + 1] = {mw_inverse_inputs(c)};
+    for (int i = 1; i <= c->layers; i++) sizes[i] = c->hidden;
+    sizes[c->layers + 1] = c->act;
+    net->mlp = mw_mlp_make(&net->params, "inverse", sizes, c->layers + 1, MW_RELU);
     if (!net->params.failed) return MW_OK;
     mw_inverse_net_free(net);
     return mw_fail(error, MW_ERR_MEMORY, "cannot allocate the inverse dynamics' parameter table");
@@ -24,6 +31,13 @@ mw_status mw_inverse_net_make(mw_inverse_net *net, const mw_inverse_config *c, m
 
 void mw_inverse_net_free(mw_inverse_net *net) {
     mw_params_free(&net->params);
+}
+
+void mw_inverse_row(const mw_inverse_config *c, float *row, const float *now, const float *next, int agent) {
+    const size_t o = (size_t)c->obs;
+    memcpy(row, now, o * sizeof *row);
+    memcpy(row + o, next, o * sizeof *row);
+    for (int k = 0; k < c->ids; k++) row[2 * o + (size_t)k] = (float)(k == agent);
 }
 
 /* One worker's part of the arena in mw_shards. */
@@ -82,7 +96,7 @@ static double shard_loss(void *context, int worker, int begin, int end, float *g
     worker_area *area = &t->areas[worker];
     const mw_inverse_batch *batch = t->batch;
     const mw_inverse_config *c = &t->net->config;
-    const float *x = batch->pair + (size_t)begin * 2 * (size_t)c->obs;
+    const float *x = batch->pair + (size_t)begin * (size_t)mw_inverse_inputs(c);
     const float *out = mw_mlp_forward(&t->net->mlp, &area->acts, x, t->shards.optimizer.values,
                                       t->shards.packed, end - begin);
     double loss = 0;

@@ -29,6 +29,12 @@ mw_status mw_policy_config_check(const mw_policy_config *c, mw_error *error) {
                        c->time - 1);
     if (c->bins < 1 || c->bins > 1000)
         return mw_fail(error, MW_ERR_ARGUMENT, "policy.bins is %d; it must be 1 to 1000", c->bins);
+    if (!(c->scale >= 0 && c->scale <= 1e6f))
+        return mw_fail(error, MW_ERR_ARGUMENT, "policy.scale is %g; it must be 0 to 1e6", (double)c->scale);
+    if (c->forecast < 0 || c->forecast > 4096 || (c->forecast && !c->changes))
+        return mw_fail(error, MW_ERR_ARGUMENT,
+                       "policy.forecast is %d; it must be 0 to 4096, and 0 unless changes are generated",
+                       c->forecast);
     return MW_OK;
 }
 
@@ -98,6 +104,11 @@ mw_status mw_policy_net_make(mw_policy_net *net, const mw_policy_config *config,
     net->final_conv = mw_dense_conv(p, "final.0.0", MW_CONV_SAME, channels[1], channels[1], 5);
     make_norm(p, "final.0.1", channels[1], &net->final_norm_w, &net->final_norm_b);
     net->final_out = mw_dense_conv(p, "final.1", MW_CONV_SAME, channels[1], config->obs, 1);
+    if (config->forecast) {
+        const int width = config->forecast, sizes[] = {config->obs + config->agents, width, width, width,
+                                                       (config->time - config->context) * config->obs};
+        net->forecast = mw_mlp_make(p, "forecast", sizes, 4, MW_SILU);
+    }
     if (p->failed) {
         mw_policy_net_free(net);
         return mw_fail(error, MW_ERR_MEMORY, "cannot allocate the policy's parameter table");
@@ -147,6 +158,7 @@ static void visit_all(const mw_policy_net *net, visit_fn *visit, void *context) 
     }
     visit(context, &net->final_conv, t);
     visit(context, &net->final_out, t);
+    for (int i = 0; i < net->forecast.layers; i++) visit(context, &net->forecast.layer[i], 1);
 }
 
 typedef struct {
@@ -210,6 +222,7 @@ struct mw_policy_acts {
     float *shrunk[MW_LEVELS - 1], *joined[MW_LEVELS - 1], *grown[MW_LEVELS - 1];
     attention_acts middle_attention, skip_attention[MW_LEVELS - 1];
     float *final_conv, *final_stats, *final_hidden, *velocity;
+    mw_mlp_acts forecast;
     /* backward: scratch of the dense layers, gradients of activations (0, 1: the main path; 2, 3: inside
      * blocks; 4, 5: inside attention; 6: the skip), of the skips, of emb_active, and sums per joint
      * trajectory */
@@ -300,6 +313,7 @@ mw_policy_acts *mw_policy_acts_take(const mw_policy_net *net, mw_arena *arena, i
     a->final_stats = mw_arena_floats(arena, (size_t)s * MW_GROUPS * 2);
     a->final_hidden = mw_arena_floats(arena, (size_t)t * (size_t)s * (size_t)net->final_conv.out);
     a->velocity = mw_arena_floats(arena, (size_t)t * (size_t)s * (size_t)c->obs);
+    if (c->forecast) mw_mlp_acts_take(&net->forecast, &a->forecast, arena, s, false);
     if (training) {
         extent_context extent = {.batch = b, .agents = c->agents};
         visit_all(net, extent_one, &extent);
@@ -412,20 +426,47 @@ static void add_level(const mw_policy_net *net, mw_policy_acts *acts, const floa
         }
 }
 
-/* Adds `sign` times the present to the future. */
-static void move_future(const mw_policy_config *c, float *x, float sign) {
+void mw_policy_present(const mw_policy_net *net, float *rows, const float *joint) {
+    const int n = net->config.agents, o = net->config.obs;
+    for (int i = 0; i < n; i++, rows += o + n, joint += o) {
+        memcpy(rows, joint, (size_t)o * sizeof *rows);
+        for (int k = 0; k < n; k++) rows[o + k] = (float)(k == i);
+    }
+}
+
+const float *mw_policy_expect(const mw_policy_net *net, mw_policy_acts *acts, const float *values,
+                              const float *packed, const float *present, int batch) {
+    if (!net->config.forecast) return NULL;
+    return mw_mlp_forward(&net->forecast, &acts->forecast, present, values, packed,
+                          batch * net->config.agents);
+}
+
+/* What the future of x[T][n][o] is taken from: the present and what is expected of each agent. */
+static float origin(const mw_policy_config *c, const float *x, const float *expected, int t, int i) {
+    const int joint = c->agents * c->obs, ahead = c->time - c->context;
+    const float present = x[(c->context - 1) * joint + i];
+    return expected ? present + expected[(i / c->obs * ahead + t - c->context) * c->obs + i % c->obs]
+                    : present;
+}
+
+static float scale_of(const mw_policy_config *c) {
+    return c->scale > 0 ? c->scale : 1;
+}
+
+void mw_policy_to_flow(const mw_policy_net *net, float *x, const float *expected) {
+    const mw_policy_config *c = &net->config;
     const int joint = c->agents * c->obs;
-    const float *present = x + (c->context - 1) * joint;
     for (int t = c->context; c->changes && t < c->time; t++)
-        for (int i = 0; i < joint; i++) x[t * joint + i] += sign * present[i];
+        for (int i = 0; i < joint; i++)
+            x[t * joint + i] = (x[t * joint + i] - origin(c, x, expected, t, i)) * scale_of(c);
 }
 
-void mw_policy_to_flow(const mw_policy_net *net, float *x) {
-    move_future(&net->config, x, -1);
-}
-
-void mw_policy_from_flow(const mw_policy_net *net, float *x) {
-    move_future(&net->config, x, 1);
+void mw_policy_from_flow(const mw_policy_net *net, float *x, const float *expected) {
+    const mw_policy_config *c = &net->config;
+    const int joint = c->agents * c->obs;
+    for (int t = c->context; c->changes && t < c->time; t++)
+        for (int i = 0; i < joint; i++)
+            x[t * joint + i] = x[t * joint + i] / scale_of(c) + origin(c, x, expected, t, i);
 }
 
 const float *mw_policy_forward(const mw_policy_net *net, mw_policy_acts *acts, const float *values,

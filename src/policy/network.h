@@ -4,7 +4,7 @@
 #define MW_POLICY_NETWORK_H
 
 #include "core/arena.h"
-#include "nn/param.h"
+#include "nn/mlp.h"
 
 #define MW_LEVELS 3
 #define MW_GROUPS 8
@@ -18,6 +18,8 @@ typedef struct mw_policy_config {
     int bins;     /* N: time bins of the flow */
     bool project; /* attention has its output projection W_O */
     bool changes; /* what is generated are changes from the present, see mw_policy_forward */
+    int forecast; /* with changes: width of the MLP that expects them, see mw_policy_expect; 0: none */
+    float scale;  /* with changes: what the flow works on is multiplied by this; 0 is 1 */
 } mw_policy_config;
 
 mw_status mw_policy_config_check(const mw_policy_config *config, mw_error *error);
@@ -43,6 +45,7 @@ typedef struct mw_policy_net {
     mw_agent_attention middle_attention, skip_attention[MW_LEVELS - 1];
     mw_dense final_conv, final_out;
     size_t final_norm_w, final_norm_b;
+    mw_mlp forecast; /* o and which agent it is -> width -> width -> width -> [T - C][o] */
 } mw_policy_net;
 
 /* The network's structure and parameter table; weights live in arrays of params.total floats, packed matrices
@@ -74,9 +77,22 @@ const float *mw_policy_forward(const mw_policy_net *net, mw_policy_acts *acts, c
                                const float *packed, const int *bin, const float *level, const float *target,
                                const float *keep, int batch);
 
-/* Observations x[T][n][o] to what the flow works on, and back; without changes nothing happens. */
-void mw_policy_to_flow(const mw_policy_net *net, float *x);
-void mw_policy_from_flow(const mw_policy_net *net, float *x);
+/* A forecast expects of each agent's present what its observation will change by, and the flow generates only
+ * what that leaves open. The flow meets pure noise, where the present has to say everything, in few of its
+ * rows, and all its agents are one; the forecast is told which agent it is, and learns the mean by regression
+ * from batches of its own that cost little.
+ *
+ * The forecast's n rows [n][o + n] of a joint observation [n][o]: the observation, and the agent one-hot. */
+void mw_policy_present(const mw_policy_net *net, float *rows, const float *joint);
+/* Of at most max_batch joint observations, laid out like that: the expected changes [batch][n][T - C][o],
+ * inside acts; NULL without a forecast. */
+const float *mw_policy_expect(const mw_policy_net *net, mw_policy_acts *acts, const float *values,
+                              const float *packed, const float *present, int batch);
+
+/* Observations x[T][n][o] to what the flow works on, and back; without changes nothing happens. expected:
+ * of mw_policy_expect, or NULL. */
+void mw_policy_to_flow(const mw_policy_net *net, float *x, const float *expected);
+void mw_policy_from_flow(const mw_policy_net *net, float *x, const float *expected);
 
 /* grads += gradient of <dvelocity, velocity> for the last forward pass; needs backward packing. */
 void mw_policy_backward(const mw_policy_net *net, mw_policy_acts *acts, float *grads, const float *dvelocity,

@@ -12,7 +12,8 @@
 typedef struct {
     mw_arena arena;
     mw_policy_acts *acts;
-    float *x; /* [T][chunk*n][o] */
+    float *x;       /* [T][chunk*n][o] */
+    float *present; /* [chunk*n][o + n] */
 } worker_area;
 
 struct mw_sampler {
@@ -35,6 +36,7 @@ static void carve(worker_area *area, const mw_policy_net *net) {
     const mw_policy_config *c = &net->config;
     area->acts = mw_policy_acts_take(net, &area->arena, 2 * CHUNK, false);
     area->x = mw_arena_floats(&area->arena, (size_t)c->time * CHUNK * (size_t)(c->agents * c->obs));
+    area->present = mw_arena_floats(&area->arena, CHUNK * (size_t)(c->agents * (c->obs + c->agents)));
 }
 
 mw_status mw_sampler_create(mw_sampler **out, const mw_policy_net *net, const float *values,
@@ -114,6 +116,11 @@ static void sample_chunk(const sampling *job, worker_area *area, int first, int 
                 at[i] -= (without[i] + job->options->guidance * (with[i] - without[i])) / (float)steps;
         }
     }
+    for (int j = 0; c->forecast && j < count; j++)
+        mw_policy_present(sampler->net, area->present + j * c->agents * (c->obs + c->agents),
+                          context + (size_t)((j + 1) * c->context - 1) * joint);
+    const float *expected =
+        mw_policy_expect(sampler->net, area->acts, sampler->values, sampler->packed, area->present, count);
     for (int j = 0; j < count; j++) {
         float *out = job->out + (size_t)(first + j) * (size_t)time * joint;
         for (int t = 0; t < time; t++)
@@ -121,7 +128,8 @@ static void sample_chunk(const sampling *job, worker_area *area, int first, int 
                    t < c->context ? context + ((size_t)j * (size_t)c->context + (size_t)t) * joint
                                   : x + (size_t)t * step + (size_t)j * joint,
                    joint * sizeof *out);
-        mw_policy_from_flow(sampler->net, out);
+        mw_policy_from_flow(sampler->net, out,
+                            expected ? expected + (size_t)j * (size_t)(time - c->context) * joint : NULL);
     }
 }
 

@@ -160,13 +160,12 @@ mw_status mw_assemble(const mw_training_request *request, const mw_training_data
     const mw_bundle *policy = request->skip[0] ? other : NULL, *world = request->skip[1] ? other : NULL;
     const mw_bundle_info info = policy ? policy->info : info_of(data);
     const mw_policy_config p = policy ? policy->policy.config : mw_training_preset_policy(data->preset);
+    const mw_inverse_config v = policy ? policy->inverse.config : mw_training_preset_inverse(data->preset);
     const mw_world_config w = world ? world->world.config : mw_training_preset_world(data->preset);
     mw_bundle *bundle;
     json_t *origin = NULL;
     char *text = NULL;
-    MW_TRY(mw_bundle_create(&bundle, &info, &p,
-                            policy ? policy->inverse.config.hidden : data->preset->policy.inverse_hidden, &w,
-                            error));
+    MW_TRY(mw_bundle_create(&bundle, &info, &p, &v, &w, error));
     mw_status status = fill(bundle, data, parts, policy, world, error);
     if (status == MW_OK)
         status = provenance(&origin, request, data, parts, identity, other, log, seconds, error);

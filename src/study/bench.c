@@ -163,7 +163,9 @@ static void carve(bench *b, const mw_bench_options *o) {
                               rho,
                               lambda,
                               random_floats(b, POLICY_BATCH, true),
-                              keep};
+                              keep,
+                              0,
+                              NULL};
     b->transitions =
         (mw_transition_batch){.count = WORLD_BATCH,
                               .obs = random_floats(b, WORLD_BATCH * joint, false),
@@ -197,7 +199,7 @@ static mw_status set_up(bench *b, const mw_bench_options *o, mw_error *error) {
                                   error));
     if (!o->train) return MW_OK;
     const mw_adam adam = {1e-4f, 0.9f, 0.999f, 1e-8f, 10, 0};
-    MW_TRY(mw_policy_trainer_create(&b->policy_trainer, &b->policy, &adam, 0.995f, POLICY_BATCH, SHARDS,
+    MW_TRY(mw_policy_trainer_create(&b->policy_trainer, &b->policy, &adam, 0.995f, POLICY_BATCH, 0, SHARDS,
                                     b->pool, error));
     MW_TRY(mw_world_trainer_create(&b->world_trainer, &b->world, &adam, 0, WORLD_BATCH, b->pool, error));
     mw_params_init(&b->policy.params, mw_policy_trainer_optimizer(b->policy_trainer)->values, 1);
@@ -235,7 +237,7 @@ static mw_status measure(bench *b, const mw_bench_options *o, mw_bench_report *r
                                   mw_world_trainer_flops(&b->world, WORLD_BATCH),
                                   o->train ? mw_world_trainer_bytes(b->world_trainer) : 0, true},
         [MW_BENCH_TRAIN_POLICY] = {"train policy step", train_policy,
-                                   mw_policy_trainer_flops(&b->policy, POLICY_BATCH, POLICY_BATCH),
+                                   mw_policy_trainer_flops(&b->policy, POLICY_BATCH, POLICY_BATCH, 0),
                                    o->train ? mw_policy_trainer_bytes(b->policy_trainer) : 0, true},
     };
     report->threads = mw_pool_threads(b->pool);

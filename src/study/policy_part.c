@@ -13,11 +13,9 @@
 enum { SHARDS = 4, HELD_BATCHES = 4 };
 
 typedef struct {
-    mw_window_rows rows;
+    mw_window_rows rows, outlook, pairs; /* of the flow; of the forecast; of the inverse dynamics */
     float *noise, *rho, *lambda, *keep;
-    float *pair, *real, *weight; /* of the inverse dynamics: one row per agent of a pair */
-    int32_t *index;
-    uint8_t *legal;
+    float *input, *weight; /* of the inverse dynamics: a row per agent of a pair */
     mw_arena arena;
 } batch_slot;
 
@@ -28,27 +26,28 @@ typedef struct {
     mw_inverse_net inverse_net;
     mw_policy_trainer *trainer;
     mw_inverse_trainer *inverse;
-    mw_window_config window;
+    mw_window_config window, outlook, pairs;
     batch_slot slots[3]; /* two in turn for training, one for validation */
     mw_prefetch *prefetch;
 } policy_part;
 
 /* ---- batches ---- */
 
+static int forecasts(const policy_part *p) {
+    return p->net.config.forecast ? p->data->preset->policy.forecast_batch : 0;
+}
+
 static void carve(batch_slot *s, const policy_part *p, mw_arena *arena) {
     const mw_dataset_spec *spec = &p->data->dataset->spec;
-    const size_t n = (size_t)spec->agents, o = (size_t)spec->obs_size, d = (size_t)spec->act_size,
+    const size_t n = (size_t)spec->agents, o = (size_t)spec->obs_size,
                  batch = (size_t)p->data->preset->policy.batch, time = (size_t)p->net.config.time,
-                 pairs = batch * (size_t)p->data->preset->policy.inverse_pairs * n;
+                 rows = (size_t)p->data->preset->policy.inverse_batch * n;
     s->noise = mw_arena_floats(arena, batch * time * n * o);
     s->rho = mw_arena_floats(arena, batch);
     s->lambda = mw_arena_floats(arena, batch);
     s->keep = mw_arena_floats(arena, batch);
-    s->pair = mw_arena_floats(arena, pairs * 2 * o);
-    s->weight = mw_arena_floats(arena, pairs);
-    s->real = spec->discrete ? NULL : mw_arena_floats(arena, pairs * d);
-    s->index = spec->discrete ? mw_arena_take(arena, pairs, sizeof *s->index) : NULL;
-    s->legal = spec->discrete ? mw_arena_take(arena, pairs * d, 1) : NULL;
+    s->input = mw_arena_floats(arena, rows * (size_t)mw_inverse_inputs(&p->inverse_net.config));
+    s->weight = mw_arena_floats(arena, rows);
 }
 
 static mw_status slot_create(batch_slot *s, const policy_part *p, mw_error *error) {
@@ -56,8 +55,11 @@ static mw_status slot_create(batch_slot *s, const policy_part *p, mw_error *erro
     carve(s, p, &measured);
     MW_TRY(mw_arena_create(&s->arena, measured.used, error));
     carve(s, p, &s->arena);
-    return mw_window_rows_create(&s->rows, &p->data->dataset->spec, &p->window, p->data->preset->policy.batch,
-                                 error);
+    const mw_dataset_spec *spec = &p->data->dataset->spec;
+    MW_TRY(mw_window_rows_create(&s->rows, spec, &p->window, p->data->preset->policy.batch, error));
+    MW_TRY(mw_window_rows_create(&s->pairs, spec, &p->pairs, p->data->preset->policy.inverse_batch, error));
+    return p->net.config.forecast ? mw_window_rows_create(&s->outlook, spec, &p->outlook, forecasts(p), error)
+                                  : MW_OK;
 }
 
 static float sigmoid_of_normal(mw_rng *rng) {
@@ -75,47 +77,37 @@ static void fill_flow(const policy_part *p, batch_slot *s, int row, mw_rng *rng)
     mw_rng_fill_normal(rng, s->noise + (size_t)row * size, size);
 }
 
-/* Pair j of segment `row` becomes rows [at, at + n) of the inverse dynamics' batch. */
-static void fill_pair(const policy_part *p, batch_slot *s, int row, int j, size_t at) {
-    const mw_dataset_spec *spec = &p->data->dataset->spec;
-    const size_t n = (size_t)spec->agents, o = (size_t)spec->obs_size, d = (size_t)spec->act_size,
-                 time = (size_t)s->rows.time, step = (size_t)row * (time - 1) + (size_t)j;
-    const float *now = s->rows.trajectory + ((size_t)row * time + (size_t)j) * n * o, *next = now + n * o;
-    for (size_t i = 0; i < n; i++) {
-        memcpy(s->pair + (at + i) * 2 * o, now + i * o, o * sizeof *now);
-        memcpy(s->pair + (at + i) * 2 * o + o, next + i * o, o * sizeof *now);
-        s->weight[at + i] = s->rows.mask[step];
+/* The rows of one pair of joint observations. What follows an observation is known to the inverse dynamics as
+ * a proposal gives it: not quite. */
+static void fill_pair(const policy_part *p, batch_slot *s, int row, mw_rng *rng) {
+    const mw_inverse_config *c = &p->inverse_net.config;
+    const int n = p->data->dataset->spec.agents, o = c->obs, inputs = mw_inverse_inputs(c);
+    const float *now = s->pairs.trajectory + (size_t)(row * 2 * n * o), *next = now + n * o;
+    const double noise = p->data->preset->policy.inverse_noise;
+    for (int i = 0; i < n; i++) {
+        float *input = s->input + (size_t)(row * n + i) * (size_t)inputs;
+        mw_inverse_row(c, input, now + i * o, next + i * o, i);
+        for (int k = o; noise > 0 && k < 2 * o; k++) input[k] += (float)(noise * mw_rng_normal(rng));
+        s->weight[row * n + i] = s->pairs.mask[row];
     }
-    if (spec->discrete) {
-        memcpy(s->index + at, s->rows.index + step * n, n * sizeof *s->index);
-        memcpy(s->legal + at * d, s->rows.legal + step * n * d, n * d);
-    } else {
-        memcpy(s->real + at * d, s->rows.act + step * n * d, n * d * sizeof *s->real);
-    }
-}
-
-/* Pairs are drawn, with replacement, from those of the segment that are recorded (the current one always is).
- */
-static void fill_inverse(const policy_part *p, batch_slot *s, int row, mw_rng *rng) {
-    const int pairs = p->data->preset->policy.inverse_pairs, n = p->data->dataset->spec.agents;
-    const float *mask = s->rows.mask + (size_t)row * (size_t)(s->rows.time - 1);
-    int first = 0, count = 0;
-    while (mask[first] == 0) first++;
-    while (first + count < s->rows.time - 1 && mask[first + count] != 0) count++;
-    for (int k = 0; k < pairs; k++)
-        fill_pair(p, s, row, first + (int)mw_rng_below(rng, (uint32_t)count),
-                  ((size_t)row * (size_t)pairs + (size_t)k) * (size_t)n);
 }
 
 static void fill(const policy_part *p, batch_slot *s, uint64_t step, bool held) {
     const int batch = p->data->preset->policy.batch;
-    mw_window_fill(&s->rows, batch, p->data->dataset, &p->window,
-                   held ? &p->data->split.held : &p->data->split.train, p->data->seed, step,
+    const mw_episode_set *set = held ? &p->data->split.held : &p->data->split.train;
+    mw_window_fill(&s->rows, batch, p->data->dataset, &p->window, set, p->data->seed, step,
                    held ? MW_BATCH_VALIDATION : MW_BATCH_POLICY);
+    mw_window_fill(&s->outlook, forecasts(p), p->data->dataset, &p->outlook, set, p->data->seed, step,
+                   held ? MW_BATCH_VALIDATION : MW_BATCH_FORECAST);
+    mw_window_fill(&s->pairs, p->data->preset->policy.inverse_batch, p->data->dataset, &p->pairs, set,
+                   p->data->seed, step, held ? MW_BATCH_VALIDATION : MW_BATCH_INVERSE);
     for (int row = 0; row < batch; row++) {
         mw_rng rng = mw_rng_make(p->data->seed, MW_RNG_FLOW, step, (uint64_t)row, held);
         fill_flow(p, s, row, &rng);
-        fill_inverse(p, s, row, &rng);
+    }
+    for (int row = 0; row < p->data->preset->policy.inverse_batch; row++) {
+        mw_rng rng = mw_rng_make(p->data->seed, MW_RNG_FLOW, step, (uint64_t)row, 2 + (uint64_t)held);
+        fill_pair(p, s, row, &rng);
     }
 }
 
@@ -133,16 +125,18 @@ static void run(policy_part *p, const batch_slot *s, bool update, double *losses
                                 .rho = s->rho,
                                 .lambda = s->lambda,
                                 .target = s->rows.target,
-                                .keep = s->keep};
-    const mw_inverse_batch inverse = {.count = preset->policy.batch * preset->policy.inverse_pairs *
-                                               p->data->dataset->spec.agents,
-                                      .pair = s->pair,
-                                      .real = s->real,
-                                      .index = s->index,
-                                      .legal = s->legal,
+                                .keep = s->keep,
+                                .forecasts = forecasts(p),
+                                .outlook = s->outlook.trajectory};
+    const mw_inverse_batch inverse = {.count = preset->policy.inverse_batch * p->data->dataset->spec.agents,
+                                      .pair = s->input,
+                                      .real = s->pairs.act,
+                                      .index = s->pairs.index,
+                                      .legal = s->pairs.legal,
                                       .weight = s->weight};
     losses[0] = mw_policy_trainer_step(p->trainer, &flow, update);
     losses[1] = mw_inverse_trainer_step(p->inverse, &inverse, update);
+    losses[2] = mw_policy_trainer_forecast(p->trainer);
 }
 
 static void policy_advance(mw_training_part *part, double *losses) {
@@ -160,14 +154,13 @@ static void swap_average(mw_optimizer *o) {
 /* With the averaged weights, which planning uses. */
 static void policy_validate(mw_training_part *part, double *losses) {
     policy_part *p = (policy_part *)part;
-    losses[0] = losses[1] = 0;
+    losses[0] = losses[1] = losses[2] = 0;
     for (int i = 0; i < 2; i++) swap_average(part->optimizers[i]);
     for (uint64_t k = 0; k < HELD_BATCHES; k++) {
-        double one[2];
+        double one[3];
         fill(p, &p->slots[2], k, true);
         run(p, &p->slots[2], false, one);
-        losses[0] += one[0] / HELD_BATCHES;
-        losses[1] += one[1] / HELD_BATCHES;
+        for (int i = 0; i < 3; i++) losses[i] += one[i] / HELD_BATCHES;
     }
     for (int i = 0; i < 2; i++) swap_average(part->optimizers[i]);
 }
@@ -191,6 +184,8 @@ static void policy_destroy(mw_training_part *part) {
     policy_stop(part);
     for (int i = 0; i < 3; i++) {
         mw_window_rows_free(&p->slots[i].rows);
+        mw_window_rows_free(&p->slots[i].outlook);
+        mw_window_rows_free(&p->slots[i].pairs);
         mw_arena_free(&p->slots[i].arena);
     }
     mw_policy_trainer_free(p->trainer);
@@ -217,17 +212,23 @@ static mw_status build(policy_part *p, mw_error *error) {
                                    .return_scale = data->return_scale,
                                    .obs_normalizer = &data->stats.obs_normalizer,
                                    .act_normalizer = spec->discrete ? NULL : &data->stats.act_normalizer};
+    p->outlook = p->window;
+    p->outlook.context = 1;
+    p->pairs = p->outlook;
+    p->pairs.future = 1;
     MW_TRY(mw_policy_net_make(&p->net, &config, error));
-    MW_TRY(mw_inverse_net_make(
-        &p->inverse_net,
-        &(mw_inverse_config){spec->obs_size, spec->act_size, preset->policy.inverse_hidden, spec->discrete},
-        error));
-    MW_TRY(mw_policy_trainer_create(&p->trainer, &p->net, &adam, decay, batch, shards, data->pool, error));
+    mw_inverse_config inverse = mw_training_preset_inverse(preset);
+    inverse.obs = spec->obs_size;
+    inverse.act = spec->act_size;
+    inverse.ids = inverse.ids ? spec->agents : 0;
+    inverse.discrete = spec->discrete;
+    MW_TRY(mw_inverse_net_make(&p->inverse_net, &inverse, error));
+    MW_TRY(mw_policy_trainer_create(&p->trainer, &p->net, &adam, decay, batch, forecasts(p), shards,
+                                    data->pool, error));
     MW_TRY(mw_inverse_trainer_create(&p->inverse, &p->inverse_net, &adam, decay,
-                                     batch * preset->policy.inverse_pairs * spec->agents, SHARDS, data->pool,
-                                     error));
+                                     preset->policy.inverse_batch * spec->agents, SHARDS, data->pool, error));
     for (int i = 0; i < 3; i++) MW_TRY(slot_create(&p->slots[i], p, error));
-    p->part.cost = mw_policy_trainer_flops(&p->net, batch, batch / 2);
+    p->part.cost = mw_policy_trainer_flops(&p->net, batch, batch / 2, forecasts(p));
     const mw_params *params[2] = {&p->net.params, &p->inverse_net.params};
     p->part.optimizers[0] = mw_policy_trainer_optimizer(p->trainer);
     p->part.optimizers[1] = mw_inverse_trainer_optimizer(p->inverse);
@@ -245,8 +246,8 @@ mw_status mw_policy_part_create(mw_training_part **out, const mw_training_data *
     if (!p) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate the policy's training");
     p->data = data;
     p->part = (mw_training_part){.name = "policy",
-                                 .losses = 2,
-                                 .loss_names = {"flow", "inverse"},
+                                 .losses = data->preset->policy.forecast ? 3 : 2,
+                                 .loss_names = {"flow", "inverse", "forecast"},
                                  .optimizer_names = {"policy", "inverse"},
                                  .steps = data->preset->policy.steps,
                                  .start = policy_start,

@@ -10,7 +10,7 @@
  * divisible by 4 and the generated part reach the planning horizon. Steps: quick and full budget. */
 typedef struct {
     const char *task;
-    int dim, mults[MW_LEVELS], context, generated, policy_steps[2], policy_batch;
+    int dim, mults[MW_LEVELS], context, generated, scale, policy_steps[2], policy_batch;
     double policy_rate;
     int policy_warmup;
     const char *variant;
@@ -23,18 +23,18 @@ typedef struct {
 
 /* clang-format off */
 static const row rows[] = {
-    /*            policy: T = C + gen         steps                         world                steps                         plan
-       task       dim mults     C gen   quick   full batch  rate warm-up  variant    hidden features quick full batch run rate warm-up H  K omega quantile to-go */
-    {"spread",     32, {2,2,2},  4,  8, { 600,  2000}, 64, 1e-3, 200,    "standard", 256, 64, {1000, 5000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
-    {"tag",        32, {2,2,2},  4,  8, { 600,  2000}, 64, 1e-3, 200,    "standard", 256, 64, {1000, 5000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
-    {"world",      32, {2,2,2},  4,  8, { 600,  2000}, 64, 1e-3, 200,    "standard", 256, 64, {1000, 8000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
-    {"2ant",       32, {2,2,2},  4,  8, { 600,  2000}, 64, 1e-3, 200,    "standard", 256,  0, {1000, 3000}, 256, 8, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
-    {"4ant",       32, {2,2,2},  4,  8, { 600,  1800}, 64, 1e-3, 200,    "standard", 256,  0, {1000, 2500}, 256, 8, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
-    {"3m",         32, {2,2,2},  9,  3, { 600,  1500}, 64, 1e-3, 200,    "standard", 256, 64, {1000, 3000}, 256, 1, 1e-3, 200,   3, 3, 1.2, 0.95, 1},
-    {"8m",         32, {2,2,2},  9,  3, { 300,   700}, 64, 1e-3, 200,    "standard", 256, 64, { 500, 1500}, 256, 1, 1e-3, 200,   3, 3, 1.2, 0.95, 1},
-    {"5m_vs_6m",   32, {2,2,2},  9,  3, { 400,  1000}, 64, 1e-3, 200,    "standard", 256, 64, { 600, 2500}, 256, 1, 1e-3, 200,   3, 3, 1.2, 0.95, 1},
-    {"2s3z",       32, {2,2,2},  8,  8, { 300,   800}, 64, 1e-3, 200,    "standard", 256, 64, { 500, 2000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
-    {"other",      32, {2,2,2},  4,  8, { 600,  2000}, 64, 1e-3, 200,    "standard", 256, 64, {1000, 5000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
+    /*            policy: T = C + gen scale      steps                        world                steps                         plan
+       task       dim mults     C gen     quick   full batch  rate warm-up  variant    hidden features quick full batch run rate warm-up H  K omega quantile to-go */
+    {"spread",     32, {2,2,2},  4,  8, 5, { 600,  2500}, 64, 3e-3, 200,    "standard", 256, 64, {1000, 5000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
+    {"tag",        32, {2,2,2},  4,  8, 5, { 600,  2000}, 64, 3e-3, 200,    "standard", 256, 64, {1000, 7000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
+    {"world",      32, {2,2,2},  4,  8, 5, { 600,  2000}, 64, 3e-3, 200,    "standard", 256, 64, {1000, 8000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
+    {"2ant",       32, {2,2,2},  4,  8, 1, { 600,  2000}, 64, 3e-3, 200,    "standard", 256,  0, {1000, 3000}, 256, 8, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
+    {"4ant",       32, {2,2,2},  4,  8, 1, { 600,  1800}, 64, 3e-3, 200,    "standard", 256,  0, {1000, 2500}, 256, 8, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
+    {"3m",         32, {2,2,2},  9,  3, 5, { 600,  1500}, 64, 3e-3, 200,    "standard", 256, 64, {1000, 3000}, 256, 1, 1e-3, 200,   3, 3, 1.2, 0.95, 1},
+    {"8m",         32, {2,2,2},  9,  3, 5, { 300,   700}, 64, 3e-3, 200,    "standard", 256, 64, { 500, 1500}, 256, 1, 1e-3, 200,   3, 3, 1.2, 0.95, 1},
+    {"5m_vs_6m",   32, {2,2,2},  9,  3, 5, { 400,  1000}, 64, 3e-3, 200,    "standard", 256, 64, { 600, 2500}, 256, 1, 1e-3, 200,   3, 3, 1.2, 0.95, 1},
+    {"2s3z",       32, {2,2,2},  8,  8, 5, { 300,   800}, 64, 3e-3, 200,    "standard", 256, 64, { 500, 2000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
+    {"other",      32, {2,2,2},  4,  8, 5, { 600,  2500}, 64, 3e-3, 200,    "standard", 256, 64, {1000, 5000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0},
 };
 /* clang-format on */
 
@@ -55,6 +55,9 @@ mw_training_preset mw_training_preset_of(const char *task, mw_budget budget) {
                    .generated = r->generated,
                    .project = 1,
                    .changes = 1,
+                   .forecast = 256,
+                   .forecast_batch = 512,
+                   .scale = r->scale,
                    .steps = r->policy_steps[budget],
                    .batch = r->policy_batch,
                    .rate = r->policy_rate,
@@ -64,7 +67,10 @@ mw_training_preset mw_training_preset_of(const char *task, mw_budget budget) {
                    .drop = 0.25,
                    .discount = 0.99,
                    .inverse_hidden = 256,
-                   .inverse_pairs = 4},
+                   .inverse_layers = 3,
+                   .inverse_ids = 1,
+                   .inverse_batch = 512,
+                   .inverse_noise = 0.1},
         .world = {.paper = !strcmp(r->variant, "paper"),
                   .hidden = r->hidden,
                   .experts = world.experts,
@@ -118,6 +124,9 @@ static const field fields[] = {
     {"policy.generated",        WHOLE,  AT(policy.generated),        1, 256,  {0}, NULL, "observations generated after it; C + generated must be divisible by 4"},
     {"policy.attention_output", CHOICE, AT(policy.project),          0, 1,    {"off", "on"}, NULL, "output projection of the attention between agents"},
     {"policy.changes",          CHOICE, AT(policy.changes),          0, 1,    {"off", "on"}, NULL, "generate changes from the present instead of observations"},
+    {"policy.forecast",         WHOLE,  AT(policy.forecast),         0, 4096, {0}, NULL, "with changes: width of the MLP that expects them of the present; 0: none"},
+    {"policy.forecast_batch",   WHOLE,  AT(policy.forecast_batch),   1, 65536, {0}, NULL, "segments that it learns from in a step"},
+    {"policy.scale",            REAL,   AT(policy.scale),            0, 1e6,  {0}, NULL, "with changes: what the flow generates is this many times what the forecast leaves open"},
     {"policy.steps",            WHOLE,  AT(policy.steps),            1, 1e8,  {0}, NULL, "training steps"},
     {"policy.batch",            WHOLE,  AT(policy.batch),            1, 4096, {0}, NULL, "segments in a step"},
     {"policy.rate",             REAL,   AT(policy.rate),             0, 1,    {0}, NULL, "Adam's rate after the warm-up, then a cosine to 1% of it"},
@@ -128,7 +137,10 @@ static const field fields[] = {
     {"policy.discount",         REAL,   AT(policy.discount),         0.01, 1, {0}, NULL, "of the return-to-go"},
     {"policy.return_scale",     REAL,   AT(policy.return_scale),     0, 1e12, {0}, "auto", "what returns-to-go are divided by; auto: the 0.99 quantile of their size"},
     {"policy.inverse_hidden",   WHOLE,  AT(policy.inverse_hidden),   1, 4096, {0}, NULL, "width of the inverse dynamics"},
-    {"policy.inverse_pairs",    WHOLE,  AT(policy.inverse_pairs),    1, 256,  {0}, NULL, "pairs of observations of each segment that it learns from in a step"},
+    {"policy.inverse_layers",   WHOLE,  AT(policy.inverse_layers),   1, 4,    {0}, NULL, "its hidden layers"},
+    {"policy.inverse_ids",      CHOICE, AT(policy.inverse_ids),      0, 1,    {"off", "on"}, NULL, "it is told which agent it works for"},
+    {"policy.inverse_batch",    WHOLE,  AT(policy.inverse_batch),    1, 65536, {0}, NULL, "pairs of joint observations that it learns from in a step"},
+    {"policy.inverse_noise",    REAL,   AT(policy.inverse_noise),    0, 10,   {0}, NULL, "noise on the second observation of a pair, as proposals have it"},
     {"world.variant",           CHOICE, AT(world.paper),             0, 1,    {"standard", "paper"}, NULL, "standardised tokens and targets with norm features, or the paper's layer norms (and its 4 slots, unless set)"},
     {"world.hidden",            WHOLE,  AT(world.hidden),            1, 4096, {0}, NULL, "width of the experts"},
     {"world.experts",           WHOLE,  AT(world.experts),           1, MW_MAX_EXPERTS, {0}, NULL, "experts of the dynamics"},
@@ -199,16 +211,21 @@ static mw_status bad_value(const field *f, const char *value, mw_error *error) {
                    f->low, f->high, f->automatic ? ", or 'auto'" : "", value);
 }
 
+/* Names the settings of the group that was meant, or of the first one and how to see all. */
 static mw_status unknown(const char *assignment, mw_error *error) {
     char known[400] = "";
-    const char *group = "";
-    for (int i = 0; i < FIELDS; i++) { /* policy.dim mults ... world.variant ... */
-        const size_t used = strlen(known), dot = strcspn(fields[i].name, ".") + 1;
-        const bool same = !strncmp(group, fields[i].name, dot);
-        snprintf(known + used, sizeof known - used, " %s", fields[i].name + (same ? dot : 0));
-        group = fields[i].name;
+    const char *group = fields[0].name;
+    for (int i = 0; i < FIELDS; i++)
+        if (!strncmp(assignment, fields[i].name, strcspn(fields[i].name, ".") + 1)) group = fields[i].name;
+    const size_t dot = strcspn(group, ".") + 1;
+    for (int i = 0; i < FIELDS; i++) {
+        const size_t used = strlen(known);
+        if (!strncmp(group, fields[i].name, dot))
+            snprintf(known + used, sizeof known - used, " %s", fields[i].name + (used ? dot : 0));
     }
-    return mw_fail(error, MW_ERR_ARGUMENT, "'%.40s' sets nothing; name=value with:%s", assignment, known);
+    return mw_fail(error, MW_ERR_ARGUMENT,
+                   "'%.40s' sets nothing; name=value with:%s (all: mawam train --list-settings)", assignment,
+                   known);
 }
 
 mw_status mw_training_preset_set(mw_training_preset *preset, const char *assignment, mw_error *error) {
@@ -312,11 +329,23 @@ static void put_range(FILE *out, const field *f) {
 }
 
 void mw_training_preset_list(FILE *out) {
-    static const char *const columns[] = {
-        "policy.dim",       "policy.mults", "policy.context", "policy.generated", "policy.steps",
-        "policy.batch",     "policy.rate",  "world.variant",  "world.hidden",     "world.dynamics_features",
-        "world.steps",      "world.batch",  "world.run",      "world.rate",       "plan.horizon",
-        "plan.return_to_go"};
+    static const char *const columns[] = {"policy.dim",
+                                          "policy.mults",
+                                          "policy.context",
+                                          "policy.generated",
+                                          "policy.scale",
+                                          "policy.steps",
+                                          "policy.batch",
+                                          "policy.rate",
+                                          "world.variant",
+                                          "world.hidden",
+                                          "world.dynamics_features",
+                                          "world.steps",
+                                          "world.batch",
+                                          "world.run",
+                                          "world.rate",
+                                          "plan.horizon",
+                                          "plan.return_to_go"};
     enum { COLUMNS = sizeof columns / sizeof columns[0] };
     fputs("| task |", out);
     for (int c = 0; c < COLUMNS; c++) fprintf(out, " %s |", columns[c]);
@@ -356,9 +385,16 @@ mw_policy_config mw_training_preset_policy(const mw_training_preset *p) {
                                .context = p->policy.context,
                                .bins = 5,
                                .project = p->policy.project,
-                               .changes = p->policy.changes};
+                               .changes = p->policy.changes,
+                               .forecast = p->policy.changes ? p->policy.forecast : 0,
+                               .scale = (float)p->policy.scale};
     memcpy(config.mults, p->policy.mults, sizeof config.mults);
     return config;
+}
+
+mw_inverse_config mw_training_preset_inverse(const mw_training_preset *p) {
+    return (mw_inverse_config){
+        .ids = p->policy.inverse_ids, .hidden = p->policy.inverse_hidden, .layers = p->policy.inverse_layers};
 }
 
 mw_world_config mw_training_preset_world(const mw_training_preset *p) {

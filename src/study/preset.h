@@ -4,6 +4,7 @@
 #define MW_STUDY_PRESET_H
 
 #include "core/json.h"
+#include "policy/inverse.h"
 #include "policy/network.h"
 #include "world/network.h"
 
@@ -18,15 +19,20 @@ typedef struct mw_training_preset {
         int context, generated; /* C and T - C */
         int project;            /* attention has its output projection */
         int changes;            /* generate changes from the present */
+        int forecast;           /* width of the MLP that expects them; 0: none */
+        int forecast_batch;     /* segments it learns from in a step */
+        double scale;           /* of the changes in the flow */
         int steps, batch;
         double rate; /* after the warm-up; then a cosine towards 0 */
         int warmup;
-        double clip;                       /* of the gradient's norm; 0: none */
-        double average;                    /* decay of the weights' average */
-        double drop;                       /* probability that the condition is dropped */
-        double discount;                   /* of the return-to-go */
-        double return_scale;               /* 0: from the data */
-        int inverse_hidden, inverse_pairs; /* pairs of each segment that the inverse dynamics sees a step */
+        double clip;                                     /* of the gradient's norm; 0: none */
+        double average;                                  /* decay of the weights' average */
+        double drop;                                     /* probability that the condition is dropped */
+        double discount;                                 /* of the return-to-go */
+        double return_scale;                             /* 0: from the data */
+        int inverse_hidden, inverse_layers, inverse_ids; /* inverse dynamics: width, depth, knows the agent */
+        int inverse_batch;    /* pairs of joint observations that they learn from in a step */
+        double inverse_noise; /* on the second observation of a pair */
     } policy;
     struct {
         int paper; /* the paper's variant; then without norm features */
@@ -70,6 +76,7 @@ void mw_training_preset_list(FILE *out);
 
 /* Sizes of the networks; agents, obs and act are left to the caller. */
 mw_policy_config mw_training_preset_policy(const mw_training_preset *preset);
+mw_inverse_config mw_training_preset_inverse(const mw_training_preset *preset);
 mw_world_config mw_training_preset_world(const mw_training_preset *preset);
 
 #endif

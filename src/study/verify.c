@@ -344,7 +344,7 @@ static mw_status verify_policy_record(policy_check *k, record *r, mw_verify *rep
     const size_t b = (size_t)batch, all = b * (size_t)(c.time * c.agents * c.obs);
     MW_TRY(mw_pool_create(&k->pool, 2, error));
     MW_TRY(mw_policy_net_make(&k->net, &c, error));
-    MW_TRY(mw_policy_trainer_create(&k->trainer, &k->net, &adam, 0, batch, 2, k->pool, error));
+    MW_TRY(mw_policy_trainer_create(&k->trainer, &k->net, &adam, 0, batch, 0, 2, k->pool, error));
     mw_optimizer *optimizer = mw_policy_trainer_optimizer(k->trainer);
     MW_TRY(mw_params_load(&k->net.params, optimizer->values, &r->file, "weight.", error));
     k->packed = aligned_alloc(MW_ALIGN, k->net.params.packed * sizeof *k->packed);
@@ -358,7 +358,9 @@ static mw_status verify_policy_record(policy_check *k, record *r, mw_verify *rep
                         record_floats(r, "in.rho", b, error),
                         record_floats(r, "in.lambda", b, error),
                         record_floats(r, "in.return", b, error),
-                        record_floats(r, "in.keep", b, error)};
+                        record_floats(r, "in.keep", b, error),
+                        0,
+                        NULL};
     const float *recorded = record_floats(r, "out.loss", 1, error);
     if (!in.trajectory || !in.noise || !in.rho || !in.lambda || !in.target || !in.keep || !recorded)
         return MW_ERR_FORMAT;

@@ -3,12 +3,12 @@
 #include "differences.h"
 #include "policy/inverse.h"
 
-enum { OBS = 4, ACT = 5, HIDDEN = 9, ROWS = 11 };
+enum { OBS = 4, ACT = 5, AGENTS = 3, INPUTS = 2 * OBS + AGENTS, HIDDEN = 9, LAYERS = 3, ROWS = 11 };
 
 typedef struct {
     mw_inverse_net net;
     double values[2000];
-    float start[2000], pair[ROWS * 2 * OBS], real[ROWS * ACT], weight[ROWS];
+    float start[2000], pair[ROWS * INPUTS], real[ROWS * ACT], weight[ROWS];
     int32_t index[ROWS];
     uint8_t legal[ROWS * ACT];
     mw_inverse_batch batch;
@@ -17,13 +17,19 @@ typedef struct {
 static fixture *make(bool discrete, bool masked) {
     static fixture f;
     mw_error error = {0};
-    CHECK_OK(mw_inverse_net_make(&f.net, &(mw_inverse_config){OBS, ACT, HIDDEN, discrete}, &error), error);
+    CHECK_OK(
+        mw_inverse_net_make(&f.net, &(mw_inverse_config){OBS, ACT, AGENTS, HIDDEN, LAYERS, discrete}, &error),
+        error);
     assert_true(f.net.params.total <= 2000);
     memset(f.start, 0, sizeof f.start);
     mw_params_init(&f.net.params, f.start, 40);
     for (size_t i = 0; i < f.net.params.total; i++) f.values[i] = f.start[i];
     mw_rng rng = mw_rng_make(41, MW_RNG_TEST, 0, 0, 0);
-    mw_rng_fill_normal(&rng, f.pair, ROWS * 2 * OBS);
+    for (int r = 0; r < ROWS; r++) {
+        float both[2 * OBS];
+        mw_rng_fill_normal(&rng, both, 2 * OBS);
+        mw_inverse_row(&f.net.config, f.pair + r * INPUTS, both, both + OBS, r % AGENTS);
+    }
     mw_rng_fill_normal(&rng, f.real, ROWS * ACT);
     for (int r = 0; r < ROWS; r++) {
         f.index[r] = (int32_t)mw_rng_below(&rng, ACT);
@@ -52,8 +58,8 @@ static double objective(void *context) {
     double loss = 0, weights = 0;
     for (int r = 0; r < ROWS; r++) {
         double in[16], out[16];
-        for (int i = 0; i < 2 * OBS; i++) in[i] = f->pair[r * 2 * OBS + i];
-        for (int l = 0; l < 3; l++) {
+        for (int i = 0; i < INPUTS; i++) in[i] = f->pair[r * INPUTS + i];
+        for (int l = 0; l <= LAYERS; l++) {
             const mw_dense *layer = &f->net.mlp.layer[l];
             for (int o = 0; o < layer->out; o++) {
                 out[o] = f->values[layer->b + (size_t)o];
@@ -129,11 +135,37 @@ static void nothing_to_learn(void **state) {
     mw_inverse_net_free(&f->net);
 }
 
+/* An observation, its successor, which agent; without agents, as in the paper, the pair only. */
+static void rows_and_refusals(void **state) {
+    (void)state;
+    static const float now[] = {1, 2}, next[] = {3, 4}, expected[] = {1, 2, 3, 4, 0, 1, 0};
+    mw_inverse_config c = {.obs = 2, .act = 1, .ids = 3, .hidden = 4, .layers = 2};
+    float row[7];
+    mw_inverse_row(&c, row, now, next, 1);
+    assert_memory_equal(row, expected, sizeof row);
+    assert_int_equal(mw_inverse_inputs(&c), 7);
+    c.ids = 0;
+    assert_int_equal(mw_inverse_inputs(&c), 4);
+    mw_inverse_net net;
+    mw_error error = {0};
+    c.layers = 0;
+    CHECK_FAILS(mw_inverse_net_make(&net, &c, &error), MW_ERR_ARGUMENT, error, "0 hidden layers");
+    c.layers = MW_MLP_LAYERS;
+    CHECK_FAILS(mw_inverse_net_make(&net, &c, &error), MW_ERR_ARGUMENT, error, "5 hidden layers");
+    c.layers = 2;
+    c.ids = 33;
+    CHECK_FAILS(mw_inverse_net_make(&net, &c, &error), MW_ERR_ARGUMENT, error, "33 agents");
+    c.ids = 0;
+    c.hidden = 0;
+    CHECK_FAILS(mw_inverse_net_make(&net, &c, &error), MW_ERR_ARGUMENT, error, "hidden 0");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loss_and_gradient),
         cmocka_unit_test(steps_keep_their_bits),
         cmocka_unit_test(nothing_to_learn),
+        cmocka_unit_test(rows_and_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,7 +16,7 @@ static const mw_policy_config small = {.agents = 3,
                                        .context = 3,
                                        .bins = 5,
                                        .project = true};
-enum { COUNT = 9, STEP = 3 * 5, SEGMENT = 8 * STEP, CONTEXT = 3 * STEP };
+enum { COUNT = 9, STEP = 3 * 5, SEGMENT = 8 * STEP, CONTEXT = 3 * STEP, FORECASTS = 7 };
 
 /* A network with weights away from their start (where attention is switched off), and data. */
 typedef struct {
@@ -33,11 +33,9 @@ static float *floats(size_t count) {
     return at;
 }
 
-static fixture *make(bool project) {
+static fixture *make_of(mw_policy_config config) {
     static fixture f;
     mw_error error = {0};
-    mw_policy_config config = small;
-    config.project = project;
     CHECK_OK(mw_policy_net_make(&f.net, &config, &error), error);
     f.values = floats(f.net.params.total);
     f.packed = floats(f.net.params.packed);
@@ -59,6 +57,21 @@ static fixture *make(bool project) {
         f.rho[i] = i % 2 ? f.lambda[i] : f.lambda[i] * mw_rng_float(&rng);
     }
     return &f;
+}
+
+static fixture *make(bool project) {
+    mw_policy_config config = small;
+    config.project = project;
+    return make_of(config);
+}
+
+/* As the presets have it: changes, less a forecast, scaled. */
+static fixture *make_forecast(void) {
+    mw_policy_config config = small;
+    config.changes = true;
+    config.forecast = 7;
+    config.scale = 3;
+    return make_of(config);
 }
 
 static void drop(fixture *f) {
@@ -227,16 +240,59 @@ static void observations_and_changes(void **state) {
     fixture *f = make(true);
     float x[SEGMENT];
     memcpy(x, f->tau, sizeof x);
-    mw_policy_to_flow(&f->net, x); /* without changes nothing happens */
+    mw_policy_to_flow(&f->net, x, NULL); /* without changes nothing happens */
     assert_memory_equal(x, f->tau, sizeof x);
     f->net.config.changes = true;
-    mw_policy_to_flow(&f->net, x);
+    mw_policy_to_flow(&f->net, x, NULL);
     assert_memory_equal(x, f->tau, CONTEXT * sizeof *x);
     for (int i = CONTEXT; i < SEGMENT; i++)
         assert_float_equal(x[i], f->tau[i] - f->tau[CONTEXT - STEP + i % STEP], 1e-6);
-    mw_policy_from_flow(&f->net, x);
+    mw_policy_from_flow(&f->net, x, NULL);
     for (int i = 0; i < SEGMENT; i++) assert_float_equal(x[i], f->tau[i], 1e-5);
     f->net.config.changes = false;
+    drop(f);
+}
+
+/* The forecast is an MLP of each agent's observation and number; what it expects is left out of the flow, the
+ * rest scaled. */
+static void observations_and_forecasts(void **state) {
+    (void)state;
+    enum { AGENTS = 3, OBS = STEP / AGENTS, AHEAD = (SEGMENT - CONTEXT) / STEP, INPUTS = OBS + AGENTS };
+    static network k;
+    fixture *f = make_forecast();
+    network_make(&k, f, 2);
+    float x[SEGMENT], rows[2 * AGENTS * INPUTS];
+    for (int j = 0; j < 2; j++)
+        mw_policy_present(&f->net, rows + j * AGENTS * INPUTS, f->tau + j * SEGMENT + CONTEXT - STEP);
+    const float *expected = mw_policy_expect(&f->net, k.acts, f->values, f->packed, rows, 2);
+    for (int q = 0; q < 2 * AGENTS; q++) {
+        double in[16] = {0}, out[AHEAD * OBS];
+        for (int i = 0; i < OBS; i++)
+            in[i] = f->tau[q / AGENTS * SEGMENT + CONTEXT - STEP + q % AGENTS * OBS + i];
+        in[OBS + q % AGENTS] = 1;
+        for (int l = 0; l < f->net.forecast.layers; l++) {
+            const mw_dense *layer = &f->net.forecast.layer[l];
+            for (int o = 0; o < layer->out; o++) {
+                out[o] = f->values[layer->b + (size_t)o];
+                for (int i = 0; i < layer->in; i++)
+                    out[o] += in[i] * f->values[layer->w + (size_t)(i * layer->out + o)];
+            }
+            for (int o = 0; l + 1 < f->net.forecast.layers && o < layer->out; o++)
+                in[o] = out[o] / (1 + exp(-out[o]));
+        }
+        for (int i = 0; i < AHEAD * OBS; i++) assert_float_equal(expected[q * AHEAD * OBS + i], out[i], 1e-5);
+    }
+    memcpy(x, f->tau, sizeof x);
+    mw_policy_to_flow(&f->net, x, expected);
+    assert_memory_equal(x, f->tau, CONTEXT * sizeof *x);
+    for (int i = CONTEXT; i < SEGMENT; i++) {
+        const int agent = i % STEP / OBS, ahead = i / STEP - CONTEXT / STEP;
+        const float change = f->tau[i] - f->tau[CONTEXT - STEP + i % STEP];
+        assert_float_equal(x[i], 3 * (change - expected[(agent * AHEAD + ahead) * OBS + i % OBS]), 1e-5);
+    }
+    mw_policy_from_flow(&f->net, x, expected);
+    for (int i = 0; i < SEGMENT; i++) assert_float_equal(x[i], f->tau[i], 1e-5);
+    mw_arena_free(&k.arena);
     drop(f);
 }
 
@@ -320,6 +376,27 @@ static void schedules_give_the_same_bits(void **state) {
         }
         mw_sampler_free(plain);
     }
+    drop(f);
+}
+
+/* The flow does not see the forecast: with another one, the same noise becomes the same future, moved by
+ * the difference. */
+static void proposals_contain_the_forecast(void **state) {
+    (void)state;
+    static float with[COUNT * SEGMENT], without[COUNT * SEGMENT];
+    fixture *f = make_forecast();
+    mw_pool *pool = pool_of(2);
+    mw_sampler *sampler = sampler_of(f, pool);
+    const mw_dense *last = &f->net.forecast.layer[f->net.forecast.layers - 1];
+    sample(sampler, f, 3, false, without, f->noise, COUNT);
+    for (int i = 0; i < last->out; i++) f->values[last->b + (size_t)i] += (float)(i + 1);
+    sample(sampler, f, 3, false, with, f->noise, COUNT);
+    for (int i = 0; i < COUNT * SEGMENT; i++) {
+        const int t = i % SEGMENT / STEP - CONTEXT / STEP;
+        assert_float_equal(with[i] - without[i], t < 0 ? 0 : t * 5 + i % 5 + 1, 1e-4);
+    }
+    mw_sampler_free(sampler);
+    mw_pool_free(pool);
     drop(f);
 }
 
@@ -449,8 +526,10 @@ static mw_policy_trainer *trainer_of(const fixture *f, int max_batch, int shards
     mw_policy_trainer *trainer;
     mw_error error = {0};
     const mw_adam adam = {2e-3f, 0.9f, 0.999f, 1e-8f, 10, 0};
-    CHECK_OK(mw_policy_trainer_create(&trainer, &f->net, &adam, 0.9f, max_batch, shards, pool, &error),
-             error);
+    const int forecasts = f->net.config.forecast ? FORECASTS : 0;
+    CHECK_OK(
+        mw_policy_trainer_create(&trainer, &f->net, &adam, 0.9f, max_batch, forecasts, shards, pool, &error),
+        error);
     mw_optimizer *o = mw_policy_trainer_optimizer(trainer);
     memcpy(o->values, f->values, f->net.params.total * sizeof(float));
     memcpy(o->average, f->values, f->net.params.total * sizeof(float));
@@ -458,12 +537,12 @@ static mw_policy_trainer *trainer_of(const fixture *f, int max_batch, int shards
 }
 
 static mw_flow_batch batch_of(const fixture *f, int count) {
-    return (mw_flow_batch){count, f->tau, f->noise, f->rho, f->lambda, f->target, f->keep};
+    return (mw_flow_batch){count,     f->tau,    f->noise, f->rho,
+                           f->lambda, f->target, f->keep,  f->net.config.forecast ? FORECASTS : 0,
+                           f->noise};
 }
 
-static void steps_keep_their_bits(void **state) {
-    (void)state;
-    fixture *f = make(true);
+static void keep_their_bits(fixture *f) {
     const size_t total = f->net.params.total, size = total * sizeof(float);
     float *values = floats(2 * total), *average = values + total;
     for (int count = COUNT; count >= 2; count -= 7) { /* full, and with an empty last shard */
@@ -490,6 +569,12 @@ static void steps_keep_their_bits(void **state) {
     }
     free(values);
     drop(f);
+}
+
+static void steps_keep_their_bits(void **state) {
+    (void)state;
+    keep_their_bits(make(true));
+    keep_their_bits(make_forecast());
 }
 
 /* The loss from velocities by its definition, and the same gradient from any number of shards. */
@@ -566,6 +651,47 @@ static void gradient_of_the_loss(void **state) {
     drop(f);
 }
 
+/* The forecast learns from its own loss and nothing else does, whatever the number of shards. */
+static double forecast_objective(void *context) {
+    void **pair = context;
+    mw_policy_trainer_step(pair[0], pair[1], false);
+    return mw_policy_trainer_forecast(pair[0]);
+}
+
+static void forecast_learns_alone(void **state) {
+    (void)state;
+    fixture *f = make_forecast();
+    mw_flow_batch with = batch_of(f, COUNT), without = with;
+    without.forecasts = 0;
+    const size_t total = f->net.params.total, first = f->net.forecast.layer[0].w;
+    float *grads = floats(2 * total), *flow = grads + total;
+    for (int shards = 1; shards <= 4; shards++) {
+        mw_policy_trainer *trainer = trainer_of(f, COUNT, shards, NULL);
+        mw_optimizer *o = mw_policy_trainer_optimizer(trainer);
+        mw_policy_trainer_step(trainer, &without, false);
+        memcpy(flow, o->grads, total * sizeof *flow);
+        assert_true(mw_policy_trainer_forecast(trainer) == 0);
+        mw_policy_trainer_step(trainer, &with, false);
+        memcpy(grads, o->grads, total * sizeof *grads);
+        for (size_t i = 0; i < total; i++)
+            if (i < first)
+                assert_true(grads[i] == flow[i]);
+            else
+                assert_true(flow[i] == 0);
+        mw_rng rng = mw_rng_make(36, MW_RNG_TEST, 0, 0, 0);
+        for (int direction = 0; direction < 4; direction++)
+            CHECK_ERROR(differences_along(forecast_objective, (void *[]){trainer, &with}, o->values + first,
+                                          grads + first, total - first, 1e-3, &rng),
+                        1e-2, "%d shards, direction %d", shards, direction);
+        const double before = mw_policy_trainer_forecast(trainer);
+        for (int k = 0; k < 300; k++) mw_policy_trainer_step(trainer, &with, true);
+        assert_true(mw_policy_trainer_forecast(trainer) < 0.8 * before);
+        mw_policy_trainer_free(trainer);
+    }
+    free(grads);
+    drop(f);
+}
+
 static void training_learns(void **state) {
     (void)state;
     fixture *f = make(true);
@@ -600,15 +726,18 @@ static void refusals(void **state) {
         mw_policy_config config;
         const char *text;
     } cases[] = {
-        {{0, 5, 16, {1, 2, 2}, 8, 3, 5, true, false}, "policy.agents is 0"},
-        {{33, 5, 16, {1, 2, 2}, 8, 3, 5, true, false}, "policy.agents is 33"},
-        {{3, 0, 16, {1, 2, 2}, 8, 3, 5, true, false}, "policy.obs is 0"},
-        {{3, 5, 24, {1, 2, 2}, 8, 3, 5, true, false}, "policy.dim is 24"},
-        {{3, 5, 16, {1, 0, 2}, 8, 3, 5, true, false}, "policy.mults[1] is 0"},
-        {{3, 5, 16, {1, 2, 268435457}, 8, 3, 5, true, false}, "policy.mults[2] is 268435457"},
-        {{3, 5, 16, {1, 2, 2}, 10, 3, 5, true, false}, "policy.time is 10"},
-        {{3, 5, 16, {1, 2, 2}, 8, 8, 5, true, false}, "policy.context is 8"},
-        {{3, 5, 16, {1, 2, 2}, 8, 3, 0, true, false}, "policy.bins is 0"},
+        {{0, 5, 16, {1, 2, 2}, 8, 3, 5, true, false, 0, 0}, "policy.agents is 0"},
+        {{33, 5, 16, {1, 2, 2}, 8, 3, 5, true, false, 0, 0}, "policy.agents is 33"},
+        {{3, 0, 16, {1, 2, 2}, 8, 3, 5, true, false, 0, 0}, "policy.obs is 0"},
+        {{3, 5, 24, {1, 2, 2}, 8, 3, 5, true, false, 0, 0}, "policy.dim is 24"},
+        {{3, 5, 16, {1, 0, 2}, 8, 3, 5, true, false, 0, 0}, "policy.mults[1] is 0"},
+        {{3, 5, 16, {1, 2, 268435457}, 8, 3, 5, true, false, 0, 0}, "policy.mults[2] is 268435457"},
+        {{3, 5, 16, {1, 2, 2}, 10, 3, 5, true, false, 0, 0}, "policy.time is 10"},
+        {{3, 5, 16, {1, 2, 2}, 8, 8, 5, true, false, 0, 0}, "policy.context is 8"},
+        {{3, 5, 16, {1, 2, 2}, 8, 3, 0, true, false, 0, 0}, "policy.bins is 0"},
+        {{3, 5, 16, {1, 2, 2}, 8, 3, 5, true, true, -1, 0}, "policy.forecast is -1"},
+        {{3, 5, 16, {1, 2, 2}, 8, 3, 5, true, false, 8, 0}, "unless changes are generated"},
+        {{3, 5, 16, {1, 2, 2}, 8, 3, 5, true, true, 8, NAN}, "policy.scale is nan"},
     };
     mw_error error = {0};
     mw_policy_net net;
@@ -618,11 +747,11 @@ static void refusals(void **state) {
     fixture *f = make(true);
     mw_policy_trainer *trainer;
     const mw_adam adam = {0};
-    CHECK_FAILS(mw_policy_trainer_create(&trainer, &f->net, &adam, 0, 0, 1, NULL, &error), MW_ERR_ARGUMENT,
+    CHECK_FAILS(mw_policy_trainer_create(&trainer, &f->net, &adam, 0, 0, 0, 1, NULL, &error), MW_ERR_ARGUMENT,
                 error, "batch of 0");
-    CHECK_FAILS(mw_policy_trainer_create(&trainer, &f->net, &adam, 0, 4, 0, NULL, &error), MW_ERR_ARGUMENT,
+    CHECK_FAILS(mw_policy_trainer_create(&trainer, &f->net, &adam, 0, 4, 0, 0, NULL, &error), MW_ERR_ARGUMENT,
                 error, "0 shards");
-    CHECK_FAILS(mw_policy_trainer_create(&trainer, &f->net, &adam, 0, INT32_MAX, 1, NULL, &error),
+    CHECK_FAILS(mw_policy_trainer_create(&trainer, &f->net, &adam, 0, INT32_MAX, 0, 1, NULL, &error),
                 MW_ERR_ARGUMENT, error, "batch of 2147483647");
     drop(f);
 }
@@ -633,6 +762,9 @@ int main(void) {
         cmocka_unit_test(no_projection_is_identity),
         cmocka_unit_test(velocity_of_changes),
         cmocka_unit_test(observations_and_changes),
+        cmocka_unit_test(observations_and_forecasts),
+        cmocka_unit_test(proposals_contain_the_forecast),
+        cmocka_unit_test(forecast_learns_alone),
         cmocka_unit_test(rows_are_independent),
         cmocka_unit_test(packing_is_divided),
         cmocka_unit_test(schedules_give_the_same_bits),

@@ -19,7 +19,10 @@ static const char *const tiny[] = {"policy.dim=16",
                                    "policy.batch=6",
                                    "policy.warmup=5",
                                    "policy.average=0.9",
+                                   "policy.forecast=12",
+                                   "policy.forecast_batch=14",
                                    "policy.inverse_hidden=16",
+                                   "policy.inverse_batch=15",
                                    "policy.rate=3e-3",
                                    "world.hidden=16",
                                    "world.experts=2",
@@ -463,7 +466,10 @@ static void test_settings(void **state) {
         const char *assignment, *message;
     } bad[] = {
         {"policy.width=3", "policy.dim mults"},
-        {"policy.width=3", "return_to_go"}, /* the list is complete */
+        {"policy.width=3", "inverse_noise (all"}, /* the list is complete */
+        {"plan.width=3", "plan.horizon steps"},
+        {"plan.width=3", "return_to_go (all"},
+        {"width=3", "policy.dim mults"},
         {"policy.dim", "sets nothing"},
         {"policy.dim=", "a whole number from 16 to 1024, not ''"},
         {"policy.dim=2.5", "a whole number"},
