@@ -265,17 +265,21 @@ static void invert_share(void *context, int worker) {
 }
 
 /* The rest of an environment's last plan takes the place of its last candidate, and ends with that
- * candidate's own last action; unless it begins with an action that is not legal any more. */
+ * candidate's own last action. An agent whose next action is not legal any more begins with the candidate's.
+ */
 static void carry_on(mw_planner *p, int slot) {
     const mw_bundle_info *i = &p->bundle->info;
     const int env = p->slots[slot], n = i->agents, d = i->act, h = p->options.horizon;
-    const size_t rest = (size_t)((h - 1) * n * d);
+    const size_t step = (size_t)(n * d), rest = (size_t)(h - 1) * step;
     const float *carried = p->carried + (size_t)env * rest;
-    if (i->discrete && p->legal)
-        for (int k = 0; k < n * d; k++)
-            if (carried[k] > 0 && !p->legal[(size_t)env * (size_t)(n * d) + (size_t)k]) return;
-    memcpy(p->actions + (size_t)((slot + 1) * p->options.candidates - 1) * (size_t)(h * n * d), carried,
-           rest * sizeof *carried);
+    const uint8_t *legal = i->discrete && p->legal ? p->legal + (size_t)env * step : NULL;
+    float *place = p->actions + (size_t)((slot + 1) * p->options.candidates - 1) * (size_t)h * step;
+    for (int a = 0; a < n; a++) {
+        bool allowed = true;
+        for (int k = a * d; legal && k < (a + 1) * d; k++) allowed &= !(carried[k] > 0) || legal[k];
+        if (allowed) memcpy(place + a * d, carried + a * d, (size_t)d * sizeof *place);
+    }
+    memcpy(place + step, carried + step, (rest - step) * sizeof *place);
 }
 
 static bool carries(const mw_planner *p) {

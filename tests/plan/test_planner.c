@@ -123,8 +123,8 @@ static void choice(void **state) {
     mw_bundle_free(bundle);
 }
 
-/* The last candidate begins where the chosen one left off; not in a new episode, and not with an action that
- * is not legal any more. */
+/* The last candidate begins where the chosen one left off; not in a new episode, and not for an agent whose
+ * action is not legal any more. */
 static void carrying_on(void **state) {
     (void)state;
     mw_error error;
@@ -152,7 +152,9 @@ static void carrying_on(void **state) {
                                 old = mw_planner_candidates(planner, 0);
             const int last = 7 * old.horizon * STEP, rest = (old.horizon - 1) * STEP;
             assert_memory_equal(new.actions, old.actions, (size_t)last * sizeof(float));
-            if (t == 1 || (t == 2 && !discrete)) {
+            if (t == 1 || t == 2) {
+                if (t == 2 && discrete) /* the last agent's own first action */
+                    memcpy(plan + 2 * STEP - D, new.actions + last + STEP - D, D * sizeof(float));
                 assert_memory_equal(old.actions + last, plan + STEP, (size_t)rest * sizeof(float));
                 assert_memory_equal(old.actions + last + rest, new.actions + last + rest,
                                     STEP * sizeof(float));
