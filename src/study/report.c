@@ -318,8 +318,8 @@ static void write_markdown(const mw_study_table *t, FILE *out) {
         "\nMPE in normalised score, SMAC and Ant in return. Share: of the gain that the true simulator as a "
         "scorer would bring. Carrying on: one of\nthe candidates is the rest of the plan chosen before. "
         "Gains are "
-        "means over settings of (planning - other) / |other|, which settings with a score near zero\nrule; "
-        "aggregate: the sum of differences over the sum of |other|.\n\n"
+        "means and medians over settings of (planning - other) / |other|; settings with a score near zero\n"
+        "rule the means. Aggregate: the sum of differences over the sum of |other|.\n\n"
         "| setting | data | Reactive | Random | Planning | gain | share | carrying on | gain | paper: "
         "Reactive "
         "| Planning | gain |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n",
