@@ -246,7 +246,7 @@ mw_status mw_policy_part_create(mw_training_part **out, const mw_training_data *
     if (!p) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate the policy's training");
     p->data = data;
     p->part = (mw_training_part){.name = "policy",
-                                 .losses = data->preset->policy.forecast ? 3 : 2,
+                                 .losses = mw_training_preset_policy(data->preset).forecast ? 3 : 2,
                                  .loss_names = {"flow", "inverse", "forecast"},
                                  .optimizer_names = {"policy", "inverse"},
                                  .steps = data->preset->policy.steps,

@@ -126,7 +126,7 @@ static const field fields[] = {
     {"policy.changes",          CHOICE, AT(policy.changes),          0, 1,    {"off", "on"}, NULL, "generate changes from the present instead of observations"},
     {"policy.forecast",         WHOLE,  AT(policy.forecast),         0, 4096, {0}, NULL, "with changes: width of the MLP that expects them of the present; 0: none"},
     {"policy.forecast_batch",   WHOLE,  AT(policy.forecast_batch),   1, 65536, {0}, NULL, "segments that it learns from in a step"},
-    {"policy.scale",            REAL,   AT(policy.scale),            0, 1e6,  {0}, NULL, "with changes: what the flow generates is this many times what the forecast leaves open"},
+    {"policy.scale",            REAL,   AT(policy.scale),            1e-3, 1e6,  {0}, NULL, "with changes: what the flow generates is this many times what the forecast leaves open"},
     {"policy.steps",            WHOLE,  AT(policy.steps),            1, 1e8,  {0}, NULL, "training steps"},
     {"policy.batch",            WHOLE,  AT(policy.batch),            1, 4096, {0}, NULL, "segments in a step"},
     {"policy.rate",             REAL,   AT(policy.rate),             0, 1,    {0}, NULL, "Adam's rate after the warm-up, then a cosine to 1% of it"},

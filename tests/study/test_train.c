@@ -263,6 +263,23 @@ static void test_seed_matters(void **state) {
     mw_bundle_free(b);
 }
 
+/* The noise of the inverse dynamics' pairs is theirs alone: nothing else learns otherwise. */
+static void test_inverse_noise(void **state) {
+    (void)state;
+    run r;
+    mw_error error;
+    mw_bundle *a, *b;
+    run_begin(&r, scratch("spread"), scratch("exact.safetensors"));
+    CHECK_OK(mw_training_preset_set(&r.preset, "policy.inverse_noise=0", &error), error);
+    CHECK_OK(run_go(&r), r.error);
+    CHECK_OK(mw_bundle_load(&a, scratch("whole.safetensors"), &error), error);
+    CHECK_OK(mw_bundle_load(&b, scratch("exact.safetensors"), &error), error);
+    assert_memory_not_equal(a->inverse_values, b->inverse_values, a->inverse.params.total * sizeof(float));
+    assert_memory_equal(a->policy_values, b->policy_values, a->policy.params.total * sizeof(float));
+    mw_bundle_free(a);
+    mw_bundle_free(b);
+}
+
 /* What the bundle says about itself, discrete actions, and half precision. */
 static void test_bundle(void **state) {
     (void)state;
@@ -662,6 +679,7 @@ int main(void) {
         cmocka_unit_test(test_resume_after_a_crash),
         cmocka_unit_test(test_threads_do_not_matter),
         cmocka_unit_test(test_seed_matters),
+        cmocka_unit_test(test_inverse_noise),
         cmocka_unit_test(test_bundle),
         cmocka_unit_test(test_standardisation),
         cmocka_unit_test(test_refuses_to_continue_something_else),
