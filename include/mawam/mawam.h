@@ -199,12 +199,14 @@ typedef struct mw_planner_options {
     int envs;        /* environments decided together */
     int threads;     /* 0: one per core */
     float target;    /* target return in the bundle's units; NaN: the bundle's */
+    float explore;   /* deviation of an offset that lasts over the horizon, on the actions (discrete: on the
+                        inverse dynamics' logits) of every candidate but the first; NaN: the bundle's */
     bool carry;      /* the last candidate is the rest of the plan chosen before, once there is one */
     bool sequential; /* generate one candidate after the other: for cost comparisons, same results */
 } mw_planner_options;
 
 #define MW_PLANNER_OPTIONS_DEFAULT                                                                           \
-    { MW_ARM_PLAN, 8, 0, 0, 0, 1, 0, __builtin_nanf(""), false, false }
+    { MW_ARM_PLAN, 8, 0, 0, 0, 1, 0, __builtin_nanf(""), __builtin_nanf(""), false, false }
 
 typedef struct mw_planner mw_planner;
 

@@ -11,8 +11,8 @@
 
 static const char help[] =
     "usage: mawam eval BUNDLE [--arms A,B,...] [--seeds N] [--episodes N] [--first-seed S] [--M N] [--H N]\n"
-    "                  [--K N] [--target X] [--envs N] [--threads N] [--timed N] [--prey FILE]\n"
-    "                  [--json | --json=FILE] [--replay FILE.html]\n"
+    "                  [--K N] [--target X] [--explore X] [--envs N] [--threads N] [--timed N]\n"
+    "                  [--prey FILE] [--json | --json=FILE] [--replay FILE.html]\n"
     "\n"
     "Plays the same episodes with every arm and compares them. Return: sum over steps of the agents' mean\n"
     "reward; mean over episodes, +- standard deviation over seeds. Gain: paired difference of returns to\n"
@@ -34,6 +34,8 @@ static const char help[] =
     "  --H N           planning horizon (the bundle's)\n"
     "  --K N           sampling steps (the bundle's)\n"
     "  --target X      target return in the bundle's units (the bundle's)\n"
+    "  --explore X     deviation of a lasting offset on the actions of all candidates but the first (the\n"
+    "                  bundle's); 0: as the policy draws them\n"
     "  --envs N        environments playing together (up to 32)\n"
     "  --threads N     (one per core)\n"
     "  --timed N       decisions timed for a single environment (60); 0: none\n"
@@ -98,9 +100,9 @@ static void print_table(const mw_eval_result *result, const mw_bundle *bundle) {
     const bool battle = !strcmp(result->info.family, "battle");
     bool scaled = false;
     for (int a = 0; a < MW_EVAL_ARMS; a++) scaled |= result->arm[a].played && isfinite(result->arm[a].score);
-    printf("%s-%s (%s): M=%d, H=%d, K=%d, target %.4g, %d seeds from %llu x %d episodes\n", result->info.task,
-           bundle->info.quality, result->info.rules, o->candidates, o->horizon, o->steps, (double)o->target,
-           o->seeds, (unsigned long long)o->first_seed, o->episodes);
+    printf("%s-%s (%s): M=%d, H=%d, K=%d, target %.4g, explore %.4g, %d seeds from %llu x %d episodes\n",
+           result->info.task, bundle->info.quality, result->info.rules, o->candidates, o->horizon, o->steps,
+           (double)o->target, (double)o->explore, o->seeds, (unsigned long long)o->first_seed, o->episodes);
     printf("%-9s %16s", "arm", "return");
     if (scaled) printf(" %16s", "normalised");
     if (battle) printf(" %16s", "won %");
@@ -139,7 +141,7 @@ int mw_cli_eval(int argc, char **argv) {
     mw_progress progress = {0};
     mw_eval_options o = mw_eval_options_default();
     const char *path = NULL, *arms = NULL, *json = NULL, *replay = NULL;
-    double target = NAN;
+    double target = NAN, explore = NAN;
     const mw_option options[] = {{"arms", MW_OPT_STRING, &arms, 0, 0},
                                  {"seeds", MW_OPT_INT, &o.seeds, 1, 10000},
                                  {"episodes", MW_OPT_INT, &o.episodes, 1, 100000},
@@ -148,6 +150,7 @@ int mw_cli_eval(int argc, char **argv) {
                                  {"H", MW_OPT_INT, &o.horizon, 1, 4096},
                                  {"K", MW_OPT_INT, &o.steps, 1, 4096},
                                  {"target", MW_OPT_DOUBLE, &target, 0, 0},
+                                 {"explore", MW_OPT_DOUBLE, &explore, 0, 0},
                                  {"envs", MW_OPT_INT, &o.envs, 1, 4096},
                                  {"threads", MW_OPT_INT, &o.threads, 0, 16},
                                  {"timed", MW_OPT_INT, &o.timed, 0, 100000},
@@ -162,6 +165,7 @@ int mw_cli_eval(int argc, char **argv) {
     if (arms && mw_eval_arms_parse(arms, &o.arms, &error) != MW_OK)
         return mw_cli_usage("eval: %s", error.message);
     o.target = (float)target;
+    o.explore = (float)explore;
     o.progress = show_progress;
     o.context = &progress;
     char *command = mw_cli_command("", argc, argv);

@@ -22,6 +22,7 @@ typedef enum mw_purpose {
     MW_RNG_EVAL = 10,     /* evaluation episodes: index = episode */
     MW_RNG_STUDY = 11,    /* bootstraps, permutations, snippets */
     MW_RNG_BENCH = 12,
+    MW_RNG_EXPLORE = 13, /* what candidates lean to: indices = episode, step, candidate */
 } mw_purpose;
 
 typedef struct mw_rng {

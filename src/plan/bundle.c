@@ -28,10 +28,13 @@ static mw_status check_info(const mw_bundle_info *i, const mw_policy_config *p, 
         return mw_fail(error, MW_ERR_ARGUMENT, "the episode limit is %d; it must be positive",
                        i->episode_limit);
     if (!isfinite(i->guidance) || !isfinite(i->target) || !isfinite(i->return_scale) ||
-        !(i->return_scale > 0) || !(i->discount > 0 && i->discount <= 1))
-        return mw_fail(error, MW_ERR_ARGUMENT,
-                       "guidance %g, target %g, return scale %g or discount %g is out of range",
-                       (double)i->guidance, (double)i->target, (double)i->return_scale, (double)i->discount);
+        !(i->return_scale > 0) || !(i->discount > 0 && i->discount <= 1) || !(i->explore >= 0) ||
+        !isfinite(i->explore))
+        return mw_fail(
+            error, MW_ERR_ARGUMENT,
+            "guidance %g, target %g, return scale %g, discount %g or exploration %g is out of range",
+            (double)i->guidance, (double)i->target, (double)i->return_scale, (double)i->discount,
+            (double)i->explore);
     return MW_OK;
 }
 
@@ -130,7 +133,7 @@ static json_t *describe(const mw_bundle *b) {
     const mw_bundle_info *i = &b->info;
     const mw_policy_config *p = &b->policy.config;
     const mw_world_config *w = &b->world.config;
-    return json_pack("{s:i, s:s, s:s, s:s, s:i, s:i, s:i, s:b, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:b,"
+    return json_pack("{s:i, s:s, s:s, s:s, s:i, s:i, s:i, s:b, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:b,"
                      " s:{s:i, s:[iii], s:i, s:i, s:i, s:b, s:b, s:i, s:f}, s:{s:i, s:i, s:b}, s:{s:i, s:i, "
                      "s:i, s:i, s:i, "
                      "s:b, s:i, s:i, s:i, s:b}}",
@@ -138,15 +141,15 @@ static json_t *describe(const mw_bundle *b) {
                      "agents", i->agents, "obs", i->obs, "act", i->act, "discrete", i->discrete,
                      "episode_limit", i->episode_limit, "horizon", i->horizon, "steps", i->steps, "guidance",
                      (double)i->guidance, "target", (double)i->target, "return_scale",
-                     (double)i->return_scale, "discount", (double)i->discount, "return_to_go",
-                     i->return_to_go, "policy", "dim", p->dim, "mults", p->mults[0], p->mults[1], p->mults[2],
-                     "time", p->time, "context", p->context, "bins", p->bins, "project", p->project,
-                     "changes", p->changes, "forecast", p->forecast, "scale", (double)p->scale, "inverse",
-                     "hidden", b->inverse.config.hidden, "layers", b->inverse.config.layers, "ids",
-                     b->inverse.config.ids > 0, "world", "hidden", w->hidden, "experts", w->experts, "slots",
-                     w->slots, "reward_experts", w->reward_experts, "top_k", w->top_k, "standardise",
-                     w->standardise, "reward_features", w->reward_features, "dynamics_features",
-                     w->dynamics_features, "shared", w->shared, "joint", w->joint);
+                     (double)i->return_scale, "discount", (double)i->discount, "explore", (double)i->explore,
+                     "return_to_go", i->return_to_go, "policy", "dim", p->dim, "mults", p->mults[0],
+                     p->mults[1], p->mults[2], "time", p->time, "context", p->context, "bins", p->bins,
+                     "project", p->project, "changes", p->changes, "forecast", p->forecast, "scale",
+                     (double)p->scale, "inverse", "hidden", b->inverse.config.hidden, "layers",
+                     b->inverse.config.layers, "ids", b->inverse.config.ids > 0, "world", "hidden", w->hidden,
+                     "experts", w->experts, "slots", w->slots, "reward_experts", w->reward_experts, "top_k",
+                     w->top_k, "standardise", w->standardise, "reward_features", w->reward_features,
+                     "dynamics_features", w->dynamics_features, "shared", w->shared, "joint", w->joint);
 }
 
 /* Reads one description; the caller's strings are bounded copies. */
@@ -156,11 +159,11 @@ static mw_status parse(const char *text, const char *path, mw_bundle_info *i, mw
     MW_TRY(mw_json_parse(&root, text, strlen(text), path, error));
     const char *task, *rules, *quality;
     int version = 0, discrete = 0, return_to_go = 0, project = 0, changes = 0, standardise = 0, joint = 0;
-    double guidance, target, return_scale, discount, scale = 0;
+    double guidance, target, return_scale, discount, explore = 0, scale = 0;
     json_error_t why;
     const int failed = json_unpack_ex(
         root, &why, 0,
-        "{s:i, s:s, s:s, s:s, s:i, s:i, s:i, s:b, s:i, s:i, s:i, s:F, s:F, s:F, s:F, s:b,"
+        "{s:i, s:s, s:s, s:s, s:i, s:i, s:i, s:b, s:i, s:i, s:i, s:F, s:F, s:F, s:F, s?F, s:b,"
         " s:{s:i, s:[iii], s:i, s:i, s:i, s:b, s?b, s?i, s?F}, s:{s:i, s?i, s?b}, s:{s:i, s:i, s:i, s:i, "
         "s:i, "
         "s:b, s:i, "
@@ -169,13 +172,14 @@ static mw_status parse(const char *text, const char *path, mw_bundle_info *i, mw
         "version", &version, "task", &task, "rules", &rules, "quality", &quality, "agents", &i->agents, "obs",
         &i->obs, "act", &i->act, "discrete", &discrete, "episode_limit", &i->episode_limit, "horizon",
         &i->horizon, "steps", &i->steps, "guidance", &guidance, "target", &target, "return_scale",
-        &return_scale, "discount", &discount, "return_to_go", &return_to_go, "policy", "dim", &p->dim,
-        "mults", &p->mults[0], &p->mults[1], &p->mults[2], "time", &p->time, "context", &p->context, "bins",
-        &p->bins, "project", &project, "changes", &changes, "forecast", &p->forecast, "scale", &scale,
-        "inverse", "hidden", &v->hidden, "layers", &v->layers, "ids", &v->ids, "world", "hidden", &w->hidden,
-        "experts", &w->experts, "slots", &w->slots, "reward_experts", &w->reward_experts, "top_k", &w->top_k,
-        "standardise", &standardise, "reward_features", &w->reward_features, "dynamics_features",
-        &w->dynamics_features, "shared", &w->shared, "joint", &joint);
+        &return_scale, "discount", &discount, "explore", &explore, "return_to_go", &return_to_go, "policy",
+        "dim", &p->dim, "mults", &p->mults[0], &p->mults[1], &p->mults[2], "time", &p->time, "context",
+        &p->context, "bins", &p->bins, "project", &project, "changes", &changes, "forecast", &p->forecast,
+        "scale", &scale, "inverse", "hidden", &v->hidden, "layers", &v->layers, "ids", &v->ids, "world",
+        "hidden", &w->hidden, "experts", &w->experts, "slots", &w->slots, "reward_experts",
+        &w->reward_experts, "top_k", &w->top_k, "standardise", &standardise, "reward_features",
+        &w->reward_features, "dynamics_features", &w->dynamics_features, "shared", &w->shared, "joint",
+        &joint);
     mw_status status = MW_OK;
     if (failed)
         status =
@@ -194,6 +198,7 @@ static mw_status parse(const char *text, const char *path, mw_bundle_info *i, mw
         i->target = (float)target;
         i->return_scale = (float)return_scale;
         i->discount = (float)discount;
+        i->explore = (float)explore;
         i->discrete = discrete;
         i->return_to_go = return_to_go;
         p->project = project;

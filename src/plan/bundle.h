@@ -22,6 +22,7 @@ typedef struct mw_bundle_info {
     float target;       /* target return, in units of return_scale */
     float return_scale; /* which returns were divided by */
     float discount;     /* of the returns-to-go it was trained on */
+    float explore;      /* deviation of what candidates lean to; see mw_planner_options */
     bool return_to_go;  /* the target shrinks by what was earned during the episode */
 } mw_bundle_info;
 
@@ -38,8 +39,7 @@ typedef struct mw_bundle {
 
 /* Networks of these sizes with zeroed weights and empty normalisers. The sizes of info rule. */
 mw_status mw_bundle_create(mw_bundle **bundle, const mw_bundle_info *info, const mw_policy_config *policy,
-                           const mw_inverse_config *inverse, const mw_world_config *world,
-                           mw_error *error);
+                           const mw_inverse_config *inverse, const mw_world_config *world, mw_error *error);
 /* After the weights have been set. */
 void mw_bundle_pack(mw_bundle *bundle);
 mw_status mw_bundle_set_provenance(mw_bundle *bundle, const char *json, mw_error *error);

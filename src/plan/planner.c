@@ -86,6 +86,7 @@ static mw_status check_options(const mw_bundle *b, mw_planner_options *o, mw_err
     if (!o->steps) o->steps = b->info.steps;
     if (!o->threads) o->threads = mw_pool_cores() < MW_MAX_EXPERTS ? mw_pool_cores() : MW_MAX_EXPERTS;
     if (isnan(o->target)) o->target = b->info.target;
+    if (isnan(o->explore)) o->explore = b->info.explore;
     if ((int)o->arm < MW_ARM_PLAN || o->arm > MW_ARM_REACTIVE)
         return mw_fail(error, MW_ERR_ARGUMENT, "unknown arm %d", (int)o->arm);
     if (o->candidates < 1 || o->candidates > 4096)
@@ -104,6 +105,9 @@ static mw_status check_options(const mw_bundle *b, mw_planner_options *o, mw_err
         return mw_fail(error, MW_ERR_ARGUMENT, "threads is %d; it must be 0 (one per core) to %d", o->threads,
                        MW_MAX_EXPERTS);
     if (!isfinite(o->target)) return mw_fail(error, MW_ERR_ARGUMENT, "the target return must be finite");
+    if (!(o->explore >= 0) || !isfinite(o->explore))
+        return mw_fail(error, MW_ERR_ARGUMENT, "exploration is %g; it must be finite and not negative",
+                       (double)o->explore);
     return MW_OK;
 }
 
@@ -182,7 +186,10 @@ static void remember(mw_planner *p, int env, const float *obs) {
         memcpy(history + (size_t)c * joint, obs, joint * sizeof *obs);
 }
 
-static uint64_t random_candidate(const mw_planner *p, const env_state *state) {
+/* Which of the M candidates lies at q; the random arm has only the one it takes. */
+static uint64_t candidate_at(const mw_planner *p, int q) {
+    if (p->options.arm != MW_ARM_RANDOM) return (uint64_t)(q % p->options.candidates);
+    const env_state *state = &p->states[p->slots[q]];
     mw_rng rng = mw_rng_make(p->options.seed, MW_RNG_CANDIDATE, state->episode, state->step, UINT64_MAX);
     return mw_rng_below(&rng, (uint32_t)p->drawn_from);
 }
@@ -204,9 +211,8 @@ static void prepare_share(void *context, int worker) {
         memcpy(out, history, (size_t)c->context * joint * sizeof *out);
         mw_normalizer_forward(&b->obs_normalizer, out, (long)c->context * agents);
         memcpy(p->start + (size_t)q * joint, history + (size_t)(c->context - 1) * joint, joint * sizeof *out);
-        const uint64_t candidate =
-            p->options.arm == MW_ARM_RANDOM ? random_candidate(p, state) : (uint64_t)(q % most);
-        mw_rng rng = mw_rng_make(p->options.seed, MW_RNG_CANDIDATE, state->episode, state->step, candidate);
+        mw_rng rng =
+            mw_rng_make(p->options.seed, MW_RNG_CANDIDATE, state->episode, state->step, candidate_at(p, q));
         mw_rng_fill_normal(&rng, p->trajectory + (size_t)q * (size_t)c->time * joint,
                            (size_t)c->time * joint);
         p->target[q] = state->target;
@@ -219,6 +225,21 @@ static void pick_discrete(float *action, const float *logits, const uint8_t *leg
     for (int a = 0; a < d; a++)
         if ((!legal || legal[a]) && (best < 0 || logits[a] > logits[best])) best = a;
     for (int a = 0; a < d; a++) action[a] = a == (best < 0 ? 0 : best);
+}
+
+/* The candidate at q leans to one side over its whole horizon: what it does and then undoes makes no
+ * difference to its return. values[h][n][d] are actions or logits. The first candidate stays as it is. */
+static void explore(const mw_planner *p, int q, float *values) {
+    const mw_bundle_info *i = &p->bundle->info;
+    const env_state *state = &p->states[p->slots[q / p->options.candidates]];
+    const uint64_t candidate = candidate_at(p, q);
+    const int joint = i->agents * i->act;
+    if (candidate == 0 || p->options.explore == 0) return;
+    mw_rng rng = mw_rng_make(p->options.seed, MW_RNG_EXPLORE, state->episode, state->step, candidate);
+    for (int k = 0; k < joint; k++) {
+        const float offset = p->options.explore * (float)mw_rng_normal(&rng);
+        for (int step = 0; step < p->options.horizon; step++) values[step * joint + k] += offset;
+    }
 }
 
 /* From sampled observations to actions, for candidates [begin, end). */
@@ -244,11 +265,12 @@ static void invert_share(void *context, int worker) {
         mw_normalizer_inverse(&b->obs_normalizer, raw, (long)(h + 1) * n);
     }
     const int rows = (end - begin) * h * n;
-    const float *out =
+    float *out =
         mw_mlp_forward(&b->inverse.mlp, &p->inverse[worker], p->pairs + (size_t)(begin * h * n) * inputs,
                        b->inverse_values, b->inverse_packed, rows);
     float *actions = p->actions + (size_t)begin * (size_t)(h * n * d);
     if (i->discrete) {
+        for (int q = begin; q < end; q++) explore(p, q, out + (size_t)(q - begin) * (size_t)(h * n * d));
         for (int r = 0; r < rows; r++) {
             const int q = begin + r / (h * n), step = r / n % h, env = p->slots[q / p->options.candidates];
             const uint8_t *legal = step == 0 && p->legal
@@ -260,6 +282,7 @@ static void invert_share(void *context, int worker) {
     }
     memcpy(actions, out, (size_t)rows * (size_t)d * sizeof *out);
     mw_normalizer_inverse(&b->act_normalizer, actions, rows);
+    for (int q = begin; q < end; q++) explore(p, q, actions + (size_t)(q - begin) * (size_t)(h * n * d));
     for (long k = 0; k < (long)rows * d; k++)
         actions[k] = actions[k] > 1 ? 1 : actions[k] < -1 ? -1 : actions[k] == actions[k] ? actions[k] : 0;
 }

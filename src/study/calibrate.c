@@ -58,7 +58,8 @@ static mw_status survey_build(survey *v, const mw_bundle *bundle, mw_error *erro
                                         .steps = o->steps,
                                         .envs = envs,
                                         .threads = o->threads,
-                                        .target = o->target};
+                                        .target = o->target,
+                                        .explore = NAN};
     MW_TRY(mw_pool_create(&v->pool, o->threads, error));
     MW_TRY(mw_stage_create(&v->stage, bundle, &o->world, envs, v->pool, error));
     MW_TRY(mw_planner_create(&v->planner, bundle, &planner, error));

@@ -43,6 +43,7 @@ mw_eval_options mw_eval_options_default(void) {
                              .seeds = 5,
                              .candidates = 8,
                              .target = NAN,
+                             .explore = NAN,
                              .timed = 60,
                              .world = MW_ENV_OPTIONS_DEFAULT};
 }
@@ -83,7 +84,8 @@ static mw_status player_build(player *p, const mw_bundle *bundle, int envs, mw_e
                                         .envs = envs,
                                         .threads = o->threads,
                                         .carry = p->arm == MW_EVAL_CARRY,
-                                        .target = o->target};
+                                        .target = o->target,
+                                        .explore = o->explore};
     MW_TRY(mw_pool_create(&p->pool, o->threads, error));
     MW_TRY(mw_stage_create(&p->stage, bundle, &o->world, envs, p->pool, error));
     MW_TRY(mw_planner_create(&p->planner, bundle, &planner, error));
@@ -325,6 +327,7 @@ static mw_status resolve(mw_eval_result *result, const mw_bundle *bundle, mw_err
     if (!o->horizon) o->horizon = bundle->info.horizon;
     if (!o->steps) o->steps = bundle->info.steps;
     if (isnan(o->target)) o->target = bundle->info.target;
+    if (isnan(o->explore)) o->explore = bundle->info.explore;
     if (o->seeds < 1 || o->episodes < 1 || (long)o->seeds * o->episodes > 10000000)
         return mw_fail(error, MW_ERR_ARGUMENT, "there must be 1 to 10000000 episodes; got %d seeds x %d",
                        o->seeds, o->episodes);

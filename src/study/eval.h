@@ -1,6 +1,7 @@
 /* Evaluation: every arm plays the same episodes, so that differences between arms are paired. An episode is a
- * pure function of the bundle, the arm, M, H, K, the target and (seed, episode); how many environments play
- * together and on how many threads changes nothing but the time it takes. Spec section 8. */
+ * pure function of the bundle, the arm, M, H, K, target, exploration and (seed, episode); how many
+ * environments play together and on how many threads changes nothing but the time it takes. Spec section 8.
+ */
 #ifndef MW_STUDY_EVAL_H
 #define MW_STUDY_EVAL_H
 
@@ -31,7 +32,7 @@ typedef struct mw_eval_options {
     uint64_t first_seed;
     int seeds, episodes;            /* episodes of each seed */
     int candidates, horizon, steps; /* M; H and K, 0: the bundle's */
-    float target;                   /* NaN: the bundle's */
+    float target, explore;          /* NaN: the bundle's */
     int envs;                       /* playing together; 0: as many as is good */
     int threads;                    /* 0: one per core */
     int timed;                      /* decisions timed in one environment alone; 0: none */
@@ -76,7 +77,7 @@ typedef struct mw_eval_report {
 } mw_eval_report;
 
 typedef struct mw_eval_result {
-    mw_eval_options options; /* H, K, target and envs filled in */
+    mw_eval_options options; /* H, K, target, exploration and envs filled in */
     mw_env_info info;        /* of the task; task and rules are the bundle's strings */
     mw_eval_report arm[MW_EVAL_ARMS];
 } mw_eval_result;

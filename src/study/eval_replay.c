@@ -113,7 +113,8 @@ mw_status mw_eval_replay(const mw_bundle *bundle, const mw_eval_options *options
                                        .steps = options->steps,
                                        .envs = 1,
                                        .threads = options->threads,
-                                       .target = options->target};
+                                       .target = options->target,
+                                       .explore = options->explore};
     mw_stage stage;
     mw_planner *planner = NULL;
     mw_replay *replay = NULL;

@@ -51,6 +51,7 @@ typedef struct mw_training_preset {
         double guidance;    /* omega */
         double target;      /* NaN: from the data */
         double quantile;    /* of the data's returns, where the target comes from them */
+        double explore;     /* deviation of what candidates lean to */
         int return_to_go;
     } plan;
 } mw_training_preset;

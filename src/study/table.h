@@ -51,6 +51,7 @@
     X(EVAL_M, "M", "eval.M")                                                                                 \
     X(EVAL_H, "H", "eval.H")                                                                                 \
     X(EVAL_K, "K", "eval.K")                                                                                 \
+    X(EVAL_EXPLORE, "explore", "eval.explore")                                                               \
     X(EVAL_SEEDS, "seeds", "eval.seeds")                                                                     \
     X(EVAL_EPISODES, "episodes_per_seed", "eval.episodes")                                                   \
     X(SNIPPETS, "snippets", "snippets.count")                                                                \

@@ -66,6 +66,7 @@ static void same_decisions(void **state) {
         mw_planner_options options = MW_PLANNER_OPTIONS_DEFAULT;
         options.arm = kind < 6 ? (mw_arm)(kind / 2) : MW_ARM_PLAN;
         options.carry = kind >= 6;
+        options.explore = 0.2f;
         options.seed = 3;
         options.threads = 1;
         float first[ENVS * STEPS * N * D] = {0}, second[ENVS * STEPS * N * D];
@@ -171,6 +172,57 @@ static void carrying_on(void **state) {
     }
 }
 
+/* Every candidate but the first leans to one side over its whole horizon; the bundle says how much. */
+static void exploring(void **state) {
+    (void)state;
+    mw_error error;
+    enum { STEP = N * D };
+    for (int discrete = 0; discrete < 2; discrete++) {
+        mw_bundle *bundle = bundle_of(discrete);
+        mw_planner *plain, *planner, *random;
+        mw_planner_options options = MW_PLANNER_OPTIONS_DEFAULT;
+        options.explore = 0;
+        CHECK_OK(mw_planner_create(&plain, bundle, &options, &error), error);
+        options.explore = NAN;
+        bundle->info.explore = discrete ? 1e6f : 0.05f;
+        CHECK_OK(mw_planner_create(&planner, bundle, &options, &error), error);
+        options.arm = MW_ARM_RANDOM;
+        CHECK_OK(mw_planner_create(&random, bundle, &options, &error), error);
+        int leaning = 0, taken = 0;
+        for (int t = 0; t < 6; t++) {
+            float obs[N * O], real[STEP];
+            uint8_t legal[STEP];
+            int32_t index[N];
+            observe(obs, legal, 0, t);
+            CHECK_OK(mw_planner_act(plain, obs, NULL, NULL, real, index, &error), error);
+            CHECK_OK(mw_planner_act(planner, obs, NULL, NULL, real, index, &error), error);
+            const mw_candidates before = mw_planner_candidates(plain, 0),
+                                after = mw_planner_candidates(planner, 0);
+            const int length = after.horizon * STEP;
+            assert_memory_equal(before.actions, after.actions, (size_t)length * sizeof(float));
+            for (int m = 1; m < after.count; m++) {
+                const float *was = before.actions + m * length, *is = after.actions + m * length;
+                for (int k = STEP; k < length; k++)
+                    if (discrete) /* the offset decides alone: one action all the way */
+                        assert_true(is[k] == is[k % STEP]);
+                    else if (fabsf(is[k]) < 1 && fabsf(is[k % STEP]) < 1)
+                        CHECK_NEAR(is[k] - was[k], is[k % STEP] - was[k % STEP], 1e-5);
+                leaning += memcmp(was, is, (size_t)length * sizeof(float)) != 0;
+            }
+            CHECK_OK(mw_planner_act(random, obs, NULL, NULL, real, index, &error), error);
+            const float *one = mw_planner_candidates(random, 0).actions;
+            for (int m = 0; m < after.count; m++)
+                taken += !memcmp(one, after.actions + m * length, (size_t)length * sizeof(float));
+        }
+        assert_true(leaning >= 6 * 6);
+        assert_true(taken >= 6); /* the random arm takes one of the same candidates */
+        mw_planner_free(random);
+        mw_planner_free(planner);
+        mw_planner_free(plain);
+        mw_bundle_free(bundle);
+    }
+}
+
 static void no_allocations(void **state) {
     (void)state;
     mw_error error;
@@ -208,6 +260,9 @@ static void bad_requests(void **state) {
     o = defaults;
     o.envs = 0;
     CHECK_FAILS(mw_planner_create(&planner, bundle, &o, &error), MW_ERR_ARGUMENT, error, "envs is 0");
+    o = defaults;
+    o.explore = -1;
+    CHECK_FAILS(mw_planner_create(&planner, bundle, &o, &error), MW_ERR_ARGUMENT, error, "exploration is -1");
     CHECK_OK(mw_planner_create(&planner, bundle, NULL, &error), error);
     float obs[N * O] = {[9] = NAN}, real[N * D];
     CHECK_FAILS(mw_planner_act(planner, obs, NULL, NULL, real, NULL, &error), MW_ERR_ARGUMENT, error,
@@ -274,7 +329,8 @@ static void files(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(same_decisions), cmocka_unit_test(choice),
-                                       cmocka_unit_test(carrying_on),    cmocka_unit_test(no_allocations),
-                                       cmocka_unit_test(bad_requests),   cmocka_unit_test(files)};
+                                       cmocka_unit_test(carrying_on),    cmocka_unit_test(exploring),
+                                       cmocka_unit_test(no_allocations), cmocka_unit_test(bad_requests),
+                                       cmocka_unit_test(files)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

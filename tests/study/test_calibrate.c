@@ -90,7 +90,8 @@ static void anchors_lie_on_reactive_play(void **state) {
     mw_oracle *oracle;
     mw_planner_options one = {
         .arm = MW_ARM_REACTIVE, .candidates = 1, .envs = 1, .threads = 1, .target = NAN};
-    mw_planner_options five = {.arm = MW_ARM_PLAN, .candidates = 5, .envs = 1, .threads = 1, .target = NAN};
+    mw_planner_options five = {
+        .arm = MW_ARM_PLAN, .candidates = 5, .envs = 1, .threads = 1, .target = NAN, .explore = NAN};
     const mw_env_options world = MW_ENV_OPTIONS_DEFAULT;
     CHECK_OK(mw_stage_create(&stage, bundle, &world, 1, NULL, &error), error);
     CHECK_OK(mw_planner_create(&reactive, bundle, &one, &error), error);
