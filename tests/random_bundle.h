@@ -37,6 +37,8 @@ static mw_bundle *random_bundle(mw_bundle_info info, uint64_t seed) {
     info.horizon = 4;
     info.steps = 3;
     info.guidance = 1.2f;
+    info.explore = 0.1f;
+    info.carry = true;
     info.target = 0.8f;
     info.return_scale = 10;
     info.discount = 0.99f;

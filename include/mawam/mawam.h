@@ -201,12 +201,13 @@ typedef struct mw_planner_options {
     float target;    /* target return in the bundle's units; NaN: the bundle's */
     float explore;   /* deviation of an offset that lasts over the horizon, on the actions (discrete: on the
                         inverse dynamics' logits) of every candidate but the first; NaN: the bundle's */
-    bool carry;      /* the last candidate is the rest of the plan chosen before, once there is one */
+    int carry;       /* 1: the last candidate is the rest of the plan chosen before, once there is one; 0: it
+                        is drawn like the others; -1: as the bundle says */
     bool sequential; /* generate one candidate after the other: for cost comparisons, same results */
 } mw_planner_options;
 
 #define MW_PLANNER_OPTIONS_DEFAULT                                                                           \
-    { MW_ARM_PLAN, 8, 0, 0, 0, 1, 0, __builtin_nanf(""), __builtin_nanf(""), false, false }
+    { MW_ARM_PLAN, 8, 0, 0, 0, 1, 0, __builtin_nanf(""), __builtin_nanf(""), -1, false }
 
 typedef struct mw_planner mw_planner;
 

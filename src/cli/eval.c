@@ -11,7 +11,8 @@
 
 static const char help[] =
     "usage: mawam eval BUNDLE [--arms A,B,...] [--seeds N] [--episodes N] [--first-seed S] [--M N] [--H N]\n"
-    "                  [--K N] [--target X] [--explore X] [--envs N] [--threads N] [--timed N]\n"
+    "                  [--K N] [--target X] [--explore X] [--carry on|off] [--envs N] [--threads N] [--timed "
+    "N]\n"
     "                  [--prey FILE] [--json | --json=FILE] [--replay FILE.html]\n"
     "\n"
     "Plays the same episodes with every arm and compares them. Return: sum over steps of the agents' mean\n"
@@ -24,7 +25,8 @@ static const char help[] =
     "\n"
     "  --arms LIST     of reactive (one candidate), random (any of M), plan (the best of M by the world "
     "model),\n"
-    "                  carry (the same, the last of them being the rest of the plan chosen before) and\n"
+    "                  plain (the same with --explore 0 --carry off: candidates as the policy draws them) "
+    "and\n"
     "                  oracle (the best of M by the true simulator); all of them if left out\n"
     "  --seeds N       evaluation seeds (5), from --first-seed (1000) on. Seeds 1000 to 1004 are for "
     "reported\n"
@@ -36,6 +38,7 @@ static const char help[] =
     "  --target X      target return in the bundle's units (the bundle's)\n"
     "  --explore X     deviation of a lasting offset on the actions of all candidates but the first (the\n"
     "                  bundle's); 0: as the policy draws them\n"
+    "  --carry on|off  the last candidate is the rest of the plan chosen before (the bundle's)\n"
     "  --envs N        environments playing together (up to 32)\n"
     "  --threads N     (one per core)\n"
     "  --timed N       decisions timed for a single environment (60); 0: none\n"
@@ -100,9 +103,11 @@ static void print_table(const mw_eval_result *result, const mw_bundle *bundle) {
     const bool battle = !strcmp(result->info.family, "battle");
     bool scaled = false;
     for (int a = 0; a < MW_EVAL_ARMS; a++) scaled |= result->arm[a].played && isfinite(result->arm[a].score);
-    printf("%s-%s (%s): M=%d, H=%d, K=%d, target %.4g, explore %.4g, %d seeds from %llu x %d episodes\n",
+    printf("%s-%s (%s): M=%d, H=%d, K=%d, target %.4g, explore %.4g, carry %s, %d seeds from %llu x %d "
+           "episodes\n",
            result->info.task, bundle->info.quality, result->info.rules, o->candidates, o->horizon, o->steps,
-           (double)o->target, (double)o->explore, o->seeds, (unsigned long long)o->first_seed, o->episodes);
+           (double)o->target, (double)o->explore, o->carry ? "on" : "off", o->seeds,
+           (unsigned long long)o->first_seed, o->episodes);
     printf("%-9s %16s", "arm", "return");
     if (scaled) printf(" %16s", "normalised");
     if (battle) printf(" %16s", "won %");
@@ -140,7 +145,7 @@ static int run(const mw_eval_options *options, const char *path, const char *jso
 int mw_cli_eval(int argc, char **argv) {
     mw_progress progress = {0};
     mw_eval_options o = mw_eval_options_default();
-    const char *path = NULL, *arms = NULL, *json = NULL, *replay = NULL;
+    const char *path = NULL, *arms = NULL, *json = NULL, *replay = NULL, *carry = NULL;
     double target = NAN, explore = NAN;
     const mw_option options[] = {{"arms", MW_OPT_STRING, &arms, 0, 0},
                                  {"seeds", MW_OPT_INT, &o.seeds, 1, 10000},
@@ -151,6 +156,7 @@ int mw_cli_eval(int argc, char **argv) {
                                  {"K", MW_OPT_INT, &o.steps, 1, 4096},
                                  {"target", MW_OPT_DOUBLE, &target, 0, 0},
                                  {"explore", MW_OPT_DOUBLE, &explore, 0, 0},
+                                 {"carry", MW_OPT_STRING, &carry, 0, 0},
                                  {"envs", MW_OPT_INT, &o.envs, 1, 4096},
                                  {"threads", MW_OPT_INT, &o.threads, 0, 16},
                                  {"timed", MW_OPT_INT, &o.timed, 0, 100000},
@@ -164,6 +170,9 @@ int mw_cli_eval(int argc, char **argv) {
     mw_error error;
     if (arms && mw_eval_arms_parse(arms, &o.arms, &error) != MW_OK)
         return mw_cli_usage("eval: %s", error.message);
+    if (carry && strcmp(carry, "on") && strcmp(carry, "off"))
+        return mw_cli_usage("eval: --carry is on or off; got '%s'", carry);
+    if (carry) o.carry = !strcmp(carry, "on");
     o.target = (float)target;
     o.explore = (float)explore;
     o.progress = show_progress;

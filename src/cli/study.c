@@ -32,7 +32,7 @@ static const char run_help[] =
     "  --threads N        threads; 0: one per core (0)\n"
     "  --behaviors DIR    behaviour files (MAWAM_BEHAVIORS, ./behaviors or the installed ones)\n"
     "  --transitions N    joint steps of a dataset (250000; ant 200000)\n"
-    "  --arms LIST        of reactive, random, plan, carry, oracle (all)\n"
+    "  --arms LIST        of reactive, random, plan, plain, oracle (all)\n"
     "  --seeds N          evaluation seeds from 1000 on (5)\n"
     "  --episodes N       of each seed (40; battles 20; ant 4)\n"
     "  --anchors N        states of the same-state test; 0: none (64)\n"

@@ -87,6 +87,7 @@ static mw_status check_options(const mw_bundle *b, mw_planner_options *o, mw_err
     if (!o->threads) o->threads = mw_pool_cores() < MW_MAX_EXPERTS ? mw_pool_cores() : MW_MAX_EXPERTS;
     if (isnan(o->target)) o->target = b->info.target;
     if (isnan(o->explore)) o->explore = b->info.explore;
+    if (o->carry < 0) o->carry = b->info.carry;
     if ((int)o->arm < MW_ARM_PLAN || o->arm > MW_ARM_REACTIVE)
         return mw_fail(error, MW_ERR_ARGUMENT, "unknown arm %d", (int)o->arm);
     if (o->candidates < 1 || o->candidates > 4096)

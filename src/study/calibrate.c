@@ -59,7 +59,8 @@ static mw_status survey_build(survey *v, const mw_bundle *bundle, mw_error *erro
                                         .envs = envs,
                                         .threads = o->threads,
                                         .target = o->target,
-                                        .explore = NAN};
+                                        .explore = NAN,
+                                        .carry = 0};
     MW_TRY(mw_pool_create(&v->pool, o->threads, error));
     MW_TRY(mw_stage_create(&v->stage, bundle, &o->world, envs, v->pool, error));
     MW_TRY(mw_planner_create(&v->planner, bundle, &planner, error));

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const arm_names[MW_EVAL_ARMS] = {"reactive", "random", "plan", "carry", "oracle"};
+static const char *const arm_names[MW_EVAL_ARMS] = {"reactive", "random", "plan", "plain", "oracle"};
 
 const char *mw_eval_arm_name(mw_eval_arm arm) {
     return arm_names[arm];
@@ -27,13 +27,13 @@ mw_status mw_eval_arms_parse(const char *text, unsigned *arms, mw_error *error) 
             arm++;
         if (arm == MW_EVAL_ARMS)
             return mw_fail(error, MW_ERR_ARGUMENT,
-                           "unknown arm '%.*s'; known: reactive, random, plan, carry, oracle",
+                           "unknown arm '%.*s'; known: reactive, random, plan, plain, oracle",
                            (int)(length < 64 ? length : 64), at);
         *arms |= 1u << arm;
         at += length + (at[length] == ',');
     }
     if (!*arms)
-        return mw_fail(error, MW_ERR_ARGUMENT, "no arms given; known: reactive, random, plan, carry, oracle");
+        return mw_fail(error, MW_ERR_ARGUMENT, "no arms given; known: reactive, random, plan, plain, oracle");
     return MW_OK;
 }
 
@@ -44,6 +44,7 @@ mw_eval_options mw_eval_options_default(void) {
                              .candidates = 8,
                              .target = NAN,
                              .explore = NAN,
+                             .carry = -1,
                              .timed = 60,
                              .world = MW_ENV_OPTIONS_DEFAULT};
 }
@@ -83,9 +84,9 @@ static mw_status player_build(player *p, const mw_bundle *bundle, int envs, mw_e
                                         .steps = o->steps,
                                         .envs = envs,
                                         .threads = o->threads,
-                                        .carry = p->arm == MW_EVAL_CARRY,
+                                        .carry = p->arm == MW_EVAL_PLAIN ? 0 : o->carry,
                                         .target = o->target,
-                                        .explore = o->explore};
+                                        .explore = p->arm == MW_EVAL_PLAIN ? 0 : o->explore};
     MW_TRY(mw_pool_create(&p->pool, o->threads, error));
     MW_TRY(mw_stage_create(&p->stage, bundle, &o->world, envs, p->pool, error));
     MW_TRY(mw_planner_create(&p->planner, bundle, &planner, error));
@@ -292,7 +293,7 @@ static mw_status compare_arm(mw_eval_result *result, mw_eval_report *report, mw_
     const double ours = scaled ? report->score : report->total;
     const double base = scaled ? reactive->score : reactive->total;
     report->relative_gain = (ours - base) / fabs(base);
-    if (oracle->played && report != oracle)
+    if (report != oracle && oracle->played && oracle->total > reactive->total)
         report->oracle_share = (report->total - reactive->total) / (oracle->total - reactive->total);
     return status;
 }
@@ -328,6 +329,7 @@ static mw_status resolve(mw_eval_result *result, const mw_bundle *bundle, mw_err
     if (!o->steps) o->steps = bundle->info.steps;
     if (isnan(o->target)) o->target = bundle->info.target;
     if (isnan(o->explore)) o->explore = bundle->info.explore;
+    if (o->carry < 0) o->carry = bundle->info.carry;
     if (o->seeds < 1 || o->episodes < 1 || (long)o->seeds * o->episodes > 10000000)
         return mw_fail(error, MW_ERR_ARGUMENT, "there must be 1 to 10000000 episodes; got %d seeds x %d",
                        o->seeds, o->episodes);

@@ -114,7 +114,8 @@ mw_status mw_eval_replay(const mw_bundle *bundle, const mw_eval_options *options
                                        .envs = 1,
                                        .threads = options->threads,
                                        .target = options->target,
-                                       .explore = options->explore};
+                                       .explore = options->explore,
+                                       .carry = options->carry};
     mw_stage stage;
     mw_planner *planner = NULL;
     mw_replay *replay = NULL;

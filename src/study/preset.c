@@ -18,23 +18,23 @@ typedef struct {
     double world_rate;
     int world_warmup, horizon, sampling;
     double guidance, quantile, explore;
-    int return_to_go;
+    int carry, return_to_go;
 } row;
 
 /* clang-format off */
 static const row rows[] = {
     /*            policy: T = C + gen scale      steps                        world                steps                         plan
-       task       dim mults     C gen     quick   full batch  rate warm-up  variant    hidden features quick full batch run rate warm-up H  K omega quantile explore to-go */
-    {"spread",     32, {2,2,2},  4,  8, 5, { 600,  2500}, 64, 3e-3, 200,    "standard", 256, 64, {1000, 5000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0.3, 0},
-    {"tag",        32, {2,2,2},  4,  8, 5, { 600,  2000}, 64, 3e-3, 200,    "standard", 256, 64, {1000, 7000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0.3, 0},
-    {"world",      32, {2,2,2},  4,  8, 5, { 600,  2000}, 64, 3e-3, 200,    "standard", 256, 64, {1000, 8000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0.3, 0},
-    {"2ant",       32, {2,2,2},  4,  8, 1, { 600,  2000}, 64, 3e-3, 200,    "standard", 256,  0, {1000, 3000}, 256, 8, 1e-3, 200,   8, 3, 1.2, 0.95, 0, 0},
-    {"4ant",       32, {2,2,2},  4,  8, 1, { 600,  1800}, 64, 3e-3, 200,    "standard", 256,  0, {1000, 2500}, 256, 8, 1e-3, 200,   8, 3, 1.2, 0.95, 0, 0},
-    {"3m",         32, {2,2,2},  9,  3, 5, { 600,  1500}, 64, 3e-3, 200,    "standard", 256, 64, {1000, 3000}, 256, 1, 1e-3, 200,   3, 3, 1.2, 0.95, 0, 1},
-    {"8m",         32, {2,2,2},  9,  3, 5, { 300,   700}, 64, 3e-3, 200,    "standard", 256, 64, { 500, 1500}, 256, 1, 1e-3, 200,   3, 3, 1.2, 0.95, 0, 1},
-    {"5m_vs_6m",   32, {2,2,2},  9,  3, 5, { 400,  1000}, 64, 3e-3, 200,    "standard", 256, 64, { 600, 2500}, 256, 1, 1e-3, 200,   3, 3, 1.2, 0.95, 0, 1},
-    {"2s3z",       32, {2,2,2},  8,  8, 5, { 300,   800}, 64, 3e-3, 200,    "standard", 256, 64, { 500, 2000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0, 0},
-    {"other",      32, {2,2,2},  4,  8, 5, { 600,  2500}, 64, 3e-3, 200,    "standard", 256, 64, {1000, 5000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0, 0},
+       task       dim mults     C gen     quick   full batch  rate warm-up  variant    hidden features quick full batch run rate warm-up H  K omega quantile explore carry to-go */
+    {"spread",     32, {2,2,2},  4,  8, 5, { 600,  2500}, 64, 3e-3, 200,    "standard", 256, 64, {1000, 5000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0.3, 1, 0},
+    {"tag",        32, {2,2,2},  4,  8, 5, { 600,  2000}, 64, 3e-3, 200,    "standard", 256, 64, {1000, 7000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0.3, 0, 0},
+    {"world",      32, {2,2,2},  4,  8, 5, { 600,  2000}, 64, 3e-3, 200,    "standard", 256, 64, {1000, 8000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0.3, 0, 0},
+    {"2ant",       32, {2,2,2},  4,  8, 1, { 600,  2000}, 64, 3e-3, 200,    "standard", 256,  0, {1000, 3000}, 256, 8, 1e-3, 200,   8, 3, 1.2, 0.95, 0, 0, 0},
+    {"4ant",       32, {2,2,2},  4,  8, 1, { 600,  1800}, 64, 3e-3, 200,    "standard", 256,  0, {1000, 2500}, 256, 8, 1e-3, 200,   8, 3, 1.2, 0.95, 0, 0, 0},
+    {"3m",         32, {2,2,2},  9,  3, 5, { 600,  1500}, 64, 3e-3, 200,    "standard", 256, 64, {1000, 3000}, 256, 1, 1e-3, 200,   3, 3, 1.2, 0.95, 0, 0, 1},
+    {"8m",         32, {2,2,2},  9,  3, 5, { 300,   700}, 64, 3e-3, 200,    "standard", 256, 64, { 500, 1500}, 256, 1, 1e-3, 200,   3, 3, 1.2, 0.95, 0, 0, 1},
+    {"5m_vs_6m",   32, {2,2,2},  9,  3, 5, { 400,  1000}, 64, 3e-3, 200,    "standard", 256, 64, { 600, 2500}, 256, 1, 1e-3, 200,   3, 3, 1.2, 0.95, 0, 0, 1},
+    {"2s3z",       32, {2,2,2},  8,  8, 5, { 300,   800}, 64, 3e-3, 200,    "standard", 256, 64, { 500, 2000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0, 0, 0},
+    {"other",      32, {2,2,2},  4,  8, 5, { 600,  2500}, 64, 3e-3, 200,    "standard", 256, 64, {1000, 5000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0, 0, 0},
 };
 /* clang-format on */
 
@@ -94,6 +94,7 @@ mw_training_preset mw_training_preset_of(const char *task, mw_budget budget) {
                  .target = NAN,
                  .quantile = r->quantile,
                  .explore = r->explore,
+                 .carry = r->carry,
                  .return_to_go = r->return_to_go},
     };
     memcpy(p.policy.mults, r->mults, sizeof p.policy.mults);
@@ -166,6 +167,7 @@ static const field fields[] = {
     {"plan.target",             REAL,   AT(plan.target),             -1e6, 1e6, {0}, "auto", "target return in units of the return scale; auto: plan.quantile of the data"},
     {"plan.quantile",           REAL,   AT(plan.quantile),           0, 1,    {0}, NULL, "of the returns of the data's episodes, for the target"},
     {"plan.explore",            REAL,   AT(plan.explore),            0, 100,  {0}, NULL, "deviation of an offset on a candidate's actions (discrete: logits) that lasts over the horizon; the first has none"},
+    {"plan.carry",              CHOICE, AT(plan.carry),              0, 1,    {"off", "on"}, NULL, "the last candidate is the rest of the plan chosen before, once there is one"},
     {"plan.return_to_go",       CHOICE, AT(plan.return_to_go),       0, 1,    {"off", "on"}, NULL, "the target shrinks by what was earned during the episode"},
 };
 /* clang-format on */
@@ -348,6 +350,7 @@ void mw_training_preset_list(FILE *out) {
                                           "world.rate",
                                           "plan.horizon",
                                           "plan.explore",
+                                          "plan.carry",
                                           "plan.return_to_go"};
     enum { COLUMNS = sizeof columns / sizeof columns[0] };
     fputs("| task |", out);

@@ -52,7 +52,7 @@ typedef struct mw_training_preset {
         double target;      /* NaN: from the data */
         double quantile;    /* of the data's returns, where the target comes from them */
         double explore;     /* deviation of what candidates lean to */
-        int return_to_go;
+        int carry, return_to_go;
     } plan;
 } mw_training_preset;
 

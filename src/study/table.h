@@ -29,15 +29,15 @@
     MW_TABLE_ARM(X, REACTIVE, "reactive", "eval.arms.reactive.")                                             \
     MW_TABLE_ARM(X, RANDOM, "random", "eval.arms.random.")                                                   \
     MW_TABLE_ARM(X, PLAN, "plan", "eval.arms.plan.")                                                         \
-    MW_TABLE_ARM(X, CARRY, "carry", "eval.arms.carry.")                                                      \
+    MW_TABLE_ARM(X, PLAIN, "plain", "eval.arms.plain.")                                                      \
     MW_TABLE_ARM(X, ORACLE, "oracle", "eval.arms.oracle.")                                                   \
     X(GAIN_RETURN, "plan_gain_return", "eval.arms.plan.gain.mean")                                           \
     X(GAIN_LOW, "plan_gain_return_low", "eval.arms.plan.gain.low")                                           \
     X(GAIN_HIGH, "plan_gain_return_high", "eval.arms.plan.gain.high")                                        \
     X(DELTA, "delta_reactive", "")                                                                           \
     X(RELATIVE, "relative_gain_reactive", "")                                                                \
-    X(DELTA_CARRY, "carry_delta_reactive", "")                                                               \
-    X(RELATIVE_CARRY, "carry_relative_gain_reactive", "")                                                    \
+    X(DELTA_PLAIN, "plain_delta_reactive", "")                                                               \
+    X(RELATIVE_PLAIN, "plain_relative_gain_reactive", "")                                                    \
     X(DELTA_RANDOM, "delta_random", "")                                                                      \
     X(RELATIVE_RANDOM, "relative_gain_random", "")                                                           \
     X(SHARE, "oracle_share", "")                                                                             \
@@ -52,6 +52,7 @@
     X(EVAL_H, "H", "eval.H")                                                                                 \
     X(EVAL_K, "K", "eval.K")                                                                                 \
     X(EVAL_EXPLORE, "explore", "eval.explore")                                                               \
+    X(EVAL_CARRY, "carry", "eval.carry")                                                                     \
     X(EVAL_SEEDS, "seeds", "eval.seeds")                                                                     \
     X(EVAL_EPISODES, "episodes_per_seed", "eval.episodes")                                                   \
     X(SNIPPETS, "snippets", "snippets.count")                                                                \
@@ -90,7 +91,7 @@
     X(REACTIVE, "reactive", "")                                                                              \
     X(RANDOM, "random", "")                                                                                  \
     X(PLAN, "plan", "")                                                                                      \
-    X(CARRY, "carry", "")                                                                                    \
+    X(PLAIN, "plain", "")                                                                                    \
     X(ORACLE, "oracle", "")                                                                                  \
     X(DATA, "data", "")
 

@@ -133,8 +133,9 @@ static void carrying_on(void **state) {
         mw_bundle *bundle = bundle_of(discrete);
         mw_planner *fresh, *planner;
         mw_planner_options options = MW_PLANNER_OPTIONS_DEFAULT;
+        options.carry = 0;
         CHECK_OK(mw_planner_create(&fresh, bundle, &options, &error), error);
-        options.carry = true;
+        options.carry = -1; /* as the bundle says */
         CHECK_OK(mw_planner_create(&planner, bundle, &options, &error), error);
         float obs[N * O], real[N * D], plan[8 * N * D];
         uint8_t legal[N * D];
@@ -182,6 +183,7 @@ static void exploring(void **state) {
         mw_planner *plain, *planner, *random;
         mw_planner_options options = MW_PLANNER_OPTIONS_DEFAULT;
         options.explore = 0;
+        options.carry = 0;
         CHECK_OK(mw_planner_create(&plain, bundle, &options, &error), error);
         options.explore = NAN;
         bundle->info.explore = discrete ? 1e6f : 0.05f;
