@@ -97,8 +97,10 @@ static mw_status provenance(json_t **out, const mw_training_request *request, co
                      "returns", "scale", data->return_scale, "target", data->target, "episodes", "trained",
                      (json_int_t)data->split.train.count, "held_out", (json_int_t)data->split.held.count,
                      "normalizer", normalizer, "world_best", best, "curve", curve);
-    const char *from = request->skip[0] ? "policy_from" : "world_from";
-    if (*out && other) json_object_set_new(*out, from, other_json(other, request->with, from));
+    static const char *const from[MW_PARTS] = {"policy_from", "world_from"};
+    for (int i = 0; i < MW_PARTS; i++)
+        if (*out && other && request->skip[i])
+            json_object_set_new(*out, from[i], other_json(other, request->with, from[i]));
     return *out ? MW_OK : mw_fail(error, MW_ERR_MEMORY, "cannot describe the training");
 }
 
@@ -137,6 +139,19 @@ static mw_bundle_info info_of(const mw_training_data *data) {
     return info;
 }
 
+/* A policy from elsewhere keeps its name and the units of the returns it was trained on; how to plan with it
+ * is a matter of the settings, as far as these units allow. */
+static mw_bundle_info info_with(const mw_training_data *data, const mw_bundle *policy) {
+    mw_bundle_info info = info_of(data);
+    const mw_bundle_info *theirs = &policy->info;
+    const bool same_units = theirs->return_scale == info.return_scale && theirs->discount == info.discount;
+    if (!same_units && isnan(data->preset->plan.target)) info.target = theirs->target;
+    info.return_scale = theirs->return_scale;
+    info.discount = theirs->discount;
+    memcpy(info.quality, theirs->quality, sizeof info.quality);
+    return info;
+}
+
 static void put(float *to, const float *from, size_t count) {
     memcpy(to, from, count * sizeof *to);
 }
@@ -160,7 +175,7 @@ mw_status mw_assemble(const mw_training_request *request, const mw_training_data
                       mw_training_part *const parts[MW_PARTS], const mw_training_identity *identity,
                       const mw_bundle *other, const char *log, double seconds, mw_error *error) {
     const mw_bundle *policy = request->skip[0] ? other : NULL, *world = request->skip[1] ? other : NULL;
-    const mw_bundle_info info = policy ? policy->info : info_of(data);
+    const mw_bundle_info info = policy ? info_with(data, policy) : info_of(data);
     const mw_policy_config p = policy ? policy->policy.config : mw_training_preset_policy(data->preset);
     const mw_inverse_config v = policy ? policy->inverse.config : mw_training_preset_inverse(data->preset);
     const mw_world_config w = world ? world->world.config : mw_training_preset_world(data->preset);

@@ -215,17 +215,17 @@ static bool train_current(mw_chain *c) {
     return true;
 }
 
-/* Sets the part that need not be trained again because the earlier bundle has it from the same settings. */
-static bool find_kept_part(const mw_chain *c, bool skip[MW_PARTS]) {
-    static const char *const other[MW_PARTS] = {"world.", "policy."}; /* what may differ if a part is kept */
+/* Sets the parts that need not be trained again because the earlier bundle has them from the same settings.
+ */
+static bool find_kept_parts(const mw_chain *c, bool skip[MW_PARTS]) {
+    static const char *const part[MW_PARTS] = {"policy.", "world."};
     json_t *root = bundle_provenance(c->earlier_bundle);
     const json_t *theirs = json_object_get(root, "settings");
-    bool found = false;
     const bool origin = same_origin(c, root);
-    for (int i = 0; i < MW_PARTS && origin && !found; i++)
-        found = skip[i] = mw_training_preset_same_but(theirs, wanted_settings(c), other[i]);
+    for (int i = 0; i < MW_PARTS; i++)
+        skip[i] = origin && mw_training_preset_same_part(theirs, wanted_settings(c), part[i]);
     json_decref(root);
-    return found;
+    return skip[0] || skip[1];
 }
 
 static void train_progress(void *context, const mw_training_progress *p) {
@@ -258,7 +258,7 @@ static mw_status train_run(mw_chain *c, mw_error *error) {
     mw_status status = MW_OK;
     if (mw_file_exists(c->bundle) && rename(c->bundle, c->earlier_bundle) != 0)
         status = mw_fail(error, MW_ERR_IO, "cannot rename '%s'", c->bundle);
-    if (status == MW_OK && find_kept_part(c, request.skip)) request.with = c->earlier_bundle;
+    if (status == MW_OK && find_kept_parts(c, request.skip)) request.with = c->earlier_bundle;
     if (status == MW_OK) status = mw_training_run(&request, &r, error);
     if (status == MW_OK) unlink(c->earlier_bundle);
     mw_dataset_close(&d);
@@ -266,12 +266,16 @@ static mw_status train_run(mw_chain *c, mw_error *error) {
     c->earlier = fmax(0, r.seconds - (mw_clock_seconds() - started));
     find_checksum(c);
     size_t used = 0;
-    if (!request.skip[0])
-        used = (size_t)snprintf(c->note, sizeof c->note, "held-out flow %.3g, inverse %.3g%s",
-                                r.policy_held[0], r.policy_held[1], request.skip[1] ? "; world kept" : ", ");
-    if (!request.skip[1])
-        snprintf(c->note + used, sizeof c->note - used, "%sdynamics %.3g, reward %.3g",
-                 request.skip[0] ? "policy kept; held-out " : "", r.world_held[0], r.world_held[1]);
+    if (request.skip[0])
+        used = (size_t)snprintf(c->note, sizeof c->note, "policy kept; ");
+    else
+        used = (size_t)snprintf(c->note, sizeof c->note, "held-out flow %.3g, inverse %.3g; ",
+                                r.policy_held[0], r.policy_held[1]);
+    if (request.skip[1])
+        snprintf(c->note + used, sizeof c->note - used, "world kept");
+    else
+        snprintf(c->note + used, sizeof c->note - used, "held-out dynamics %.3g, reward %.3g",
+                 r.world_held[0], r.world_held[1]);
     return MW_OK;
 }
 

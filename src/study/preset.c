@@ -308,9 +308,9 @@ const char *mw_training_preset_difference(const json_t *a, const json_t *b) {
     return NULL;
 }
 
-bool mw_training_preset_same_but(const json_t *a, const json_t *b, const char *part) {
+bool mw_training_preset_same_part(const json_t *a, const json_t *b, const char *part) {
     for (int i = 0; i < FIELDS; i++)
-        if (strncmp(fields[i].name, part, strlen(part)) &&
+        if ((!strncmp(fields[i].name, part, strlen(part)) || !strncmp(fields[i].name, "data.", 5)) &&
             !json_equal(json_object_get(a, fields[i].name), json_object_get(b, fields[i].name)))
             return false;
     return true;

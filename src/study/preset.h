@@ -69,8 +69,8 @@ json_t *mw_training_preset_json(const mw_training_preset *preset);
 /* The first field outside "plan." in which two such objects differ, or NULL: then one training may continue
  * the other. */
 const char *mw_training_preset_difference(const json_t *a, const json_t *b);
-/* Everything but the fields of one part ("policy." or "world.") is the same. */
-bool mw_training_preset_same_but(const json_t *a, const json_t *b, const char *part);
+/* What rules the training of one part ("policy." or "world.") is the same. */
+bool mw_training_preset_same_part(const json_t *a, const json_t *b, const char *part);
 
 /* The table and all fields, as Markdown. */
 void mw_training_preset_list(FILE *out);

@@ -3,6 +3,7 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "core/safetensors.h"
+#include "plan/bundle.h"
 #include "scratch.h"
 #include "study/study.h"
 
@@ -196,6 +197,29 @@ static void test_kept_parts(void **state) {
     training = json_object_get(root, "training");
     assert_true(json_is_real(json_object_get(json_object_get(training, "world_from"), "seconds")));
     json_decref(root);
+    /* a setting of the planner: both are kept, and the bundle is told */
+    const uint64_t last_policy = weights_of(fresh, "policy.");
+    static const char *planning[TINY + 4];
+    memcpy(planning, changed, sizeof changed);
+    planning[TINY + 2] = "plan.explore=0.25";
+    planning[TINY + 3] = "plan.carry=off";
+    anew.assignments = planning;
+    anew.assignment_count = TINY + 4;
+    expect(&anew, "kddd");
+    assert_true(weights_of(fresh, "policy.") == last_policy && weights_of(fresh, "world.") == kept_world);
+    mw_bundle *told;
+    CHECK_OK(mw_bundle_load(&told, scratch(fresh), &error), error);
+    CHECK_NEAR(told->info.explore, 0.25, 0);
+    assert_false(told->info.carry);
+    mw_bundle_free(told);
+    CHECK_OK(mw_json_read(&root, scratch("fresh/results/spread-random.json"), &error), error);
+    training = json_object_get(root, "training");
+    assert_true(json_is_real(json_object_get(json_object_get(training, "policy_from"), "seconds")));
+    assert_true(json_is_real(json_object_get(json_object_get(training, "world_from"), "seconds")));
+    json_decref(root);
+    anew.assignments = changed;
+    anew.assignment_count = TINY + 2;
+    expect(&anew, "kddd");
     /* stopped after a change that is then taken back: the bundle of before is the current one again */
     changed[TINY + 1] = "policy.steps=11";
     seen.stopping = true;
