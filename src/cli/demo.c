@@ -17,9 +17,11 @@ static const char help[] =
     "Plays a few episodes of every bundle (those in bundles/ if none is named) with all arms: reactive "
     "takes\n"
     "the policy's first idea, random any of eight, plan the one its world model likes best, plain the same\n"
-    "among candidates as the policy draws them, oracle the one that the true simulator would choose. Prints\n"
-    "what they earn and how long a decision takes, and writes DIR/index.html (demo/) with a replay of a\n"
-    "planned episode each. A taste, not a result: for those see mawam eval and mawam study.\n"
+    "among candidates as the policy draws them (where planning alters them), oracle the one that the true\n"
+    "simulator would choose. Prints what they earn and how long a decision takes, and writes DIR/index.html "
+    "(demo/)\n"
+    "with a replay of a planned episode each. A taste, not a result: for those see mawam eval and mawam "
+    "study.\n"
     "\n"
     "example: mawam demo bundles/spread-medium.safetensors -o demo\n";
 
@@ -129,6 +131,8 @@ static mw_status show(shown *s, const char *path, const char *folder, mw_eval_op
     snprintf(page, sizeof page, "%s/%s", folder, s->replay);
     options.progress = show_progress;
     options.context = &progress;
+    if (bundle->info.explore == 0 && !bundle->info.carry) /* then it is the same as plan */
+        options.arms &= ~(1u << MW_EVAL_PLAIN);
     mw_status status = mw_env_create(&env, about.task, NULL, error);
     if (status == MW_OK) {
         options.episodes = episodes_of(mw_env_describe(env)->family);

@@ -11,9 +11,8 @@
 
 static const char help[] =
     "usage: mawam eval BUNDLE [--arms A,B,...] [--seeds N] [--episodes N] [--first-seed S] [--M N] [--H N]\n"
-    "                  [--K N] [--target X] [--explore X] [--carry on|off] [--envs N] [--threads N] [--timed "
-    "N]\n"
-    "                  [--prey FILE] [--json | --json=FILE] [--replay FILE.html]\n"
+    "                  [--K N] [--target X] [--explore X] [--carry on|off] [--envs N] [--threads N]\n"
+    "                  [--timed N] [--prey FILE] [--json | --json=FILE] [--replay FILE.html]\n"
     "\n"
     "Plays the same episodes with every arm and compares them. Return: sum over steps of the agents' mean\n"
     "reward; mean over episodes, +- standard deviation over seeds. Gain: paired difference of returns to\n"
@@ -25,8 +24,7 @@ static const char help[] =
     "\n"
     "  --arms LIST     of reactive (one candidate), random (any of M), plan (the best of M by the world "
     "model),\n"
-    "                  plain (the same with --explore 0 --carry off: candidates as the policy draws them) "
-    "and\n"
+    "                  plain (the same with --explore 0 --carry off: as the policy draws them) and\n"
     "                  oracle (the best of M by the true simulator); all of them if left out\n"
     "  --seeds N       evaluation seeds (5), from --first-seed (1000) on. Seeds 1000 to 1004 are for "
     "reported\n"
