@@ -185,7 +185,7 @@ MW_API mw_bundle_summary mw_bundle_describe(const mw_bundle *bundle);
 
 /* How an action is taken from the candidates. */
 typedef enum mw_arm {
-    MW_ARM_PLAN,     /* the candidate with the highest imagined return */
+    MW_ARM_PLAN,     /* the candidate with the highest imagined return, or a blend towards it */
     MW_ARM_RANDOM,   /* one of them at random: the control for having many */
     MW_ARM_REACTIVE, /* a single candidate: the policy as it is */
 } mw_arm;
@@ -196,18 +196,20 @@ typedef struct mw_planner_options {
     int horizon;    /* H; 0: the bundle's */
     int steps;      /* K; 0: the bundle's */
     uint64_t seed;
-    int envs;        /* environments decided together */
-    int threads;     /* 0: one per core */
-    float target;    /* target return in the bundle's units; NaN: the bundle's */
-    float explore;   /* deviation of an offset that lasts over the horizon, on the actions (discrete: on the
-                        inverse dynamics' logits) of every candidate but the first; NaN: the bundle's */
-    int carry;       /* 1: the last candidate is the rest of the plan chosen before, once there is one; 0: it
-                        is drawn like the others; -1: as the bundle says */
+    int envs;      /* environments decided together */
+    int threads;   /* 0: one per core */
+    float target;  /* target return in the bundle's units; NaN: the bundle's */
+    float explore; /* deviation of an offset that lasts over the horizon, on the actions (discrete: on the
+                      inverse dynamics' logits) of every candidate but the first; NaN: the bundle's */
+    float blend;   /* real actions: the mean of all candidates, weighed by exp(-d/blend) at scores d of their
+                      deviations below the best; 0: the best alone; NaN: the bundle's */
+    int carry;     /* 1: the last candidate is the rest of the plan chosen before, once there is one; 0: it
+                      is drawn like the others; -1: as the bundle says */
     bool sequential; /* generate one candidate after the other: for cost comparisons, same results */
 } mw_planner_options;
 
 #define MW_PLANNER_OPTIONS_DEFAULT                                                                           \
-    { MW_ARM_PLAN, 8, 0, 0, 0, 1, 0, __builtin_nanf(""), __builtin_nanf(""), -1, false }
+    { MW_ARM_PLAN, 8, 0, 0, 0, 1, 0, __builtin_nanf(""), __builtin_nanf(""), __builtin_nanf(""), -1, false }
 
 typedef struct mw_planner mw_planner;
 

@@ -11,8 +11,8 @@
 
 static const char help[] =
     "usage: mawam eval BUNDLE [--arms A,B,...] [--seeds N] [--episodes N] [--first-seed S] [--M N] [--H N]\n"
-    "                  [--K N] [--target X] [--explore X] [--carry on|off] [--envs N] [--threads N]\n"
-    "                  [--timed N] [--prey FILE] [--json | --json=FILE] [--replay FILE.html]\n"
+    "                  [--K N] [--target X] [--explore X] [--blend X] [--carry on|off] [--envs N]\n"
+    "                  [--threads N] [--timed N] [--prey FILE] [--json | --json=FILE] [--replay FILE.html]\n"
     "\n"
     "Plays the same episodes with every arm and compares them. Return: sum over steps of the agents' mean\n"
     "reward; mean over episodes, +- standard deviation over seeds. Gain: paired difference of returns to\n"
@@ -24,7 +24,7 @@ static const char help[] =
     "\n"
     "  --arms LIST     of reactive (one candidate), random (any of M), plan (the best of M by the world "
     "model),\n"
-    "                  plain (the same with --explore 0 --carry off: as the policy draws them) and\n"
+    "                  plain (the same with --explore 0 --blend 0 --carry off: as in the paper) and\n"
     "                  oracle (the best of M by the true simulator); all of them if left out\n"
     "  --seeds N       evaluation seeds (5), from --first-seed (1000) on. Seeds 1000 to 1004 are for "
     "reported\n"
@@ -36,6 +36,8 @@ static const char help[] =
     "  --target X      target return in the bundle's units (the bundle's)\n"
     "  --explore X     deviation of a lasting offset on the actions of all candidates but the first (the\n"
     "                  bundle's); 0: as the policy draws them\n"
+    "  --blend X       real actions: execute a mean of all candidates, weighed by exp(-d/X) at a score d\n"
+    "                  deviations below the best (the bundle's); 0: the best alone\n"
     "  --carry on|off  the last candidate is the rest of the plan chosen before (the bundle's)\n"
     "  --envs N        environments playing together (up to 32)\n"
     "  --threads N     (one per core)\n"
@@ -101,10 +103,11 @@ static void print_table(const mw_eval_result *result, const mw_bundle *bundle) {
     const bool battle = !strcmp(result->info.family, "battle");
     bool scaled = false;
     for (int a = 0; a < MW_EVAL_ARMS; a++) scaled |= result->arm[a].played && isfinite(result->arm[a].score);
-    printf("%s-%s (%s): M=%d, H=%d, K=%d, target %.4g, explore %.4g, carry %s, %d seeds from %llu x %d "
+    printf("%s-%s (%s): M=%d, H=%d, K=%d, target %.4g, explore %.4g, blend %.4g, carry %s, %d seeds from "
+           "%llu x %d "
            "episodes\n",
            result->info.task, bundle->info.quality, result->info.rules, o->candidates, o->horizon, o->steps,
-           (double)o->target, (double)o->explore, o->carry ? "on" : "off", o->seeds,
+           (double)o->target, (double)o->explore, (double)o->blend, o->carry ? "on" : "off", o->seeds,
            (unsigned long long)o->first_seed, o->episodes);
     printf("%-9s %16s", "arm", "return");
     if (scaled) printf(" %16s", "normalised");
@@ -144,7 +147,7 @@ int mw_cli_eval(int argc, char **argv) {
     mw_progress progress = {0};
     mw_eval_options o = mw_eval_options_default();
     const char *path = NULL, *arms = NULL, *json = NULL, *replay = NULL, *carry = NULL;
-    double target = NAN, explore = NAN;
+    double target = NAN, explore = NAN, blend = NAN;
     const mw_option options[] = {{"arms", MW_OPT_STRING, &arms, 0, 0},
                                  {"seeds", MW_OPT_INT, &o.seeds, 1, 10000},
                                  {"episodes", MW_OPT_INT, &o.episodes, 1, 100000},
@@ -154,6 +157,7 @@ int mw_cli_eval(int argc, char **argv) {
                                  {"K", MW_OPT_INT, &o.steps, 1, 4096},
                                  {"target", MW_OPT_DOUBLE, &target, 0, 0},
                                  {"explore", MW_OPT_DOUBLE, &explore, 0, 0},
+                                 {"blend", MW_OPT_DOUBLE, &blend, 0, 0},
                                  {"carry", MW_OPT_STRING, &carry, 0, 0},
                                  {"envs", MW_OPT_INT, &o.envs, 1, 4096},
                                  {"threads", MW_OPT_INT, &o.threads, 0, 16},
@@ -173,6 +177,7 @@ int mw_cli_eval(int argc, char **argv) {
     if (carry) o.carry = !strcmp(carry, "on");
     o.target = (float)target;
     o.explore = (float)explore;
+    o.blend = (float)blend;
     o.progress = show_progress;
     o.context = &progress;
     char *command = mw_cli_command("", argc, argv);

@@ -29,12 +29,13 @@ static mw_status check_info(const mw_bundle_info *i, const mw_policy_config *p, 
                        i->episode_limit);
     if (!isfinite(i->guidance) || !isfinite(i->target) || !isfinite(i->return_scale) ||
         !(i->return_scale > 0) || !(i->discount > 0 && i->discount <= 1) || !(i->explore >= 0) ||
-        !isfinite(i->explore))
+        !isfinite(i->explore) || !(i->blend >= 0) || !isfinite(i->blend))
         return mw_fail(
             error, MW_ERR_ARGUMENT,
-            "guidance %g, target %g, return scale %g, discount %g or exploration %g is out of range",
+            "guidance %g, target %g, return scale %g, discount %g, exploration %g or blend %g is out of "
+            "range",
             (double)i->guidance, (double)i->target, (double)i->return_scale, (double)i->discount,
-            (double)i->explore);
+            (double)i->explore, (double)i->blend);
     return MW_OK;
 }
 
@@ -134,22 +135,22 @@ static json_t *describe(const mw_bundle *b) {
     const mw_policy_config *p = &b->policy.config;
     const mw_world_config *w = &b->world.config;
     return json_pack(
-        "{s:i, s:s, s:s, s:s, s:i, s:i, s:i, s:b, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:b, s:b,"
+        "{s:i, s:s, s:s, s:s, s:i, s:i, s:i, s:b, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:b, s:b,"
         " s:{s:i, s:[iii], s:i, s:i, s:i, s:b, s:b, s:i, s:f}, s:{s:i, s:i, s:b}, s:{s:i, s:i, "
         "s:i, s:i, s:i, "
-        "s:b, s:i, s:i, s:i, s:b}}",
+        "s:b, s:i, s:i, s:i, s:b, s:b}}",
         "version", MW_BUNDLE_VERSION, "task", i->task, "rules", i->rules, "quality", i->quality, "agents",
         i->agents, "obs", i->obs, "act", i->act, "discrete", i->discrete, "episode_limit", i->episode_limit,
         "horizon", i->horizon, "steps", i->steps, "guidance", (double)i->guidance, "target",
         (double)i->target, "return_scale", (double)i->return_scale, "discount", (double)i->discount,
-        "explore", (double)i->explore, "carry", i->carry, "return_to_go", i->return_to_go, "policy", "dim",
-        p->dim, "mults", p->mults[0], p->mults[1], p->mults[2], "time", p->time, "context", p->context,
-        "bins", p->bins, "project", p->project, "changes", p->changes, "forecast", p->forecast, "scale",
-        (double)p->scale, "inverse", "hidden", b->inverse.config.hidden, "layers", b->inverse.config.layers,
-        "ids", b->inverse.config.ids > 0, "world", "hidden", w->hidden, "experts", w->experts, "slots",
-        w->slots, "reward_experts", w->reward_experts, "top_k", w->top_k, "standardise", w->standardise,
-        "reward_features", w->reward_features, "dynamics_features", w->dynamics_features, "shared", w->shared,
-        "joint", w->joint);
+        "explore", (double)i->explore, "blend", (double)i->blend, "carry", i->carry, "return_to_go",
+        i->return_to_go, "policy", "dim", p->dim, "mults", p->mults[0], p->mults[1], p->mults[2], "time",
+        p->time, "context", p->context, "bins", p->bins, "project", p->project, "changes", p->changes,
+        "forecast", p->forecast, "scale", (double)p->scale, "inverse", "hidden", b->inverse.config.hidden,
+        "layers", b->inverse.config.layers, "ids", b->inverse.config.ids > 0, "world", "hidden", w->hidden,
+        "experts", w->experts, "slots", w->slots, "reward_experts", w->reward_experts, "top_k", w->top_k,
+        "standardise", w->standardise, "reward_features", w->reward_features, "dynamics_features",
+        w->dynamics_features, "shared", w->shared, "joint", w->joint, "everyone", w->everyone);
 }
 
 /* Reads one description; the caller's strings are bounded copies. */
@@ -159,28 +160,28 @@ static mw_status parse(const char *text, const char *path, mw_bundle_info *i, mw
     MW_TRY(mw_json_parse(&root, text, strlen(text), path, error));
     const char *task, *rules, *quality;
     int version = 0, discrete = 0, return_to_go = 0, carry = 0, project = 0, changes = 0, standardise = 0,
-        joint = 0;
-    double guidance, target, return_scale, discount, explore = 0, scale = 0;
+        joint = 0, everyone = 0;
+    double guidance, target, return_scale, discount, explore = 0, blend = 0, scale = 0;
     json_error_t why;
     const int failed = json_unpack_ex(
         root, &why, 0,
-        "{s:i, s:s, s:s, s:s, s:i, s:i, s:i, s:b, s:i, s:i, s:i, s:F, s:F, s:F, s:F, s?F, s?b, s:b,"
+        "{s:i, s:s, s:s, s:s, s:i, s:i, s:i, s:b, s:i, s:i, s:i, s:F, s:F, s:F, s:F, s?F, s?F, s?b, s:b,"
         " s:{s:i, s:[iii], s:i, s:i, s:i, s:b, s?b, s?i, s?F}, s:{s:i, s?i, s?b}, s:{s:i, s:i, s:i, s:i, "
         "s:i, "
         "s:b, s:i, "
         "s:i, "
-        "s?i, s?b}}",
+        "s?i, s?b, s?b}}",
         "version", &version, "task", &task, "rules", &rules, "quality", &quality, "agents", &i->agents, "obs",
         &i->obs, "act", &i->act, "discrete", &discrete, "episode_limit", &i->episode_limit, "horizon",
         &i->horizon, "steps", &i->steps, "guidance", &guidance, "target", &target, "return_scale",
-        &return_scale, "discount", &discount, "explore", &explore, "carry", &carry, "return_to_go",
-        &return_to_go, "policy", "dim", &p->dim, "mults", &p->mults[0], &p->mults[1], &p->mults[2], "time",
-        &p->time, "context", &p->context, "bins", &p->bins, "project", &project, "changes", &changes,
-        "forecast", &p->forecast, "scale", &scale, "inverse", "hidden", &v->hidden, "layers", &v->layers,
-        "ids", &v->ids, "world", "hidden", &w->hidden, "experts", &w->experts, "slots", &w->slots,
-        "reward_experts", &w->reward_experts, "top_k", &w->top_k, "standardise", &standardise,
+        &return_scale, "discount", &discount, "explore", &explore, "blend", &blend, "carry", &carry,
+        "return_to_go", &return_to_go, "policy", "dim", &p->dim, "mults", &p->mults[0], &p->mults[1],
+        &p->mults[2], "time", &p->time, "context", &p->context, "bins", &p->bins, "project", &project,
+        "changes", &changes, "forecast", &p->forecast, "scale", &scale, "inverse", "hidden", &v->hidden,
+        "layers", &v->layers, "ids", &v->ids, "world", "hidden", &w->hidden, "experts", &w->experts, "slots",
+        &w->slots, "reward_experts", &w->reward_experts, "top_k", &w->top_k, "standardise", &standardise,
         "reward_features", &w->reward_features, "dynamics_features", &w->dynamics_features, "shared",
-        &w->shared, "joint", &joint);
+        &w->shared, "joint", &joint, "everyone", &everyone);
     mw_status status = MW_OK;
     if (failed)
         status =
@@ -200,6 +201,7 @@ static mw_status parse(const char *text, const char *path, mw_bundle_info *i, mw
         i->return_scale = (float)return_scale;
         i->discount = (float)discount;
         i->explore = (float)explore;
+        i->blend = (float)blend;
         i->discrete = discrete;
         i->carry = carry;
         i->return_to_go = return_to_go;
@@ -208,6 +210,7 @@ static mw_status parse(const char *text, const char *path, mw_bundle_info *i, mw
         p->scale = (float)scale;
         w->standardise = standardise;
         w->joint = joint;
+        w->everyone = everyone;
     }
     json_decref(root);
     return status;

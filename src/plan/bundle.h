@@ -23,6 +23,7 @@ typedef struct mw_bundle_info {
     float return_scale; /* which returns were divided by */
     float discount;     /* of the returns-to-go it was trained on */
     float explore;      /* deviation of what candidates lean to; see mw_planner_options */
+    float blend;        /* how far candidates below the best count; see there */
     bool carry;         /* one candidate is the rest of the plan chosen before */
     bool return_to_go;  /* the target shrinks by what was earned during the episode */
 } mw_bundle_info;

@@ -40,6 +40,7 @@ struct mw_planner {
     float *carried;  /* [envs][H-1][n][d]: what the chosen candidate had in mind after its first action */
     float *imagined; /* [slots*M][H][n][o] */
     float *scores;   /* [slots*M] */
+    float *blended;  /* [H][n][d]: a mean of candidates */
     float *pairs;    /* [slots*M*H*n] rows of the inverse dynamics */
     mw_mlp_acts *inverse; /* per worker */
     const uint8_t *legal; /* the caller's, during a decision */
@@ -69,6 +70,7 @@ static void carve(mw_planner *p) {
     p->carried = mw_arena_floats(a, p->options.carry ? envs * (h - 1) * act : 0);
     p->imagined = mw_arena_floats(a, all * h * joint);
     p->scores = mw_arena_floats(a, all);
+    p->blended = mw_arena_floats(a, h * act);
     p->pairs =
         mw_arena_floats(a, all * h * (size_t)(i->agents * mw_inverse_inputs(&p->bundle->inverse.config)));
     p->inverse = mw_arena_take(a, (size_t)threads, sizeof *p->inverse);
@@ -87,6 +89,7 @@ static mw_status check_options(const mw_bundle *b, mw_planner_options *o, mw_err
     if (!o->threads) o->threads = mw_pool_cores() < MW_MAX_EXPERTS ? mw_pool_cores() : MW_MAX_EXPERTS;
     if (isnan(o->target)) o->target = b->info.target;
     if (isnan(o->explore)) o->explore = b->info.explore;
+    if (isnan(o->blend)) o->blend = b->info.blend;
     if (o->carry < 0) o->carry = b->info.carry;
     if ((int)o->arm < MW_ARM_PLAN || o->arm > MW_ARM_REACTIVE)
         return mw_fail(error, MW_ERR_ARGUMENT, "unknown arm %d", (int)o->arm);
@@ -109,6 +112,9 @@ static mw_status check_options(const mw_bundle *b, mw_planner_options *o, mw_err
     if (!(o->explore >= 0) || !isfinite(o->explore))
         return mw_fail(error, MW_ERR_ARGUMENT, "exploration is %g; it must be finite and not negative",
                        (double)o->explore);
+    if (!(o->blend >= 0) || !isfinite(o->blend))
+        return mw_fail(error, MW_ERR_ARGUMENT, "the blend is %g; it must be finite and not negative",
+                       (double)o->blend);
     return MW_OK;
 }
 
@@ -374,6 +380,36 @@ static int best_score(const float *scores, int count) {
     return best < 0 ? 0 : best;
 }
 
+/* The mean of the candidates of a slot, whose best one is given. What leads upwards adds up in it, and what
+ * the candidates do without an effect cancels out. */
+static const float *blend(mw_planner *p, int slot, int best) {
+    const mw_bundle_info *i = &p->bundle->info;
+    const int most = p->options.candidates, length = p->options.horizon * i->agents * i->act;
+    const float *scores = p->scores + slot * most,
+                *plans = p->actions + (size_t)(slot * most) * (size_t)length;
+    double sum = 0, square = 0, total = 0;
+    int finite = 0;
+    for (int m = 0; m < most; m++) {
+        if (!isfinite(scores[m])) continue;
+        const double below = (double)scores[best] - (double)scores[m];
+        finite++, sum += below, square += below * below;
+    }
+    if (i->discrete || p->options.blend == 0 || finite < 2) return plans + (size_t)best * (size_t)length;
+    const double deviation = sqrt(fmax(square / finite - sum / finite * (sum / finite), 0));
+    memset(p->blended, 0, (size_t)length * sizeof *p->blended);
+    for (int m = 0; m < most; m++) {
+        if (!isfinite(scores[m])) continue;
+        const double below = (double)scores[best] - (double)scores[m],
+                     weight = deviation > 0 ? exp(-below / (deviation * (double)p->options.blend)) : 1;
+        total += weight;
+        for (int k = 0; k < length; k++)
+            p->blended[k] += (float)weight * plans[(size_t)m * (size_t)length + (size_t)k];
+    }
+    for (int k = 0; k < length; k++) /* rounding must not lead out of the range */
+        p->blended[k] = fminf(fmaxf(p->blended[k] / (float)total, -1), 1);
+    return p->blended;
+}
+
 void mw_planner_choose(mw_planner *p, const uint8_t *active, float *real, int32_t *index) {
     const mw_bundle_info *i = &p->bundle->info;
     const int most = p->options.candidates, n = i->agents, d = i->act;
@@ -382,8 +418,7 @@ void mw_planner_choose(mw_planner *p, const uint8_t *active, float *real, int32_
         env_state *state = &p->states[env];
         if (active && !active[env]) continue;
         state->chosen = best_score(p->scores + s * most, most);
-        const float *action =
-            mw_planner_actions(p, env) + (size_t)state->chosen * (size_t)(p->options.horizon * n * d);
+        const float *action = blend(p, s, state->chosen);
         if (carries(p)) {
             const size_t rest = (size_t)((p->options.horizon - 1) * n * d);
             memcpy(p->carried + (size_t)env * rest, action + n * d, rest * sizeof *action);

@@ -131,6 +131,7 @@ static mw_bundle_info info_of(const mw_training_data *data) {
                            .return_scale = (float)data->return_scale,
                            .discount = (float)p->policy.discount,
                            .explore = (float)p->plan.explore,
+                           .blend = (float)p->plan.blend,
                            .carry = p->plan.carry,
                            .return_to_go = p->plan.return_to_go};
     snprintf(info.task, sizeof info.task, "%s", s->task);

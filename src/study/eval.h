@@ -1,5 +1,5 @@
 /* Evaluation: every arm plays the same episodes, so that differences between arms are paired. An episode is a
- * pure function of the bundle, the arm, M, H, K, target, explore, carry and (seed, episode); how many
+ * pure function of the bundle, the arm, M, H, K, target, explore, blend, carry and (seed, episode); how many
  * environments play together and on how many threads changes nothing but the time it takes. Spec section 8.
  */
 #ifndef MW_STUDY_EVAL_H
@@ -15,7 +15,7 @@ typedef enum mw_eval_arm {
     MW_EVAL_REACTIVE, /* one candidate */
     MW_EVAL_RANDOM,   /* a random one of M */
     MW_EVAL_PLAN,     /* the best of M by the world model */
-    MW_EVAL_PLAIN,    /* the same, all of them as the policy draws them: explore 0, carry 0 */
+    MW_EVAL_PLAIN,    /* the same, all of them as the policy draws them: explore 0, blend 0, carry 0 */
     MW_EVAL_ORACLE,   /* the best of M by the true simulator over the same horizon */
     MW_EVAL_ARMS
 } mw_eval_arm;
@@ -32,7 +32,7 @@ typedef struct mw_eval_options {
     uint64_t first_seed;
     int seeds, episodes;            /* episodes of each seed */
     int candidates, horizon, steps; /* M; H and K, 0: the bundle's */
-    float target, explore;          /* NaN: the bundle's */
+    float target, explore, blend;   /* NaN: the bundle's */
     int carry;                      /* -1: as the bundle says */
     int envs;                       /* playing together; 0: as many as is good */
     int threads;                    /* 0: one per core */
@@ -78,7 +78,7 @@ typedef struct mw_eval_report {
 } mw_eval_report;
 
 typedef struct mw_eval_result {
-    mw_eval_options options; /* H, K, target, explore, carry and envs filled in */
+    mw_eval_options options; /* H, K, target, explore, blend, carry and envs filled in */
     mw_env_info info;        /* of the task; task and rules are the bundle's strings */
     mw_eval_report arm[MW_EVAL_ARMS];
 } mw_eval_result;

@@ -115,6 +115,7 @@ mw_status mw_eval_replay(const mw_bundle *bundle, const mw_eval_options *options
                                        .threads = options->threads,
                                        .target = options->target,
                                        .explore = options->explore,
+                                       .blend = options->blend,
                                        .carry = options->carry};
     mw_stage stage;
     mw_planner *planner = NULL;

@@ -14,27 +14,27 @@ typedef struct {
     double policy_rate;
     int policy_warmup;
     const char *variant;
-    int hidden, dynamics_features, world_steps[2], world_batch, world_run;
+    int hidden, dynamics_features, everyone, world_steps[2], world_batch, world_run;
     double world_rate;
     int world_warmup, horizon, sampling;
-    double guidance, quantile, explore;
+    double guidance, quantile, explore, blend;
     int carry, return_to_go;
 } row;
 
 /* clang-format off */
 static const row rows[] = {
     /*            policy: T = C + gen scale      steps                        world                steps                         plan
-       task       dim mults     C gen     quick   full batch  rate warm-up  variant    hidden features quick full batch run rate warm-up H  K omega quantile explore carry to-go */
-    {"spread",     32, {2,2,2},  4,  8, 5, { 600,  2500}, 64, 3e-3, 200,    "standard", 256, 64, {1000, 5000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0.3, 1, 0},
-    {"tag",        32, {2,2,2},  4,  8, 5, { 600,  2000}, 64, 3e-3, 200,    "standard", 256, 64, {1000, 7000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0.1, 0, 0},
-    {"world",      32, {2,2,2},  4,  8, 5, { 600,  2000}, 64, 3e-3, 200,    "standard", 256, 64, {1000, 8000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0.1, 0, 0},
-    {"2ant",       32, {2,2,2},  4,  8, 1, { 600,  2000}, 64, 3e-3, 200,    "standard", 256,  0, {1000, 3000}, 256, 8, 1e-3, 200,   8, 3, 1.2, 0.95, 0, 0, 0},
-    {"4ant",       32, {2,2,2},  4,  8, 1, { 600,  1800}, 64, 3e-3, 200,    "standard", 256,  0, {1000, 2500}, 256, 8, 1e-3, 200,   8, 3, 1.2, 0.95, 0.03, 0, 0},
-    {"3m",         32, {2,2,2},  9,  3, 5, { 600,  1500}, 64, 3e-3, 200,    "standard", 256, 64, {1000, 3000}, 256, 1, 1e-3, 200,   3, 3, 1.2, 0.95, 0, 0, 1},
-    {"8m",         32, {2,2,2},  9,  3, 5, { 300,   700}, 64, 3e-3, 200,    "standard", 256, 64, { 500, 1500}, 256, 1, 1e-3, 200,   3, 3, 1.2, 0.95, 0, 0, 1},
-    {"5m_vs_6m",   32, {2,2,2},  9,  3, 5, { 400,  1000}, 64, 3e-3, 200,    "standard", 256, 64, { 600, 2500}, 256, 1, 1e-3, 200,   3, 3, 1.2, 0.95, 0, 0, 1},
-    {"2s3z",       32, {2,2,2},  8,  8, 5, { 300,   800}, 64, 3e-3, 200,    "standard", 256, 64, { 500, 2000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0, 0, 0},
-    {"other",      32, {2,2,2},  4,  8, 5, { 600,  2500}, 64, 3e-3, 200,    "standard", 256, 64, {1000, 5000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0, 0, 0},
+       task       dim mults     C gen     quick   full batch  rate warm-up  variant    hidden features everyone quick full batch run rate warm-up H  K omega quantile explore blend carry to-go */
+    {"spread",     32, {2,2,2},  4,  8, 5, { 600,  2500}, 64, 3e-3, 200,    "standard", 256, 64, 0, {1000, 5000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0.3, 0.3, 1, 0},
+    {"tag",        32, {2,2,2},  4,  8, 5, { 600,  2000}, 64, 3e-3, 200,    "standard", 256, 64, 0, {1000, 7000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0.1, 0.3, 0, 0},
+    {"world",      32, {2,2,2},  4,  8, 5, { 600,  2000}, 64, 3e-3, 200,    "standard", 256, 64, 0, {1000, 8000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0.1, 0, 0, 0},
+    {"2ant",       32, {2,2,2},  4,  8, 1, { 600,  2000}, 64, 3e-3, 200,    "standard", 256,  0, 1, {1000, 4000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0, 1, 0, 0},
+    {"4ant",       32, {2,2,2},  4,  8, 1, { 600,  1800}, 64, 3e-3, 200,    "standard", 256,  0, 1, {1000, 4000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0, 1, 0, 0},
+    {"3m",         32, {2,2,2},  9,  3, 5, { 600,  1500}, 64, 3e-3, 200,    "standard", 256, 64, 0, {1000, 3000}, 256, 1, 1e-3, 200,   3, 3, 1.2, 0.95, 0, 0, 0, 1},
+    {"8m",         32, {2,2,2},  9,  3, 5, { 300,   700}, 64, 3e-3, 200,    "standard", 256, 64, 0, { 500, 1500}, 256, 1, 1e-3, 200,   3, 3, 1.2, 0.95, 0, 0, 0, 1},
+    {"5m_vs_6m",   32, {2,2,2},  9,  3, 5, { 400,  1000}, 64, 3e-3, 200,    "standard", 256, 64, 0, { 600, 2500}, 256, 1, 1e-3, 200,   3, 3, 1.2, 0.95, 0, 0, 0, 1},
+    {"2s3z",       32, {2,2,2},  8,  8, 5, { 300,   800}, 64, 3e-3, 200,    "standard", 256, 64, 0, { 500, 2000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0, 0, 0, 0},
+    {"other",      32, {2,2,2},  4,  8, 5, { 600,  2500}, 64, 3e-3, 200,    "standard", 256, 64, 0, {1000, 5000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0, 0, 0, 0},
 };
 /* clang-format on */
 
@@ -81,6 +81,7 @@ mw_training_preset mw_training_preset_of(const char *task, mw_budget budget) {
                   .dynamics_features = r->dynamics_features,
                   .shared = world.shared,
                   .joint = world.joint,
+                  .everyone = r->everyone,
                   .run = r->world_run,
                   .steps = r->world_steps[budget],
                   .batch = r->world_batch,
@@ -94,6 +95,7 @@ mw_training_preset mw_training_preset_of(const char *task, mw_budget budget) {
                  .target = NAN,
                  .quantile = r->quantile,
                  .explore = r->explore,
+                 .blend = r->blend,
                  .carry = r->carry,
                  .return_to_go = r->return_to_go},
     };
@@ -153,6 +155,7 @@ static const field fields[] = {
     {"world.dynamics_features", WHOLE,  AT(world.dynamics_features), 0, 1024, {0}, NULL, "the same for the dynamics"},
     {"world.shared",            WHOLE,  AT(world.shared),            0, 4096, {0}, NULL, "width of an expert of the dynamics that meets every agent's token itself; 0: none"},
     {"world.joint",             CHOICE, AT(world.joint),             0, 1,    {"off", "on"}, NULL, "tokens carry the mean of all agents' tokens"},
+    {"world.everyone",          CHOICE, AT(world.everyone),          0, 1,    {"off", "on"}, NULL, "instead they carry every agent's values one by one, and which agent is meant"},
     {"world.run",               WHOLE,  AT(world.run),               1, 64,   {0}, NULL, "transitions of a run in training, the first from a recorded observation, the others from its own predictions; 1: recorded ones only"},
     {"world.steps",             WHOLE,  AT(world.steps),             1, 1e8,  {0}, NULL, "training steps"},
     {"world.batch",             WHOLE,  AT(world.batch),             1, 65536, {0}, NULL, "transitions in a step"},
@@ -167,6 +170,7 @@ static const field fields[] = {
     {"plan.target",             REAL,   AT(plan.target),             -1e6, 1e6, {0}, "auto", "target return in units of the return scale; auto: plan.quantile of the data"},
     {"plan.quantile",           REAL,   AT(plan.quantile),           0, 1,    {0}, NULL, "of the returns of the data's episodes, for the target"},
     {"plan.explore",            REAL,   AT(plan.explore),            0, 100,  {0}, NULL, "deviation of an offset on a candidate's actions (discrete: logits) that lasts over the horizon; the first has none"},
+    {"plan.blend",              REAL,   AT(plan.blend),              0, 1e6,  {0}, NULL, "real actions: a mean of all candidates is executed, weighed by exp(-d/blend) at a score d deviations below the best; 0: the best alone"},
     {"plan.carry",              CHOICE, AT(plan.carry),              0, 1,    {"off", "on"}, NULL, "the last candidate is the rest of the plan chosen before, once there is one"},
     {"plan.return_to_go",       CHOICE, AT(plan.return_to_go),       0, 1,    {"off", "on"}, NULL, "the target shrinks by what was earned during the episode"},
 };
@@ -308,10 +312,18 @@ const char *mw_training_preset_difference(const json_t *a, const json_t *b) {
     return NULL;
 }
 
+/* A choice that settings do not name is younger than they are: it was off. */
+static bool same_value(const json_t *a, const json_t *b, const field *f) {
+    const json_t *const values[2] = {json_object_get(a, f->name), json_object_get(b, f->name)};
+    const char *named = json_string_value(values[values[0] ? 0 : 1]);
+    if (f->kind == CHOICE && named && !values[0] != !values[1]) return !strcmp(named, f->choices[0]);
+    return json_equal(values[0], values[1]);
+}
+
 bool mw_training_preset_same_part(const json_t *a, const json_t *b, const char *part) {
     for (int i = 0; i < FIELDS; i++)
         if ((!strncmp(fields[i].name, part, strlen(part)) || !strncmp(fields[i].name, "data.", 5)) &&
-            !json_equal(json_object_get(a, fields[i].name), json_object_get(b, fields[i].name)))
+            !same_value(a, b, &fields[i]))
             return false;
     return true;
 }
@@ -344,12 +356,14 @@ void mw_training_preset_list(FILE *out) {
                                           "world.variant",
                                           "world.hidden",
                                           "world.dynamics_features",
+                                          "world.everyone",
                                           "world.steps",
                                           "world.batch",
                                           "world.run",
                                           "world.rate",
                                           "plan.horizon",
                                           "plan.explore",
+                                          "plan.blend",
                                           "plan.carry",
                                           "plan.return_to_go"};
     enum { COLUMNS = sizeof columns / sizeof columns[0] };
@@ -413,5 +427,6 @@ mw_world_config mw_training_preset_world(const mw_training_preset *p) {
                              .reward_features = p->world.paper ? 0 : p->world.reward_features,
                              .dynamics_features = p->world.paper ? 0 : p->world.dynamics_features,
                              .shared = p->world.paper ? 0 : p->world.shared,
-                             .joint = !p->world.paper && p->world.joint};
+                             .joint = !p->world.paper && p->world.joint,
+                             .everyone = !p->world.paper && p->world.everyone};
 }

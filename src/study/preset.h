@@ -37,7 +37,7 @@ typedef struct mw_training_preset {
     struct {
         int paper; /* the paper's variant; then without norm features */
         int hidden, experts, slots, reward_experts, top_k, reward_features, dynamics_features, shared, joint,
-            run;
+            everyone, run;
         int steps, batch;
         double rate;
         int warmup;
@@ -52,6 +52,7 @@ typedef struct mw_training_preset {
         double target;      /* NaN: from the data */
         double quantile;    /* of the data's returns, where the target comes from them */
         double explore;     /* deviation of what candidates lean to */
+        double blend;       /* how far candidates below the best count */
         int carry, return_to_go;
     } plan;
 } mw_training_preset;

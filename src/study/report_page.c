@@ -306,9 +306,11 @@ static void plain_cells(FILE *out, const mw_study_row *row) {
 }
 
 static void plain(FILE *out, const mw_study_table *t) {
-    section(out, "plain", "Candidates as drawn",
-            "Planning among candidates as the policy draws them, as in the paper: none explores, none is the "
-            "rest of the plan chosen before. Where a setting's planning does neither, the two are the same.");
+    section(
+        out, "plain", "Candidates as drawn",
+        "The best candidate alone as the policy draws them, as in the paper: none explores, none is the rest "
+        "of the plan chosen before, nothing is blended. Where a setting's planning does none of it, the two "
+        "are the same.");
     settings_table(out, t,
                    "<tr><th>setting</th><th>Reactive</th><th>Planning</th><th>as drawn</th><th>over "
                    "Planning</th><th>over Reactive</th><th>relative</th></tr>",

@@ -52,6 +52,7 @@
     X(EVAL_H, "H", "eval.H")                                                                                 \
     X(EVAL_K, "K", "eval.K")                                                                                 \
     X(EVAL_EXPLORE, "explore", "eval.explore")                                                               \
+    X(EVAL_BLEND, "blend", "eval.blend")                                                                     \
     X(EVAL_CARRY, "carry", "eval.carry")                                                                     \
     X(EVAL_SEEDS, "seeds", "eval.seeds")                                                                     \
     X(EVAL_EPISODES, "episodes_per_seed", "eval.episodes")                                                   \

@@ -52,13 +52,18 @@ mw_status mw_world_config_check(const mw_world_config *c, mw_error *error) {
     MW_TRY(check("reward_features", c->reward_features, 0, features, error));
     MW_TRY(check("dynamics_features", c->dynamics_features, 0, features, error));
     MW_TRY(check("shared", c->shared, 0, c->standardise ? 4096 : 0, error));
-    return check("joint", c->joint, 0, c->standardise, error);
+    MW_TRY(check("joint", c->joint, 0, c->standardise, error));
+    return check("everyone", c->everyone, 0, c->standardise, error);
 }
 
-static mw_token make_token(mw_params *p, const char *prefix, int own, int features,
+static mw_token make_token(mw_params *p, const char *prefix, int values, int features,
                            const mw_world_config *c) {
-    const int raw = c->joint ? 2 * own : own;
-    mw_token token = {.own = own, .raw = raw, .features = features, .size = raw + features};
+    const int own = values + (c->everyone ? c->agents : 0),
+              shared = c->everyone ? c->agents * values
+                       : c->joint  ? values
+                                   : 0,
+              raw = own + shared;
+    mw_token token = {.values = values, .own = own, .raw = raw, .features = features, .size = raw + features};
     if (!c->standardise) {
         token.norm_w = mw_params_add(p, mw_name_of("%s.input_norm.weight", prefix).text, MW_PARAM_PLAIN,
                                      MW_INIT_ONE, 0, raw, 0, 0);
@@ -326,16 +331,26 @@ static void standard(float *out, const float *x, const float *mean, const float 
     for (int i = 0; i < n; i++) out[i] = (x[i] - mean[i]) / scale[i];
 }
 
-/* The mean of the agents' own values behind each one's, for joint rows [begin, end). */
-static void spread_mean(const mw_token *token, float *raw, int agents, int begin, int end) {
-    const size_t own = (size_t)token->own, width = (size_t)token->raw;
-    if (width == own) return;
+/* What all agents share behind each one's own values, for joint rows [begin, end). */
+static void share_values(const mw_token *token, float *raw, const mw_world_config *c, int begin, int end) {
+    const size_t values = (size_t)token->values, own = (size_t)token->own, width = (size_t)token->raw;
+    const int n = c->agents;
+    if (width == values) return;
     for (int b = begin; b < end; b++) {
-        float *first = raw + (size_t)(b * agents) * width, *mean = first + own;
-        memcpy(mean, first, own * sizeof *mean);
-        for (int a = 1; a < agents; a++) mw_add(mean, first + (size_t)a * width, (long)own);
-        for (size_t i = 0; i < own; i++) mean[i] /= (float)agents;
-        for (int a = 1; a < agents; a++) memcpy(mean + (size_t)a * width, mean, own * sizeof *mean);
+        float *first = raw + (size_t)(b * n) * width, *shared = first + own;
+        if (c->everyone)
+            for (int a = 0; a < n; a++) {
+                float *from = first + (size_t)a * width;
+                for (int i = 0; i < n; i++) from[values + (size_t)i] = i == a;
+                memcpy(shared + (size_t)a * values, from, values * sizeof *shared);
+            }
+        else {
+            memcpy(shared, first, values * sizeof *shared);
+            for (int a = 1; a < n; a++) mw_add(shared, first + (size_t)a * width, (long)values);
+            for (size_t i = 0; i < values; i++) shared[i] /= (float)n;
+        }
+        for (int a = 1; a < n; a++)
+            memcpy(shared + (size_t)a * width, shared, (width - own) * sizeof *shared);
     }
 }
 
@@ -358,7 +373,7 @@ static void dispatch_share(const mw_world_net *net, mw_world_work *w, const floa
             memcpy(raw + o, act + (size_t)r * (size_t)d, (size_t)d * sizeof *raw);
         }
     }
-    spread_mean(&net->dynamics_token, w->dynamics.raw, n, begin, end);
+    share_values(&net->dynamics_token, w->dynamics.raw, c, begin, end);
     const int first = begin * n, rows = (end - begin) * n;
     token_forward(&net->dynamics_token, &w->dynamics, values, packed, c->standardise, first, rows);
     const float *z = w->dynamics.y + (size_t)first * (size_t)size;
@@ -426,7 +441,7 @@ static void combine_share(const mw_world_net *net, mw_world_work *w, const float
             memcpy(raw + o + d, out, (size_t)o * sizeof *raw);
         }
     }
-    spread_mean(&net->reward_token, w->reward.raw, n, begin, end);
+    share_values(&net->reward_token, w->reward.raw, c, begin, end);
     const int first = begin * n, rows = (end - begin) * n;
     token_forward(&net->reward_token, &w->reward, values, packed, c->standardise, first, rows);
     float *route = w->route + (size_t)(first * c->reward_experts);

@@ -20,6 +20,7 @@ typedef struct mw_world_config {
     int dynamics_features;     /* the same for the dynamics token */
     int shared;                /* width of an expert that meets every token of the dynamics itself; 0: none */
     bool joint;                /* tokens carry the mean of all agents' tokens */
+    bool everyone;             /* instead: every agent's values one by one, and which agent is meant */
 } mw_world_config;
 
 /* Everything but agents, obs and act. */
@@ -27,12 +28,13 @@ mw_world_config mw_world_config_default(void);
 mw_world_config mw_world_config_paper(void);
 mw_status mw_world_config_check(const mw_world_config *config, mw_error *error);
 
-/* A token: an agent's own values, the mean of all agents' ones behind them if it is joint, and the learned
- * norm features log(|W_k y|^2 + 1e-3) of both, W_k of size 2 x D. */
+/* A token: an agent's own values (and which agent it is, if everyone is in it), behind them what all agents
+ * share: the mean of their values or all of them; then the learned norm features log(|W_k y|^2 + 1e-3) of
+ * everything before, W_k of size 2 x D. */
 typedef struct mw_token {
-    int own, raw, features, size; /* raw = own, or twice that; size = raw + features */
-    size_t norm_w, norm_b;        /* layer norm of the raw part, paper's variant */
-    mw_dense project;             /* [raw][2*features]: first components, then second ones */
+    int values, own, raw, features, size; /* own: values and agent; raw: what is shared too */
+    size_t norm_w, norm_b;                /* layer norm of the raw part, paper's variant */
+    mw_dense project;                     /* [raw][2*features]: first components, then second ones */
 } mw_token;
 
 typedef struct mw_world_net {

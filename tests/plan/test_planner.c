@@ -67,6 +67,7 @@ static void same_decisions(void **state) {
         options.arm = kind < 6 ? (mw_arm)(kind / 2) : MW_ARM_PLAN;
         options.carry = kind >= 6;
         options.explore = 0.2f;
+        options.blend = kind >= 6 ? 0.5f : 0;
         options.seed = 3;
         options.threads = 1;
         float first[ENVS * STEPS * N * D] = {0}, second[ENVS * STEPS * N * D];
@@ -225,6 +226,90 @@ static void exploring(void **state) {
     }
 }
 
+/* What is executed is a mean of the candidates, weighed by their scores; from the best alone to all alike.
+ * Discrete actions, scores that are not finite and the plan that is carried on. */
+static void blending(void **state) {
+    (void)state;
+    mw_error error;
+    enum { STEP = N * D };
+    const float scores[8] = {3, 1, NAN, 2, -4, 2.5f, INFINITY, 0};
+    for (int kind = 0; kind < 4; kind++) {
+        const float blend = (float[]){1e-6f, 0.7f, 1e6f, 0.7f}[kind];
+        mw_bundle *bundle = bundle_of(kind == 3);
+        mw_planner *planner;
+        mw_planner_options options = MW_PLANNER_OPTIONS_DEFAULT;
+        options.explore = kind == 3 ? 1e6f : 0.2f;
+        options.carry = 1;
+        bundle->info.blend = blend;
+        CHECK_OK(mw_planner_create(&planner, bundle, &options, &error), error);
+        float obs[N * O] = {0.3f}, real[STEP];
+        int32_t index[N];
+        CHECK_OK(mw_planner_propose(planner, obs, NULL, NULL, &error), error);
+        memcpy(mw_planner_scores(planner, 0), scores, sizeof scores);
+        mw_planner_choose(planner, NULL, real, index);
+        const mw_candidates c = mw_planner_candidates(planner, 0);
+        assert_int_equal(c.chosen, 0);
+        double mean = 0, square = 0, total = 0, plan[64] = {0};
+        for (int m = 0; m < 8; m++) /* six of them are finite */
+            if (isfinite(scores[m])) mean += scores[m] / 6, square += scores[m] * scores[m] / 6;
+        const double deviation = sqrt(square - mean * mean);
+        for (int m = 0; m < 8; m++) {
+            if (!isfinite(scores[m])) continue;
+            const double weight = exp((scores[m] - scores[0]) / (deviation * blend));
+            total += weight;
+            for (int k = 0; k < c.horizon * STEP; k++)
+                plan[k] += weight * c.actions[m * c.horizon * STEP + k];
+        }
+        for (int k = 0; k < STEP; k++)
+            if (kind == 3) /* the best one's */
+                assert_int_equal(index[k / D] == k % D, c.actions[k] > 0);
+            else
+                CHECK_NEAR(real[k], plan[k] / total, 1e-5);
+        CHECK_OK(mw_planner_propose(planner, obs, NULL, NULL, &error), error);
+        const float *carried = mw_planner_actions(planner, 0) + 7 * c.horizon * STEP;
+        for (int k = 0; kind < 3 && k < (c.horizon - 1) * STEP; k++)
+            CHECK_NEAR(carried[k], plan[STEP + k] / total, 1e-5);
+        memset(mw_planner_scores(planner, 0), 0, sizeof scores); /* no difference: all alike */
+        mw_planner_choose(planner, NULL, real, index);
+        const float *same = mw_planner_candidates(planner, 0).actions;
+        for (int k = 0; kind < 3 && k < STEP; k++) {
+            double sum = 0;
+            for (int m = 0; m < 8; m++) sum += same[m * c.horizon * STEP + k] / 8;
+            CHECK_NEAR(real[k], sum, 1e-5);
+        }
+        mw_planner_free(planner);
+        mw_bundle_free(bundle);
+    }
+}
+
+/* Rounding must not lead out of the range of actions, where two candidates lie at the same end of it. */
+static void blended_bounds(void **state) {
+    (void)state;
+    mw_error error;
+    mw_bundle *bundle = bundle_of(false);
+    mw_planner *planner;
+    mw_planner_options options = MW_PLANNER_OPTIONS_DEFAULT;
+    options.candidates = 3;
+    options.explore = 1e6f;
+    options.carry = 0;
+    int ends = 0;
+    for (int t = 0; t < 100; t++) {
+        float obs[N * O] = {0.3f}, real[N * D];
+        options.blend = 0.5f + 0.01f * (float)t;
+        CHECK_OK(mw_planner_create(&planner, bundle, &options, &error), error);
+        CHECK_OK(mw_planner_propose(planner, obs, NULL, NULL, &error), error);
+        memcpy(mw_planner_scores(planner, 0), (float[]){NAN, 1, 2}, 3 * sizeof(float));
+        mw_planner_choose(planner, NULL, real, NULL);
+        for (int k = 0; k < N * D; k++) {
+            assert_true(fabsf(real[k]) <= 1);
+            ends += fabsf(real[k]) > 0.999f;
+        }
+        mw_planner_free(planner);
+    }
+    assert_true(ends > 100);
+    mw_bundle_free(bundle);
+}
+
 static void no_allocations(void **state) {
     (void)state;
     mw_error error;
@@ -265,6 +350,9 @@ static void bad_requests(void **state) {
     o = defaults;
     o.explore = -1;
     CHECK_FAILS(mw_planner_create(&planner, bundle, &o, &error), MW_ERR_ARGUMENT, error, "exploration is -1");
+    o = defaults;
+    o.blend = INFINITY;
+    CHECK_FAILS(mw_planner_create(&planner, bundle, &o, &error), MW_ERR_ARGUMENT, error, "the blend is inf");
     CHECK_OK(mw_planner_create(&planner, bundle, NULL, &error), error);
     float obs[N * O] = {[9] = NAN}, real[N * D];
     CHECK_FAILS(mw_planner_act(planner, obs, NULL, NULL, real, NULL, &error), MW_ERR_ARGUMENT, error,
@@ -282,6 +370,7 @@ static void files(void **state) {
     mw_error error;
     const char *path = scratch("bundle.safetensors");
     mw_bundle *bundle = bundle_of(false), *loaded;
+    bundle->info.blend = 0.25f;
     CHECK_OK(mw_bundle_set_provenance(bundle, "{\"seed\": 7}", &error), error);
     mw_planner_options options = MW_PLANNER_OPTIONS_DEFAULT;
     options.threads = 1;
@@ -293,6 +382,7 @@ static void files(void **state) {
         CHECK_OK(mw_bundle_load(&loaded, path, &error), error);
         assert_string_equal(mw_bundle_describe(loaded).provenance, "{\"seed\": 7}");
         assert_string_equal(mw_bundle_describe(loaded).rules, "own-1");
+        CHECK_NEAR(loaded->info.blend, 0.25, 0);
         play(loaded, options, -1, second);
         double worst = 0;
         for (size_t i = 0; i < sizeof first / sizeof *first; i++)
@@ -330,9 +420,9 @@ static void files(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(same_decisions), cmocka_unit_test(choice),
-                                       cmocka_unit_test(carrying_on),    cmocka_unit_test(exploring),
-                                       cmocka_unit_test(no_allocations), cmocka_unit_test(bad_requests),
-                                       cmocka_unit_test(files)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(same_decisions), cmocka_unit_test(choice),       cmocka_unit_test(carrying_on),
+        cmocka_unit_test(exploring),      cmocka_unit_test(blending),     cmocka_unit_test(blended_bounds),
+        cmocka_unit_test(no_allocations), cmocka_unit_test(bad_requests), cmocka_unit_test(files)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -60,13 +60,19 @@ static inline void reference_token(const world_reference *r, const mw_token *tok
         x[token->raw + i] = log(p[i] * p[i] + p[token->features + i] * p[token->features + i] + 1e-3);
 }
 
-/* z[n][own] of all agents: the mean of them behind each one's own values, if tokens are joint. */
-static inline void reference_means(const mw_token *token, double (*z)[REFERENCE_WIDE], int agents) {
-    for (int i = token->own; i < token->raw; i++)
-        for (int a = 0; a < agents; a++) {
-            z[a][i] = 0;
-            for (int other = 0; other < agents; other++) z[a][i] += z[other][i - token->own] / agents;
+/* z[n] holds the agents' values; behind them, if tokens are joint, the mean of all, or which agent it is and
+ * then everyone's. */
+static inline void reference_joint(const mw_world_config *c, double (*z)[REFERENCE_WIDE], int values) {
+    const int n = c->agents;
+    for (int a = 0; a < n; a++) {
+        double *at = z[a] + values;
+        for (int i = 0; c->everyone && i < n; i++) *at++ = a == i ? 1 : 0;
+        for (int i = 0; c->everyone && i < n * values; i++) *at++ = z[i / values][i % values];
+        for (int i = 0; c->joint && !c->everyone && i < values; i++, at++) {
+            *at = 0;
+            for (int other = 0; other < n; other++) *at += z[other][i] / n;
         }
+    }
 }
 
 /* Standardised copy of n values, or a plain one in the paper's variant. */
@@ -90,7 +96,7 @@ static inline void reference_dynamics(const world_reference *r, const double *ob
         reference_copy(r, z[a], obs + a * o, net->obs_mean, net->obs_scale, o);
         reference_copy(r, z[a] + o, act + a * c->act, net->act_mean, net->act_scale, c->act);
     }
-    reference_means(&net->dynamics_token, z, n);
+    reference_joint(c, z, o + c->act);
     for (int a = 0; a < n; a++) {
         reference_token(r, &net->dynamics_token, z[a]);
         reference_dense(r->values, &net->dispatch, z[a], dispatch + a * slots);
@@ -127,7 +133,7 @@ static inline void reference_reward_raw(const world_reference *r, const double *
         reference_copy(r, y[a] + c->obs, act + a * c->act, net->act_mean, net->act_scale, c->act);
         reference_copy(r, y[a] + c->obs + c->act, next + a * c->obs, net->obs_mean, net->obs_scale, c->obs);
     }
-    reference_means(&net->reward_token, y, c->agents);
+    reference_joint(c, y, 2 * c->obs + c->act);
 }
 
 /* One agent's reward; every expert is computed. share and mean collect the balance of the router. */

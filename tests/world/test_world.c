@@ -7,11 +7,16 @@
 
 static const mw_world_config configs[] = {
     /* n, o, d, hidden, experts, slots, reward experts, top, standardise, reward and dynamics features,
-       shared, joint */
-    {3, 5, 2, 9, 2, 2, 4, 2, false, 0, 0, 0, false}, {3, 5, 2, 9, 3, 2, 4, 2, true, 6, 0, 0, false},
-    {1, 4, 3, 17, 2, 1, 3, 1, true, 5, 4, 7, true},  {2, 3, 1, 5, 1, 1, 1, 1, true, 0, 0, 6, false},
-    {4, 6, 2, 8, 2, 3, 5, 3, false, 0, 0, 0, false}, {2, 7, 3, 11, 3, 2, 4, 4, true, 17, 3, 0, true},
-    {3, 5, 2, 9, 2, 1, 3, 2, true, 4, 6, 10, true},  {5, 16, 4, 12, 8, 4, 2, 1, true, 1, 9, 13, true},
+       shared, joint, everyone */
+    {3, 5, 2, 9, 2, 2, 4, 2, false, 0, 0, 0, false, false},
+    {3, 5, 2, 9, 3, 2, 4, 2, true, 6, 0, 0, false, false},
+    {1, 4, 3, 17, 2, 1, 3, 1, true, 5, 4, 7, true, false},
+    {2, 3, 1, 5, 1, 1, 1, 1, true, 0, 0, 6, false, true},
+    {4, 6, 2, 8, 2, 3, 5, 3, false, 0, 0, 0, false, false},
+    {2, 7, 3, 11, 3, 2, 4, 4, true, 17, 3, 0, true, true},
+    {3, 5, 2, 9, 2, 1, 3, 2, true, 4, 6, 10, true, false},
+    {5, 16, 4, 12, 8, 4, 2, 1, true, 1, 9, 13, true, false},
+    {3, 5, 2, 9, 2, 1, 3, 2, true, 4, 6, 10, true, true},
 };
 enum { CONFIGS = sizeof configs / sizeof *configs, BATCH = 7 };
 
