@@ -13,10 +13,10 @@ static const mw_world_config configs[] = {
     {1, 4, 3, 17, 2, 1, 3, 1, true, 5, 4, 7, true, false},
     {2, 3, 1, 5, 1, 1, 1, 1, true, 0, 0, 6, false, true},
     {4, 6, 2, 8, 2, 3, 5, 3, false, 0, 0, 0, false, false},
-    {2, 7, 3, 11, 3, 2, 4, 4, true, 17, 3, 0, true, true},
+    {2, 7, 3, 11, 3, 2, 4, 4, true, 17, 3, 0, true, false},
     {3, 5, 2, 9, 2, 1, 3, 2, true, 4, 6, 10, true, false},
-    {5, 16, 4, 12, 8, 4, 2, 1, true, 1, 9, 13, true, false},
     {3, 5, 2, 9, 2, 1, 3, 2, true, 4, 6, 10, true, true},
+    {5, 16, 4, 12, 8, 4, 2, 1, true, 1, 9, 13, true, false},
 };
 enum { CONFIGS = sizeof configs / sizeof *configs, BATCH = 7 };
 
