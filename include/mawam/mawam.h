@@ -203,13 +203,19 @@ typedef struct mw_planner_options {
                       inverse dynamics' logits) of every candidate but the first; NaN: the bundle's */
     float blend;   /* real actions: the mean of all candidates, weighed by exp(-d/blend) at scores d of their
                       deviations below the best; 0: the best alone; NaN: the bundle's */
-    int carry;     /* 1: the last candidate is the rest of the plan chosen before, once there is one; 0: it
-                      is drawn like the others; -1: as the bundle says */
+    float advantage; /* share of the learned advantage of the first joint action in a score, 0 to 1; the rest
+                        is the imagined return; NaN: the bundle's */
+    int carry;       /* 1: the last candidate is the rest of the plan chosen before, once there is one; 0: it
+                        is drawn like the others; -1: as the bundle says */
+    bool imagine;    /* roll the candidates out in the world model even if scores do not need it */
     bool sequential; /* generate one candidate after the other: for cost comparisons, same results */
 } mw_planner_options;
 
 #define MW_PLANNER_OPTIONS_DEFAULT                                                                           \
-    { MW_ARM_PLAN, 8, 0, 0, 0, 1, 0, __builtin_nanf(""), __builtin_nanf(""), __builtin_nanf(""), -1, false }
+    {                                                                                                        \
+        MW_ARM_PLAN, 8, 0, 0, 0, 1, 0, __builtin_nanf(""), __builtin_nanf(""), __builtin_nanf(""),           \
+            __builtin_nanf(""), -1, false, false                                                             \
+    }
 
 typedef struct mw_planner mw_planner;
 

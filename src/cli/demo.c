@@ -131,8 +131,8 @@ static mw_status show(shown *s, const char *path, const char *folder, mw_eval_op
     snprintf(page, sizeof page, "%s/%s", folder, s->replay);
     options.progress = show_progress;
     options.context = &progress;
-    if (bundle->info.explore == 0 && bundle->info.blend == 0 && !bundle->info.carry) /* then it is the same as
-                                                                                        plan */
+    if (bundle->info.explore == 0 && bundle->info.blend == 0 && bundle->info.advantage == 0 &&
+        !bundle->info.carry) /* then it is the same as plan */
         options.arms &= ~(1u << MW_EVAL_PLAIN);
     mw_status status = mw_env_create(&env, about.task, NULL, error);
     if (status == MW_OK) {

@@ -11,8 +11,9 @@
 
 static const char help[] =
     "usage: mawam eval BUNDLE [--arms A,B,...] [--seeds N] [--episodes N] [--first-seed S] [--M N] [--H N]\n"
-    "                  [--K N] [--target X] [--explore X] [--blend X] [--carry on|off] [--envs N]\n"
-    "                  [--threads N] [--timed N] [--prey FILE] [--json | --json=FILE] [--replay FILE.html]\n"
+    "                  [--K N] [--target X] [--explore X] [--blend X] [--advantage X] [--carry on|off]\n"
+    "                  [--envs N] [--threads N] [--timed N] [--prey FILE] [--json | --json=FILE] [--replay "
+    "FILE.html]\n"
     "\n"
     "Plays the same episodes with every arm and compares them. Return: sum over steps of the agents' mean\n"
     "reward; mean over episodes, +- standard deviation over seeds. Gain: paired difference of returns to\n"
@@ -24,7 +25,7 @@ static const char help[] =
     "\n"
     "  --arms LIST     of reactive (one candidate), random (any of M), plan (the best of M by the world "
     "model),\n"
-    "                  plain (the same with --explore 0 --blend 0 --carry off: as in the paper) and\n"
+    "                  plain (the same as in the paper: --explore, --blend, --advantage 0, --carry off) and\n"
     "                  oracle (the best of M by the true simulator); all of them if left out\n"
     "  --seeds N       evaluation seeds (5), from --first-seed (1000) on. Seeds 1000 to 1004 are for "
     "reported\n"
@@ -38,6 +39,9 @@ static const char help[] =
     "                  bundle's); 0: as the policy draws them\n"
     "  --blend X       real actions: execute a mean of all candidates, weighed by exp(-d/X) at a score d\n"
     "                  deviations below the best (the bundle's); 0: the best alone\n"
+    "  --advantage X   share of the learned advantage of the first joint action in a score, 0 to 1; the rest "
+    "is\n"
+    "                  the imagined return (the bundle's)\n"
     "  --carry on|off  the last candidate is the rest of the plan chosen before (the bundle's)\n"
     "  --envs N        environments playing together (up to 32)\n"
     "  --threads N     (one per core)\n"
@@ -103,12 +107,13 @@ static void print_table(const mw_eval_result *result, const mw_bundle *bundle) {
     const bool battle = !strcmp(result->info.family, "battle");
     bool scaled = false;
     for (int a = 0; a < MW_EVAL_ARMS; a++) scaled |= result->arm[a].played && isfinite(result->arm[a].score);
-    printf("%s-%s (%s): M=%d, H=%d, K=%d, target %.4g, explore %.4g, blend %.4g, carry %s, %d seeds from "
+    printf("%s-%s (%s): M=%d, H=%d, K=%d, target %.4g, explore %.4g, blend %.4g, advantage %.4g, carry %s, "
+           "%d seeds from "
            "%llu x %d "
            "episodes\n",
            result->info.task, bundle->info.quality, result->info.rules, o->candidates, o->horizon, o->steps,
-           (double)o->target, (double)o->explore, (double)o->blend, o->carry ? "on" : "off", o->seeds,
-           (unsigned long long)o->first_seed, o->episodes);
+           (double)o->target, (double)o->explore, (double)o->blend, (double)o->advantage,
+           o->carry ? "on" : "off", o->seeds, (unsigned long long)o->first_seed, o->episodes);
     printf("%-9s %16s", "arm", "return");
     if (scaled) printf(" %16s", "normalised");
     if (battle) printf(" %16s", "won %");
@@ -147,7 +152,7 @@ int mw_cli_eval(int argc, char **argv) {
     mw_progress progress = {0};
     mw_eval_options o = mw_eval_options_default();
     const char *path = NULL, *arms = NULL, *json = NULL, *replay = NULL, *carry = NULL;
-    double target = NAN, explore = NAN, blend = NAN;
+    double target = NAN, explore = NAN, blend = NAN, advantage = NAN;
     const mw_option options[] = {{"arms", MW_OPT_STRING, &arms, 0, 0},
                                  {"seeds", MW_OPT_INT, &o.seeds, 1, 10000},
                                  {"episodes", MW_OPT_INT, &o.episodes, 1, 100000},
@@ -158,6 +163,7 @@ int mw_cli_eval(int argc, char **argv) {
                                  {"target", MW_OPT_DOUBLE, &target, 0, 0},
                                  {"explore", MW_OPT_DOUBLE, &explore, 0, 0},
                                  {"blend", MW_OPT_DOUBLE, &blend, 0, 0},
+                                 {"advantage", MW_OPT_DOUBLE, &advantage, 0, 0},
                                  {"carry", MW_OPT_STRING, &carry, 0, 0},
                                  {"envs", MW_OPT_INT, &o.envs, 1, 4096},
                                  {"threads", MW_OPT_INT, &o.threads, 0, 16},
@@ -178,6 +184,7 @@ int mw_cli_eval(int argc, char **argv) {
     o.target = (float)target;
     o.explore = (float)explore;
     o.blend = (float)blend;
+    o.advantage = (float)advantage;
     o.progress = show_progress;
     o.context = &progress;
     char *command = mw_cli_command("", argc, argv);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 static const char help[] =
-    "usage: mawam train DATASET [-o FILE] [--only policy|world] [--with BUNDLE] [--resume]\n"
+    "usage: mawam train DATASET [-o FILE] [--only PART] [--with BUNDLE] [--resume]\n"
     "                   [--set NAME=VALUE]... [--budget quick|full] [--seed S] [--threads N] [--wide]\n"
     "       mawam train --list-settings\n"
     "\n"
@@ -21,9 +21,8 @@ static const char help[] =
     "never interrupted. The weights depend on data, settings and seed only, not on the number of threads.\n"
     "\n"
     "  -o FILE            the bundle (TASK-QUALITY.safetensors)\n"
-    "  --only PART        train the policy or the world model alone; the other one comes from the "
-    "checkpoint\n"
-    "                     (with --resume) or from --with\n"
+    "  --only PART        policy or world: train this one alone; the other one comes from the checkpoint\n"
+    "                     (with --resume) or from --with. advantage: train neither and only solve for it\n"
     "  --with BUNDLE      a bundle for the same task that provides what --only leaves out\n"
     "  --resume           continue the training of FILE; start it if there is none\n"
     "  --set NAME=VALUE   override a setting; may be given several times\n"
@@ -146,13 +145,13 @@ int mw_cli_train(int argc, char **argv) {
         return 0;
     }
     if (count != 1) return mw_cli_usage("train: name a dataset folder");
-    if (only && strcmp(only, "policy") && strcmp(only, "world"))
-        return mw_cli_usage("train: --only must be 'policy' or 'world', not '%s'", only);
+    if (only && strcmp(only, "policy") && strcmp(only, "world") && strcmp(only, "advantage"))
+        return mw_cli_usage("train: --only must be 'policy', 'world' or 'advantage', not '%s'", only);
     if (strcmp(budget, "quick") && strcmp(budget, "full"))
         return mw_cli_usage("train: --budget must be 'quick' or 'full', not '%s'", budget);
     if (request.with && !only) return mw_cli_usage("train: --with needs --only");
-    request.skip[0] = only && !strcmp(only, "world");
-    request.skip[1] = only && !strcmp(only, "policy");
+    request.skip[0] = only && strcmp(only, "policy");
+    request.skip[1] = only && strcmp(only, "world");
     mw_dataset dataset;
     mw_error error = {0};
     if (mw_dataset_open(&dataset, folder, &error) != MW_OK) return mw_cli_fail(&error);

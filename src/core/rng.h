@@ -22,7 +22,8 @@ typedef enum mw_purpose {
     MW_RNG_EVAL = 10,     /* evaluation episodes: index = episode */
     MW_RNG_STUDY = 11,    /* bootstraps, permutations, snippets */
     MW_RNG_BENCH = 12,
-    MW_RNG_EXPLORE = 13, /* what candidates lean to: indices = episode, step, candidate */
+    MW_RNG_EXPLORE = 13,   /* what candidates lean to: indices = episode, step, candidate */
+    MW_RNG_ADVANTAGE = 14, /* random features of the advantage: index = feature */
 } mw_purpose;
 
 typedef struct mw_rng {

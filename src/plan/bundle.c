@@ -29,13 +29,17 @@ static mw_status check_info(const mw_bundle_info *i, const mw_policy_config *p, 
                        i->episode_limit);
     if (!isfinite(i->guidance) || !isfinite(i->target) || !isfinite(i->return_scale) ||
         !(i->return_scale > 0) || !(i->discount > 0 && i->discount <= 1) || !(i->explore >= 0) ||
-        !isfinite(i->explore) || !(i->blend >= 0) || !isfinite(i->blend))
+        !isfinite(i->explore) || !(i->blend >= 0) || !isfinite(i->blend) ||
+        !(i->advantage >= 0 && i->advantage <= 1))
         return mw_fail(
             error, MW_ERR_ARGUMENT,
-            "guidance %g, target %g, return scale %g, discount %g, exploration %g or blend %g is out of "
-            "range",
+            "guidance %g, target %g, return scale %g, discount %g, exploration %g, blend %g or advantage %g "
+            "is out of range",
             (double)i->guidance, (double)i->target, (double)i->return_scale, (double)i->discount,
-            (double)i->explore, (double)i->blend);
+            (double)i->explore, (double)i->blend, (double)i->advantage);
+    if (i->advantage > 0 && (i->features == 0 || i->discrete))
+        return mw_fail(error, MW_ERR_ARGUMENT, "the advantage's share is %g, but %s", (double)i->advantage,
+                       i->discrete ? "actions are discrete" : "there is no advantage");
     return MW_OK;
 }
 
@@ -54,14 +58,17 @@ static mw_status build(mw_bundle *b, const mw_policy_config *policy, const mw_in
     MW_TRY(mw_policy_net_make(&b->policy, &p, error));
     MW_TRY(mw_world_net_make(&b->world, &w, error));
     MW_TRY(mw_inverse_net_make(&b->inverse, &v, error));
+    MW_TRY(mw_advantage_net_make(&b->advantage,
+                                 &(mw_advantage_config){i->agents, i->obs, i->act, i->features}, error));
     b->policy_values = floats(b->policy.params.total);
     b->policy_packed = floats(b->policy.params.packed);
     b->inverse_values = floats(b->inverse.params.total);
     b->inverse_packed = floats(b->inverse.params.packed);
     b->world_values = floats(b->world.params.total);
     b->world_packed = floats(b->world.params.packed);
+    b->advantage_values = floats(b->advantage.params.total);
     if (!b->policy_values || !b->policy_packed || !b->inverse_values || !b->inverse_packed ||
-        !b->world_values || !b->world_packed)
+        !b->world_values || !b->world_packed || !b->advantage_values)
         return mw_fail(error, MW_ERR_MEMORY, "cannot allocate the networks of a bundle");
     return mw_bundle_set_provenance(b, "{}", error);
 }
@@ -86,6 +93,7 @@ void mw_bundle_free(mw_bundle *b) {
     mw_policy_net_free(&b->policy);
     mw_inverse_net_free(&b->inverse);
     mw_world_net_free(&b->world);
+    mw_advantage_net_free(&b->advantage);
     mw_normalizer_free(&b->obs_normalizer);
     mw_normalizer_free(&b->act_normalizer);
     free(b->policy_values);
@@ -94,6 +102,7 @@ void mw_bundle_free(mw_bundle *b) {
     free(b->inverse_packed);
     free(b->world_values);
     free(b->world_packed);
+    free(b->advantage_values);
     free(b->provenance);
     free(b);
 }
@@ -135,7 +144,8 @@ static json_t *describe(const mw_bundle *b) {
     const mw_policy_config *p = &b->policy.config;
     const mw_world_config *w = &b->world.config;
     return json_pack(
-        "{s:i, s:s, s:s, s:s, s:i, s:i, s:i, s:b, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:b, s:b,"
+        "{s:i, s:s, s:s, s:s, s:i, s:i, s:i, s:b, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:i, s:f, "
+        "s:b, s:b,"
         " s:{s:i, s:[iii], s:i, s:i, s:i, s:b, s:b, s:i, s:f}, s:{s:i, s:i, s:b}, s:{s:i, s:i, "
         "s:i, s:i, s:i, "
         "s:b, s:i, s:i, s:i, s:b, s:b}}",
@@ -143,14 +153,15 @@ static json_t *describe(const mw_bundle *b) {
         i->agents, "obs", i->obs, "act", i->act, "discrete", i->discrete, "episode_limit", i->episode_limit,
         "horizon", i->horizon, "steps", i->steps, "guidance", (double)i->guidance, "target",
         (double)i->target, "return_scale", (double)i->return_scale, "discount", (double)i->discount,
-        "explore", (double)i->explore, "blend", (double)i->blend, "carry", i->carry, "return_to_go",
-        i->return_to_go, "policy", "dim", p->dim, "mults", p->mults[0], p->mults[1], p->mults[2], "time",
-        p->time, "context", p->context, "bins", p->bins, "project", p->project, "changes", p->changes,
-        "forecast", p->forecast, "scale", (double)p->scale, "inverse", "hidden", b->inverse.config.hidden,
-        "layers", b->inverse.config.layers, "ids", b->inverse.config.ids > 0, "world", "hidden", w->hidden,
-        "experts", w->experts, "slots", w->slots, "reward_experts", w->reward_experts, "top_k", w->top_k,
-        "standardise", w->standardise, "reward_features", w->reward_features, "dynamics_features",
-        w->dynamics_features, "shared", w->shared, "joint", w->joint, "everyone", w->everyone);
+        "explore", (double)i->explore, "blend", (double)i->blend, "features", i->features, "advantage",
+        (double)i->advantage, "carry", i->carry, "return_to_go", i->return_to_go, "policy", "dim", p->dim,
+        "mults", p->mults[0], p->mults[1], p->mults[2], "time", p->time, "context", p->context, "bins",
+        p->bins, "project", p->project, "changes", p->changes, "forecast", p->forecast, "scale",
+        (double)p->scale, "inverse", "hidden", b->inverse.config.hidden, "layers", b->inverse.config.layers,
+        "ids", b->inverse.config.ids > 0, "world", "hidden", w->hidden, "experts", w->experts, "slots",
+        w->slots, "reward_experts", w->reward_experts, "top_k", w->top_k, "standardise", w->standardise,
+        "reward_features", w->reward_features, "dynamics_features", w->dynamics_features, "shared", w->shared,
+        "joint", w->joint, "everyone", w->everyone);
 }
 
 /* Reads one description; the caller's strings are bounded copies. */
@@ -161,11 +172,12 @@ static mw_status parse(const char *text, const char *path, mw_bundle_info *i, mw
     const char *task, *rules, *quality;
     int version = 0, discrete = 0, return_to_go = 0, carry = 0, project = 0, changes = 0, standardise = 0,
         joint = 0, everyone = 0;
-    double guidance, target, return_scale, discount, explore = 0, blend = 0, scale = 0;
+    double guidance, target, return_scale, discount, explore = 0, blend = 0, advantage = 0, scale = 0;
     json_error_t why;
     const int failed = json_unpack_ex(
         root, &why, 0,
-        "{s:i, s:s, s:s, s:s, s:i, s:i, s:i, s:b, s:i, s:i, s:i, s:F, s:F, s:F, s:F, s?F, s?F, s?b, s:b,"
+        "{s:i, s:s, s:s, s:s, s:i, s:i, s:i, s:b, s:i, s:i, s:i, s:F, s:F, s:F, s:F, s?F, s?F, s?i, s?F, "
+        "s?b, s:b,"
         " s:{s:i, s:[iii], s:i, s:i, s:i, s:b, s?b, s?i, s?F}, s:{s:i, s?i, s?b}, s:{s:i, s:i, s:i, s:i, "
         "s:i, "
         "s:b, s:i, "
@@ -174,14 +186,14 @@ static mw_status parse(const char *text, const char *path, mw_bundle_info *i, mw
         "version", &version, "task", &task, "rules", &rules, "quality", &quality, "agents", &i->agents, "obs",
         &i->obs, "act", &i->act, "discrete", &discrete, "episode_limit", &i->episode_limit, "horizon",
         &i->horizon, "steps", &i->steps, "guidance", &guidance, "target", &target, "return_scale",
-        &return_scale, "discount", &discount, "explore", &explore, "blend", &blend, "carry", &carry,
-        "return_to_go", &return_to_go, "policy", "dim", &p->dim, "mults", &p->mults[0], &p->mults[1],
-        &p->mults[2], "time", &p->time, "context", &p->context, "bins", &p->bins, "project", &project,
-        "changes", &changes, "forecast", &p->forecast, "scale", &scale, "inverse", "hidden", &v->hidden,
-        "layers", &v->layers, "ids", &v->ids, "world", "hidden", &w->hidden, "experts", &w->experts, "slots",
-        &w->slots, "reward_experts", &w->reward_experts, "top_k", &w->top_k, "standardise", &standardise,
-        "reward_features", &w->reward_features, "dynamics_features", &w->dynamics_features, "shared",
-        &w->shared, "joint", &joint, "everyone", &everyone);
+        &return_scale, "discount", &discount, "explore", &explore, "blend", &blend, "features", &i->features,
+        "advantage", &advantage, "carry", &carry, "return_to_go", &return_to_go, "policy", "dim", &p->dim,
+        "mults", &p->mults[0], &p->mults[1], &p->mults[2], "time", &p->time, "context", &p->context, "bins",
+        &p->bins, "project", &project, "changes", &changes, "forecast", &p->forecast, "scale", &scale,
+        "inverse", "hidden", &v->hidden, "layers", &v->layers, "ids", &v->ids, "world", "hidden", &w->hidden,
+        "experts", &w->experts, "slots", &w->slots, "reward_experts", &w->reward_experts, "top_k", &w->top_k,
+        "standardise", &standardise, "reward_features", &w->reward_features, "dynamics_features",
+        &w->dynamics_features, "shared", &w->shared, "joint", &joint, "everyone", &everyone);
     mw_status status = MW_OK;
     if (failed)
         status =
@@ -202,6 +214,7 @@ static mw_status parse(const char *text, const char *path, mw_bundle_info *i, mw
         i->discount = (float)discount;
         i->explore = (float)explore;
         i->blend = (float)blend;
+        i->advantage = (float)advantage;
         i->discrete = discrete;
         i->carry = carry;
         i->return_to_go = return_to_go;
@@ -285,8 +298,8 @@ static mw_status add_normalizer(tensor_list *t, const char *name, const mw_norma
 }
 
 mw_status mw_bundle_save(const mw_bundle *b, const char *path, bool half, mw_error *error) {
-    tensor_list t = {.capacity =
-                         b->policy.params.count + b->inverse.params.count + b->world.params.count + 6};
+    tensor_list t = {.capacity = b->policy.params.count + b->inverse.params.count + b->world.params.count +
+                                 b->advantage.params.count + 6};
     t.list = calloc((size_t)t.capacity, sizeof *t.list);
     t.names = calloc((size_t)t.capacity, sizeof *t.names);
     json_t *root = describe(b);
@@ -296,6 +309,8 @@ mw_status mw_bundle_save(const mw_bundle *b, const char *path, bool half, mw_err
     if (status == MW_OK) status = add_params(&t, "policy.", &b->policy.params, b->policy_values, half, error);
     if (status == MW_OK) status = add_params(&t, "", &b->inverse.params, b->inverse_values, half, error);
     if (status == MW_OK) status = add_params(&t, "world.", &b->world.params, b->world_values, half, error);
+    if (status == MW_OK)
+        status = add_params(&t, "advantage.", &b->advantage.params, b->advantage_values, half, error);
     if (status == MW_OK) status = add_normalizer(&t, "obs", &b->obs_normalizer, error);
     if (status == MW_OK) status = add_normalizer(&t, "act", &b->act_normalizer, error);
     if (status == MW_OK) {
@@ -373,9 +388,11 @@ static mw_status load(mw_bundle **out, const mw_safetensors *file, mw_error *err
     MW_TRY(mw_params_load(&b->policy.params, b->policy_values, file, "policy.", error));
     MW_TRY(mw_params_load(&b->inverse.params, b->inverse_values, file, "", error));
     MW_TRY(mw_params_load(&b->world.params, b->world_values, file, "world.", error));
+    MW_TRY(mw_params_load(&b->advantage.params, b->advantage_values, file, "advantage.", error));
     MW_TRY(check_finite(b->policy_values, b->policy.params.total, "policy", file->path, error));
     MW_TRY(check_finite(b->inverse_values, b->inverse.params.total, "inverse dynamics", file->path, error));
     MW_TRY(check_finite(b->world_values, b->world.params.total, "world model", file->path, error));
+    MW_TRY(check_finite(b->advantage_values, b->advantage.params.total, "advantage", file->path, error));
     MW_TRY(load_normalizer(file, "obs", info.obs, &b->obs_normalizer, error));
     if (!info.discrete) MW_TRY(load_normalizer(file, "act", info.act, &b->act_normalizer, error));
     mw_bundle_pack(b);

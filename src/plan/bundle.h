@@ -6,6 +6,7 @@
 #include "data/normalizer.h"
 #include "policy/inverse.h"
 #include "policy/network.h"
+#include "world/advantage.h"
 #include "world/network.h"
 
 #define MW_BUNDLE_VERSION 1
@@ -24,6 +25,8 @@ typedef struct mw_bundle_info {
     float discount;     /* of the returns-to-go it was trained on */
     float explore;      /* deviation of what candidates lean to; see mw_planner_options */
     float blend;        /* how far candidates below the best count; see there */
+    int features;       /* of the advantage; 0: the bundle has none */
+    float advantage;    /* its share in a candidate's score; see there */
     bool carry;         /* one candidate is the rest of the plan chosen before */
     bool return_to_go;  /* the target shrinks by what was earned during the episode */
 } mw_bundle_info;
@@ -33,7 +36,9 @@ typedef struct mw_bundle {
     mw_policy_net policy;
     mw_inverse_net inverse;
     mw_world_net world;
+    mw_advantage_net advantage;
     float *policy_values, *inverse_values, *world_values; /* in the layout of the parameter tables */
+    float *advantage_values;
     float *policy_packed, *inverse_packed, *world_packed; /* forward matrices, made by mw_bundle_pack */
     mw_normalizer obs_normalizer, act_normalizer;         /* the latter has features 0 for discrete actions */
     char *provenance; /* JSON text: settings, dataset, command, training curve; never NULL once loaded */

@@ -41,9 +41,10 @@ struct mw_planner {
     float *imagined; /* [slots*M][H][n][o] */
     float *scores;   /* [slots*M] */
     float *blended;  /* [H][n][d]: a mean of candidates */
-    float *pairs;    /* [slots*M*H*n] rows of the inverse dynamics */
-    mw_mlp_acts *inverse; /* per worker */
-    const uint8_t *legal; /* the caller's, during a decision */
+    float *terms, *gradient; /* of the advantage at one observation */
+    float *pairs;            /* [slots*M*H*n] rows of the inverse dynamics */
+    mw_mlp_acts *inverse;    /* per worker */
+    const uint8_t *legal;    /* the caller's, during a decision */
     mw_planner_times times;
 };
 
@@ -71,6 +72,8 @@ static void carve(mw_planner *p) {
     p->imagined = mw_arena_floats(a, all * h * joint);
     p->scores = mw_arena_floats(a, all);
     p->blended = mw_arena_floats(a, h * act);
+    p->terms = mw_arena_floats(a, (size_t)mw_advantage_terms(&p->bundle->advantage.config));
+    p->gradient = mw_arena_floats(a, act);
     p->pairs =
         mw_arena_floats(a, all * h * (size_t)(i->agents * mw_inverse_inputs(&p->bundle->inverse.config)));
     p->inverse = mw_arena_take(a, (size_t)threads, sizeof *p->inverse);
@@ -90,6 +93,7 @@ static mw_status check_options(const mw_bundle *b, mw_planner_options *o, mw_err
     if (isnan(o->target)) o->target = b->info.target;
     if (isnan(o->explore)) o->explore = b->info.explore;
     if (isnan(o->blend)) o->blend = b->info.blend;
+    if (isnan(o->advantage)) o->advantage = b->info.advantage;
     if (o->carry < 0) o->carry = b->info.carry;
     if ((int)o->arm < MW_ARM_PLAN || o->arm > MW_ARM_REACTIVE)
         return mw_fail(error, MW_ERR_ARGUMENT, "unknown arm %d", (int)o->arm);
@@ -115,6 +119,12 @@ static mw_status check_options(const mw_bundle *b, mw_planner_options *o, mw_err
     if (!(o->blend >= 0) || !isfinite(o->blend))
         return mw_fail(error, MW_ERR_ARGUMENT, "the blend is %g; it must be finite and not negative",
                        (double)o->blend);
+    if (!(o->advantage >= 0 && o->advantage <= 1))
+        return mw_fail(error, MW_ERR_ARGUMENT, "the advantage's share is %g; it must be 0 to 1",
+                       (double)o->advantage);
+    if (o->advantage > 0 && b->info.features == 0)
+        return mw_fail(error, MW_ERR_ARGUMENT,
+                       "the advantage's share is %g, but this bundle has no advantage", (double)o->advantage);
     return MW_OK;
 }
 
@@ -352,11 +362,36 @@ mw_status mw_planner_propose(mw_planner *p, const float *obs, const uint8_t *leg
 
 /* ---- 2. scores ---- */
 
+/* The advantage of each candidate's first joint action takes its share of the score. Like the imagined return
+ * it is of all agents together. */
+static void weigh_advantage(mw_planner *p) {
+    const mw_bundle_info *i = &p->bundle->info;
+    const int most = p->options.candidates, act = i->agents * i->act;
+    const float share = p->options.advantage;
+    for (int s = 0; s < p->slot_count; s++) {
+        mw_advantage_gradient(&p->bundle->advantage, p->bundle->advantage_values,
+                              p->start + (size_t)(s * most) * (size_t)(i->agents * i->obs), p->terms,
+                              p->gradient);
+        for (int q = s * most; q < (s + 1) * most; q++) {
+            const float *first = p->actions + (size_t)q * (size_t)(p->options.horizon * act);
+            float sum = 0;
+            for (int k = 0; k < act; k++) sum += p->gradient[k] * first[k];
+            p->scores[q] = (1 - share) * p->scores[q] + share * (float)i->agents * sum;
+        }
+    }
+}
+
+/* With the advantage alone, scores need no imagined return. */
+static bool rolls_out(const mw_planner *p) {
+    return p->scorer && (p->options.advantage < 1 || p->options.imagine);
+}
+
 void mw_planner_score(mw_planner *p) {
     const double started = mw_clock_seconds();
-    if (p->scorer)
+    if (rolls_out(p))
         mw_scorer_score(p->scorer, p->scores, p->imagined, p->start, p->actions,
                         p->slot_count * p->options.candidates, p->options.horizon);
+    if (p->scorer && p->options.advantage > 0) weigh_advantage(p);
     p->times.score = mw_clock_seconds() - started;
 }
 
@@ -456,7 +491,7 @@ mw_candidates mw_planner_candidates(const mw_planner *p, int env) {
                            .scores = p->scores + first,
                            .actions = mw_planner_actions(p, env),
                            .proposed = p->proposed + first * (h + 1) * joint,
-                           .imagined = p->scorer ? p->imagined + first * h * joint : NULL};
+                           .imagined = rolls_out(p) ? p->imagined + first * h * joint : NULL};
 }
 
 mw_planner_times mw_planner_last_times(const mw_planner *p) {

@@ -2,6 +2,8 @@
 #include "study/assemble.h"
 
 #include "core/machine.h"
+#include "study/advantage_fit.h"
+#include "study/statistics.h"
 #include "study/training_log.h"
 
 #include <math.h>
@@ -36,6 +38,11 @@ mw_status mw_assemble_check(const mw_training_data *data, const mw_bundle *other
     MW_TRY(check_name("task", s->task, sizeof((mw_bundle_info *)0)->task, error));
     MW_TRY(check_name("rules", s->rules, sizeof((mw_bundle_info *)0)->rules, error));
     MW_TRY(check_name("quality", s->quality, sizeof((mw_bundle_info *)0)->quality, error));
+    if (s->discrete && data->preset->advantage.features > 0)
+        return mw_fail(
+            error, MW_ERR_ARGUMENT,
+            "advantage.features is %d, but the advantage is for real actions; %s has discrete ones",
+            data->preset->advantage.features, s->task);
     if (!other) return MW_OK;
     const mw_bundle_info *i = &other->info;
     if (strcmp(i->task, s->task) || strcmp(i->rules, s->rules) || i->agents != s->agents ||
@@ -132,6 +139,8 @@ static mw_bundle_info info_of(const mw_training_data *data) {
                            .discount = (float)p->policy.discount,
                            .explore = (float)p->plan.explore,
                            .blend = (float)p->plan.blend,
+                           .features = p->advantage.features,
+                           .advantage = (float)p->plan.advantage,
                            .carry = p->plan.carry,
                            .return_to_go = p->plan.return_to_go};
     snprintf(info.task, sizeof info.task, "%s", s->task);
@@ -172,6 +181,26 @@ static mw_status fill(mw_bundle *b, const mw_training_data *data, mw_training_pa
                            error);
 }
 
+/* Not trained but solved, and soon: there is nothing of it to keep in checkpoints. */
+static mw_status fit_advantage(mw_bundle *b, const mw_training_request *request, const mw_training_data *data,
+                               json_t **out, mw_error *error) {
+    const mw_training_preset *p = data->preset;
+    mw_advantage_report r;
+    if (b->info.features == 0) return MW_OK;
+    const mw_advantage_options options = {.baseline = p->advantage.baseline,
+                                          .discount = p->advantage.discount,
+                                          .trace = p->advantage.trace,
+                                          .ridge = p->advantage.ridge,
+                                          .seed = data->seed,
+                                          .stop = request->stop};
+    MW_TRY(mw_advantage_fit(&b->advantage, b->advantage_values, data->dataset, &data->split, &options, &r,
+                            error));
+    *out = json_pack("{s:I, s:I, s:f, s:o, s:o}", "rows", (json_int_t)r.rows, "held_rows",
+                     (json_int_t)r.held_rows, "deviations", r.action_left, "correlation",
+                     mw_number_json(r.correlation), "held_correlation", mw_number_json(r.held));
+    return *out ? MW_OK : mw_fail(error, MW_ERR_MEMORY, "cannot describe the advantage");
+}
+
 mw_status mw_assemble(const mw_training_request *request, const mw_training_data *data,
                       mw_training_part *const parts[MW_PARTS], const mw_training_identity *identity,
                       const mw_bundle *other, const char *log, double seconds, mw_error *error) {
@@ -181,13 +210,15 @@ mw_status mw_assemble(const mw_training_request *request, const mw_training_data
     const mw_inverse_config v = policy ? policy->inverse.config : mw_training_preset_inverse(data->preset);
     const mw_world_config w = world ? world->world.config : mw_training_preset_world(data->preset);
     mw_bundle *bundle;
-    json_t *origin = NULL;
+    json_t *origin = NULL, *advantage = NULL;
     char *text = NULL;
     MW_TRY(mw_bundle_create(&bundle, &info, &p, &v, &w, error));
     mw_status status = fill(bundle, data, parts, policy, world, error);
+    if (status == MW_OK) status = fit_advantage(bundle, request, data, &advantage, error);
     if (status == MW_OK)
         status = provenance(&origin, request, data, parts, identity, other, log, seconds, error);
     if (status == MW_OK) {
+        if (advantage) json_object_set(origin, "advantage", advantage);
         text = json_dumps(origin, JSON_COMPACT | JSON_REAL_PRECISION(9));
         status = text ? mw_bundle_set_provenance(bundle, text, error)
                       : mw_fail(error, MW_ERR_MEMORY, "cannot describe the training");
@@ -195,6 +226,7 @@ mw_status mw_assemble(const mw_training_request *request, const mw_training_data
     if (status == MW_OK) status = mw_bundle_save(bundle, request->output, !request->wide, error);
     free(text);
     json_decref(origin);
+    json_decref(advantage);
     mw_bundle_free(bundle);
     return status;
 }

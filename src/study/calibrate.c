@@ -61,6 +61,7 @@ static mw_status survey_build(survey *v, const mw_bundle *bundle, mw_error *erro
                                         .target = o->target,
                                         .explore = NAN,
                                         .blend = 0,
+                                        .advantage = 0,
                                         .carry = 0};
     MW_TRY(mw_pool_create(&v->pool, o->threads, error));
     MW_TRY(mw_stage_create(&v->stage, bundle, &o->world, envs, v->pool, error));

@@ -45,6 +45,7 @@ mw_eval_options mw_eval_options_default(void) {
                              .target = NAN,
                              .explore = NAN,
                              .blend = NAN,
+                             .advantage = NAN,
                              .carry = -1,
                              .timed = 60,
                              .world = MW_ENV_OPTIONS_DEFAULT};
@@ -88,7 +89,8 @@ static mw_status player_build(player *p, const mw_bundle *bundle, int envs, mw_e
                                         .carry = p->arm == MW_EVAL_PLAIN ? 0 : o->carry,
                                         .target = o->target,
                                         .explore = p->arm == MW_EVAL_PLAIN ? 0 : o->explore,
-                                        .blend = p->arm == MW_EVAL_PLAIN ? 0 : o->blend};
+                                        .blend = p->arm == MW_EVAL_PLAIN ? 0 : o->blend,
+                                        .advantage = p->arm == MW_EVAL_PLAIN ? 0 : o->advantage};
     MW_TRY(mw_pool_create(&p->pool, o->threads, error));
     MW_TRY(mw_stage_create(&p->stage, bundle, &o->world, envs, p->pool, error));
     MW_TRY(mw_planner_create(&p->planner, bundle, &planner, error));
@@ -332,6 +334,7 @@ static mw_status resolve(mw_eval_result *result, const mw_bundle *bundle, mw_err
     if (isnan(o->target)) o->target = bundle->info.target;
     if (isnan(o->explore)) o->explore = bundle->info.explore;
     if (isnan(o->blend)) o->blend = bundle->info.blend;
+    if (isnan(o->advantage)) o->advantage = bundle->info.advantage;
     if (o->carry < 0) o->carry = bundle->info.carry;
     if (o->seeds < 1 || o->episodes < 1 || (long)o->seeds * o->episodes > 10000000)
         return mw_fail(error, MW_ERR_ARGUMENT, "there must be 1 to 10000000 episodes; got %d seeds x %d",

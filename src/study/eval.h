@@ -1,6 +1,7 @@
 /* Evaluation: every arm plays the same episodes, so that differences between arms are paired. An episode is a
- * pure function of the bundle, the arm, M, H, K, target, explore, blend, carry and (seed, episode); how many
- * environments play together and on how many threads changes nothing but the time it takes. Spec section 8.
+ * pure function of the bundle, the arm, M, H, K, target, explore, blend, advantage, carry and (seed,
+ * episode); how many environments play together and on how many threads changes nothing but the time it
+ * takes. Spec section 8.
  */
 #ifndef MW_STUDY_EVAL_H
 #define MW_STUDY_EVAL_H
@@ -15,7 +16,7 @@ typedef enum mw_eval_arm {
     MW_EVAL_REACTIVE, /* one candidate */
     MW_EVAL_RANDOM,   /* a random one of M */
     MW_EVAL_PLAN,     /* the best of M by the world model */
-    MW_EVAL_PLAIN,    /* the same, all of them as the policy draws them: explore 0, blend 0, carry 0 */
+    MW_EVAL_PLAIN,    /* the same, all of them as the policy draws them: explore, blend, advantage, carry 0 */
     MW_EVAL_ORACLE,   /* the best of M by the true simulator over the same horizon */
     MW_EVAL_ARMS
 } mw_eval_arm;
@@ -30,13 +31,13 @@ mw_status mw_eval_arms_parse(const char *text, unsigned *arms, mw_error *error);
 typedef struct mw_eval_options {
     unsigned arms;
     uint64_t first_seed;
-    int seeds, episodes;            /* episodes of each seed */
-    int candidates, horizon, steps; /* M; H and K, 0: the bundle's */
-    float target, explore, blend;   /* NaN: the bundle's */
-    int carry;                      /* -1: as the bundle says */
-    int envs;                       /* playing together; 0: as many as is good */
-    int threads;                    /* 0: one per core */
-    int timed;                      /* decisions timed in one environment alone; 0: none */
+    int seeds, episodes;                     /* episodes of each seed */
+    int candidates, horizon, steps;          /* M; H and K, 0: the bundle's */
+    float target, explore, blend, advantage; /* NaN: the bundle's */
+    int carry;                               /* -1: as the bundle says */
+    int envs;                                /* playing together; 0: as many as is good */
+    int threads;                             /* 0: one per core */
+    int timed;                               /* decisions timed in one environment alone; 0: none */
     mw_env_options world;
     const volatile sig_atomic_t *stop; /* may be NULL; once it is not 0 the call fails with
                                           MW_ERR_INTERRUPTED */
@@ -78,7 +79,7 @@ typedef struct mw_eval_report {
 } mw_eval_report;
 
 typedef struct mw_eval_result {
-    mw_eval_options options; /* H, K, target, explore, blend, carry and envs filled in */
+    mw_eval_options options; /* H, K, target, explore, blend, advantage, carry and envs filled in */
     mw_env_info info;        /* of the task; task and rules are the bundle's strings */
     mw_eval_report arm[MW_EVAL_ARMS];
 } mw_eval_result;

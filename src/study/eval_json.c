@@ -72,11 +72,11 @@ json_t *mw_eval_json(const mw_eval_result *result, const mw_bundle *bundle) {
     for (int a = 0; a < MW_EVAL_ARMS; a++)
         if (result->arm[a].played)
             json_object_set_new(arms, mw_eval_arm_name((mw_eval_arm)a), arm_json(result, &result->arm[a]));
-    return json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:o, s:o, s:o, s:b, s:I, s:i, s:i, s:i, s:o}",
-                     "mawam", mw_version(), "task", result->info.task, "quality", bundle->info.quality,
-                     "rules", result->info.rules, "M", o->candidates, "H", o->horizon, "K", o->steps,
-                     "target", mw_number_json((double)o->target), "explore",
-                     mw_number_json((double)o->explore), "blend", mw_number_json((double)o->blend), "carry",
-                     o->carry, "first_seed", (json_int_t)o->first_seed, "seeds", o->seeds, "episodes",
-                     o->episodes, "threads", o->threads, "arms", arms);
+    return json_pack(
+        "{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:b, s:I, s:i, s:i, s:i, s:o}", "mawam",
+        mw_version(), "task", result->info.task, "quality", bundle->info.quality, "rules", result->info.rules,
+        "M", o->candidates, "H", o->horizon, "K", o->steps, "target", mw_number_json((double)o->target),
+        "explore", mw_number_json((double)o->explore), "blend", mw_number_json((double)o->blend), "advantage",
+        mw_number_json((double)o->advantage), "carry", o->carry, "first_seed", (json_int_t)o->first_seed,
+        "seeds", o->seeds, "episodes", o->episodes, "threads", o->threads, "arms", arms);
 }

@@ -116,6 +116,8 @@ mw_status mw_eval_replay(const mw_bundle *bundle, const mw_eval_options *options
                                        .target = options->target,
                                        .explore = options->explore,
                                        .blend = options->blend,
+                                       .advantage = options->advantage,
+                                       .imagine = true,
                                        .carry = options->carry};
     mw_stage stage;
     mw_planner *planner = NULL;

@@ -18,23 +18,24 @@ typedef struct {
     double world_rate;
     int world_warmup, horizon, sampling;
     double guidance, quantile, explore, blend;
-    int carry, return_to_go;
+    int carry, return_to_go, features;
+    double advantage;
 } row;
 
 /* clang-format off */
 static const row rows[] = {
     /*            policy: T = C + gen scale      steps                        world                steps                         plan
-       task       dim mults     C gen     quick   full batch  rate warm-up  variant    hidden features everyone quick full batch run rate warm-up H  K omega quantile explore blend carry to-go */
-    {"spread",     32, {2,2,2},  4,  8, 5, { 600,  2500}, 64, 3e-3, 200,    "standard", 256, 64, 0, {1000, 5000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0.3, 0.3, 1, 0},
-    {"tag",        32, {2,2,2},  4,  8, 5, { 600,  2000}, 64, 3e-3, 200,    "standard", 256, 64, 0, {1000, 7000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0.1, 0, 0, 0},
-    {"world",      32, {2,2,2},  4,  8, 5, { 600,  2000}, 64, 3e-3, 200,    "standard", 256, 64, 0, {1000, 8000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0.1, 0, 0, 0},
-    {"2ant",       32, {2,2,2},  4,  8, 1, { 600,  2000}, 64, 3e-3, 200,    "standard", 256,  0, 1, {1000, 4000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0, 1, 0, 0},
-    {"4ant",       32, {2,2,2},  4,  8, 1, { 600,  1800}, 64, 3e-3, 200,    "standard", 256,  0, 1, {1000, 4000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0, 1, 0, 0},
-    {"3m",         32, {2,2,2},  9,  3, 5, { 600,  1500}, 64, 3e-3, 200,    "standard", 256, 64, 0, {1000, 3000}, 256, 1, 1e-3, 200,   3, 3, 1.2, 0.95, 0, 0, 0, 1},
-    {"8m",         32, {2,2,2},  9,  3, 5, { 300,   700}, 64, 3e-3, 200,    "standard", 256, 64, 0, { 500, 1500}, 256, 1, 1e-3, 200,   3, 3, 1.2, 0.95, 0, 0, 0, 1},
-    {"5m_vs_6m",   32, {2,2,2},  9,  3, 5, { 400,  1000}, 64, 3e-3, 200,    "standard", 256, 64, 0, { 600, 2500}, 256, 1, 1e-3, 200,   3, 3, 1.2, 0.95, 0, 0, 0, 1},
-    {"2s3z",       32, {2,2,2},  8,  8, 5, { 300,   800}, 64, 3e-3, 200,    "standard", 256, 64, 0, { 500, 2000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0, 0, 0, 0},
-    {"other",      32, {2,2,2},  4,  8, 5, { 600,  2500}, 64, 3e-3, 200,    "standard", 256, 64, 0, {1000, 5000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0, 0, 0, 0},
+       task       dim mults     C gen     quick   full batch  rate warm-up  variant    hidden features everyone quick full batch run rate warm-up H  K omega quantile explore blend carry to-go  features advantage */
+    {"spread",     32, {2,2,2},  4,  8, 5, { 600,  2500}, 64, 3e-3, 200,    "standard", 256, 64, 0, {1000, 5000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0.3, 0.3, 1, 0,   0, 0},
+    {"tag",        32, {2,2,2},  4,  8, 5, { 600,  2000}, 64, 3e-3, 200,    "standard", 256, 64, 0, {1000, 7000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0.1, 0, 0, 0,   0, 0},
+    {"world",      32, {2,2,2},  4,  8, 5, { 600,  2000}, 64, 3e-3, 200,    "standard", 256, 64, 0, {1000, 8000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0.1, 0, 0, 0,   0, 0},
+    {"2ant",       32, {2,2,2},  4,  8, 1, { 600,  2000}, 64, 3e-3, 200,    "standard", 256,  0, 1, {1000, 4000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0.05, 0.5, 0, 0,  64, 1},
+    {"4ant",       32, {2,2,2},  4,  8, 1, { 600,  1800}, 64, 3e-3, 200,    "standard", 256,  0, 1, {1000, 4000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0.05, 0.5, 0, 0,  64, 1},
+    {"3m",         32, {2,2,2},  9,  3, 5, { 600,  1500}, 64, 3e-3, 200,    "standard", 256, 64, 0, {1000, 3000}, 256, 1, 1e-3, 200,   3, 3, 1.2, 0.95, 0, 0, 0, 1,   0, 0},
+    {"8m",         32, {2,2,2},  9,  3, 5, { 300,   700}, 64, 3e-3, 200,    "standard", 256, 64, 0, { 500, 1500}, 256, 1, 1e-3, 200,   3, 3, 1.2, 0.95, 0, 0, 0, 1,   0, 0},
+    {"5m_vs_6m",   32, {2,2,2},  9,  3, 5, { 400,  1000}, 64, 3e-3, 200,    "standard", 256, 64, 0, { 600, 2500}, 256, 1, 1e-3, 200,   3, 3, 1.2, 0.95, 0, 0, 0, 1,   0, 0},
+    {"2s3z",       32, {2,2,2},  8,  8, 5, { 300,   800}, 64, 3e-3, 200,    "standard", 256, 64, 0, { 500, 2000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0, 0, 0, 0,   0, 0},
+    {"other",      32, {2,2,2},  4,  8, 5, { 600,  2500}, 64, 3e-3, 200,    "standard", 256, 64, 0, {1000, 5000}, 256, 1, 1e-3, 200,   8, 3, 1.2, 0.95, 0, 0, 0, 0,   0, 0},
 };
 /* clang-format on */
 
@@ -88,6 +89,8 @@ mw_training_preset mw_training_preset_of(const char *task, mw_budget budget) {
                   .rate = r->world_rate,
                   .warmup = r->world_warmup,
                   .clip = 10},
+        .advantage =
+            {.features = r->features, .baseline = 1024, .discount = 0.99, .trace = 0.95, .ridge = 0.1},
         .data = {.held_out = 0.1},
         .plan = {.horizon = r->horizon,
                  .steps = r->sampling,
@@ -96,6 +99,7 @@ mw_training_preset mw_training_preset_of(const char *task, mw_budget budget) {
                  .quantile = r->quantile,
                  .explore = r->explore,
                  .blend = r->blend,
+                 .advantage = r->advantage,
                  .carry = r->carry,
                  .return_to_go = r->return_to_go},
     };
@@ -163,6 +167,11 @@ static const field fields[] = {
     {"world.warmup",            WHOLE,  AT(world.warmup),            0, 1e6,  {0}, NULL, "steps of linear warm-up"},
     {"world.clip",              REAL,   AT(world.clip),              0, 1e6,  {0}, NULL, "bound of the gradient's norm; 0: none"},
     {"world.average",           REAL,   AT(world.average),           0, 0.99999, {0}, NULL, "decay of an average of the weights; 0: none"},
+    {"advantage.features",      WHOLE,  AT(advantage.features),      0, 4096, {0}, NULL, "real actions: random features of the state for the advantage of deviating from what is usual, solved from the data; 0: none"},
+    {"advantage.baseline",      WHOLE,  AT(advantage.baseline),      1, 8192, {0}, NULL, "random features for what is usual"},
+    {"advantage.discount",      REAL,   AT(advantage.discount),      0, 1,    {0}, NULL, "of the rewards that count"},
+    {"advantage.trace",         REAL,   AT(advantage.trace),         0, 1,    {0}, NULL, "lambda: how slowly rewards hand over to usual returns"},
+    {"advantage.ridge",         REAL,   AT(advantage.ridge),         1e-9, 1e9, {0}, NULL, "relative ridge of the regression"},
     {"data.held_out",           REAL,   AT(data.held_out),           0, 0.9,  {0}, NULL, "share of the episodes that is held out for validation"},
     {"plan.horizon",            WHOLE,  AT(plan.horizon),            1, 256,  {0}, NULL, "H: steps that candidates are scored over"},
     {"plan.steps",              WHOLE,  AT(plan.steps),              1, 5,    {0}, NULL, "K: sampling steps"},
@@ -171,6 +180,7 @@ static const field fields[] = {
     {"plan.quantile",           REAL,   AT(plan.quantile),           0, 1,    {0}, NULL, "of the returns of the data's episodes, for the target"},
     {"plan.explore",            REAL,   AT(plan.explore),            0, 100,  {0}, NULL, "deviation of an offset on a candidate's actions (discrete: logits) that lasts over the horizon; the first has none"},
     {"plan.blend",              REAL,   AT(plan.blend),              0, 1e6,  {0}, NULL, "real actions: a mean of all candidates is executed, weighed by exp(-d/blend) at a score d deviations below the best; 0: the best alone"},
+    {"plan.advantage",          REAL,   AT(plan.advantage),          0, 1,    {0}, NULL, "share of the first joint action's advantage in a candidate's score; the rest is the imagined return"},
     {"plan.carry",              CHOICE, AT(plan.carry),              0, 1,    {"off", "on"}, NULL, "the last candidate is the rest of the plan chosen before, once there is one"},
     {"plan.return_to_go",       CHOICE, AT(plan.return_to_go),       0, 1,    {"off", "on"}, NULL, "the target shrinks by what was earned during the episode"},
 };
@@ -278,6 +288,9 @@ mw_status mw_training_preset_check(const mw_training_preset *p, mw_error *error)
     if (p->world.top_k > p->world.reward_experts)
         return mw_fail(error, MW_ERR_ARGUMENT, "world.top_k %d is more than world.reward_experts %d",
                        p->world.top_k, p->world.reward_experts);
+    if (p->plan.advantage > 0 && p->advantage.features == 0)
+        return mw_fail(error, MW_ERR_ARGUMENT, "plan.advantage is %g, but advantage.features is 0",
+                       p->plan.advantage);
     return MW_OK;
 }
 
@@ -365,7 +378,9 @@ void mw_training_preset_list(FILE *out) {
                                           "plan.explore",
                                           "plan.blend",
                                           "plan.carry",
-                                          "plan.return_to_go"};
+                                          "plan.return_to_go",
+                                          "advantage.features",
+                                          "plan.advantage"};
     enum { COLUMNS = sizeof columns / sizeof columns[0] };
     fputs("| task |", out);
     for (int c = 0; c < COLUMNS; c++) fprintf(out, " %s |", columns[c]);

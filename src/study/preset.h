@@ -44,6 +44,10 @@ typedef struct mw_training_preset {
         double clip, average; /* average 0: none */
     } world;
     struct {
+        int features, baseline; /* random features: of the advantage (0: none), of what is usual */
+        double discount, trace, ridge;
+    } advantage;
+    struct {
         double held_out; /* share of the episodes */
     } data;
     struct {
@@ -53,6 +57,7 @@ typedef struct mw_training_preset {
         double quantile;    /* of the data's returns, where the target comes from them */
         double explore;     /* deviation of what candidates lean to */
         double blend;       /* how far candidates below the best count */
+        double advantage;   /* its share in their scores */
         int carry, return_to_go;
     } plan;
 } mw_training_preset;

@@ -53,6 +53,7 @@
     X(EVAL_K, "K", "eval.K")                                                                                 \
     X(EVAL_EXPLORE, "explore", "eval.explore")                                                               \
     X(EVAL_BLEND, "blend", "eval.blend")                                                                     \
+    X(EVAL_ADVANTAGE, "advantage", "eval.advantage")                                                         \
     X(EVAL_CARRY, "carry", "eval.carry")                                                                     \
     X(EVAL_SEEDS, "seeds", "eval.seeds")                                                                     \
     X(EVAL_EPISODES, "episodes_per_seed", "eval.episodes")                                                   \

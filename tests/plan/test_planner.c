@@ -282,6 +282,44 @@ static void blending(void **state) {
     }
 }
 
+/* The advantage of the first joint action takes its share of the scores; alone it needs no rollouts, unless
+ * they are asked for. Saved with the bundle. */
+static void advantage(void **state) {
+    (void)state;
+    mw_error error;
+    enum { STEP = N * D };
+    mw_bundle_info info = {
+        .task = "own", .rules = "own-1", .agents = N, .obs = O, .act = D, .episode_limit = 50, .features = 6};
+    mw_bundle *bundle = random_bundle(info, 11), *loaded;
+    mw_rng rng = mw_rng_make(7, MW_RNG_TEST, 0, 0, 0);
+    mw_rng_fill_normal(&rng, bundle->advantage_values, bundle->advantage.params.total);
+    bundle->info.advantage = 0.25f;
+    CHECK_OK(mw_bundle_save(bundle, scratch("advantage.safetensors"), false, &error), error);
+    CHECK_OK(mw_bundle_load(&loaded, scratch("advantage.safetensors"), &error), error);
+    float obs[N * O] = {0.3f, -0.2f}, real[STEP], terms[1 + N * O + 6], gradient[STEP], imagined[8];
+    mw_advantage_gradient(&bundle->advantage, bundle->advantage_values, obs, terms, gradient);
+    for (int kind = 0; kind < 4; kind++) { /* share 0, the bundle's, 1, and 1 with rollouts */
+        mw_planner *planner;
+        mw_planner_options options = MW_PLANNER_OPTIONS_DEFAULT;
+        options.advantage = (float[]){0, NAN, 1, 1}[kind];
+        options.imagine = kind == 3;
+        CHECK_OK(mw_planner_create(&planner, loaded, &options, &error), error);
+        CHECK_OK(mw_planner_act(planner, obs, NULL, NULL, real, NULL, &error), error);
+        const mw_candidates c = mw_planner_candidates(planner, 0);
+        const double share = kind == 0 ? 0 : kind == 1 ? 0.25 : 1;
+        if (kind == 0) memcpy(imagined, c.scores, sizeof imagined);
+        assert_int_equal(c.imagined != NULL, kind != 2);
+        for (int m = 0; m < 8; m++) {
+            double sum = 0;
+            for (int k = 0; k < STEP; k++) sum += (double)gradient[k] * c.actions[m * c.horizon * STEP + k];
+            CHECK_NEAR(c.scores[m], (1 - share) * (double)imagined[m] + share * N * sum, 1e-4);
+        }
+        mw_planner_free(planner);
+    }
+    mw_bundle_free(loaded);
+    mw_bundle_free(bundle);
+}
+
 /* Rounding must not lead out of the range of actions, where two candidates lie at the same end of it. */
 static void blended_bounds(void **state) {
     (void)state;
@@ -353,6 +391,11 @@ static void bad_requests(void **state) {
     o = defaults;
     o.blend = INFINITY;
     CHECK_FAILS(mw_planner_create(&planner, bundle, &o, &error), MW_ERR_ARGUMENT, error, "the blend is inf");
+    o = defaults;
+    o.advantage = 2;
+    CHECK_FAILS(mw_planner_create(&planner, bundle, &o, &error), MW_ERR_ARGUMENT, error, "share is 2");
+    o.advantage = 0.5f;
+    CHECK_FAILS(mw_planner_create(&planner, bundle, &o, &error), MW_ERR_ARGUMENT, error, "has no advantage");
     CHECK_OK(mw_planner_create(&planner, bundle, NULL, &error), error);
     float obs[N * O] = {[9] = NAN}, real[N * D];
     CHECK_FAILS(mw_planner_act(planner, obs, NULL, NULL, real, NULL, &error), MW_ERR_ARGUMENT, error,
@@ -420,9 +463,10 @@ static void files(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_decisions), cmocka_unit_test(choice),       cmocka_unit_test(carrying_on),
-        cmocka_unit_test(exploring),      cmocka_unit_test(blending),     cmocka_unit_test(blended_bounds),
-        cmocka_unit_test(no_allocations), cmocka_unit_test(bad_requests), cmocka_unit_test(files)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(same_decisions), cmocka_unit_test(choice),
+                                       cmocka_unit_test(carrying_on),    cmocka_unit_test(exploring),
+                                       cmocka_unit_test(blending),       cmocka_unit_test(blended_bounds),
+                                       cmocka_unit_test(advantage),      cmocka_unit_test(no_allocations),
+                                       cmocka_unit_test(bad_requests),   cmocka_unit_test(files)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

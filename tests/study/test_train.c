@@ -471,6 +471,30 @@ static void test_parts(void **state) {
     mw_bundle_free(paper);
     mw_bundle_free(whole);
 
+    mw_bundle *judged; /* nothing is trained, the advantage alone is solved for */
+    run_begin(&r, scratch("spread"), scratch("judged.safetensors"));
+    r.request.skip[0] = r.request.skip[1] = true;
+    r.request.with = scratch("whole.safetensors");
+    r.preset.advantage.features = 4;
+    r.preset.advantage.baseline = 16;
+    r.preset.plan.advantage = 0.5;
+    CHECK_OK(run_go(&r), r.error);
+    CHECK_OK(mw_bundle_load(&judged, scratch("judged.safetensors"), &r.error), r.error);
+    CHECK_OK(mw_bundle_load(&whole, scratch("whole.safetensors"), &r.error), r.error);
+    assert_int_equal(judged->info.features, 4);
+    CHECK_NEAR(judged->info.advantage, 0.5, 0);
+    assert_non_null(strstr(judged->provenance, "held_correlation"));
+    assert_memory_equal(judged->world_values, whole->world_values, whole->world.params.total * sizeof(float));
+    double size = 0;
+    for (size_t i = 0; i < judged->advantage.params.total; i++)
+        size += fabs((double)judged->advantage_values[i]);
+    assert_true(size > 0);
+    mw_bundle_free(judged);
+    mw_bundle_free(whole);
+    run_begin(&r, scratch("spread"), scratch("unjudged.safetensors"));
+    r.preset.plan.advantage = 0.5;
+    CHECK_FAILS(run_go(&r), MW_ERR_ARGUMENT, r.error, "plan.advantage");
+
     run_begin(&r, scratch("3m"), scratch("mixed.safetensors"));
     r.request.skip[0] = true;
     r.request.with = scratch("whole.safetensors");
