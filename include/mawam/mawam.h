@@ -185,7 +185,7 @@ MW_API mw_bundle_summary mw_bundle_describe(const mw_bundle *bundle);
 
 /* How an action is taken from the candidates. */
 typedef enum mw_arm {
-    MW_ARM_PLAN,     /* the candidate with the highest imagined return, or a blend towards it */
+    MW_ARM_PLAN,     /* the candidate with the highest score, or a blend towards it */
     MW_ARM_RANDOM,   /* one of them at random: the control for having many */
     MW_ARM_REACTIVE, /* a single candidate: the policy as it is */
 } mw_arm;
@@ -241,12 +241,13 @@ MW_API void mw_planner_reward(mw_planner *planner, int env, float reward);
 /* The candidates of one environment's last decision, for pictures and tests. */
 typedef struct mw_candidates {
     int count, horizon, chosen;
-    const float *scores; /* [count] imagined team return; random and reactive arms have one candidate, at 0 */
+    const float *scores;   /* [count] imagined team return, or with a share of the advantage; random and
+                              reactive arms have one candidate, at 0 */
     const float *actions;  /* [count][horizon][n][d], one-hot if discrete */
     const float *proposed; /* [count][horizon + 1][n][o] observations drawn by the policy, from the current
                               one on */
     const float *imagined; /* [count][horizon][n][o] observations predicted by the world model, after each
-                              action */
+                              action; NULL where there are no rollouts */
 } mw_candidates;
 MW_API mw_candidates mw_planner_candidates(const mw_planner *planner, int env);
 

@@ -4,25 +4,25 @@
 #include "core/arena.h"
 #include "core/rng.h"
 #include "nn/gemm.h"
+#include "nn/regress.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SPREAD    2.0  /* deviation of a random feature's argument */
-#define TINY      1e-5 /* ridge of the regressions on plenty of rows, relative */
-#define OUTLIER   5.0  /* advantages are cut at this many deviations, */
-#define DEVIATION 4.0f /* and deviations of actions at this many of theirs */
+#define RATE       2e-3f /* of the regressions */
+#define LONG_TRACE 0.97  /* usual returns are learned with at least this lambda */
+#define SPREAD     1.5   /* deviation of a random feature's argument */
+#define OUTLIER    5.0   /* advantages are cut at this many deviations, */
+#define DEVIATION  4.0f  /* and deviations of actions at this many of theirs */
 
-enum { CHUNK = 256, ROUNDS = 3, COMPARED = 1000 };
+enum { BATCH = 512, CHUNK = 256, ROUNDS = 3, COMPARED = 1000 };
 
 /* Random features of a joint observation: 1, the standardised values that vary, and bent random sums of
  * these. */
 typedef struct {
     int inputs, features, terms;
-    const int *column;           /* [inputs]: where they are in a joint observation */
-    const float *mean, *inverse; /* [inputs] */
-    float *project, *bias;       /* [inputs][features], [features] */
+    float *project, *bias; /* [inputs][features], [features] */
     float *packed;
 } basis;
 
@@ -35,7 +35,9 @@ typedef struct {
     long *episode, *start; /* [episodes], [episodes + 1]: first row */
     int64_t *step;         /* [rows]: place in the columns */
     float *reward;         /* [rows]: mean over agents */
-    float *value, *last;   /* [rows], [episodes]: usual return, and after the episode */
+    uint8_t *begins;       /* [rows]: an episode does */
+    float *value;          /* [rows + episodes]: usual returns; behind, those after the episodes */
+    float usual, spread;   /* units of the returns that are learned */
     float *advantage;      /* [rows] */
     float *deviation;      /* [rows][act] */
     int *column, inputs;
@@ -51,8 +53,8 @@ static void carve(fitting *f, int terms) {
     mw_arena *a = &f->arena;
     f->step = mw_arena_take(a, rows, sizeof *f->step);
     f->reward = mw_arena_floats(a, rows);
-    f->value = mw_arena_floats(a, rows);
-    f->last = mw_arena_floats(a, (size_t)f->episodes);
+    f->begins = mw_arena_take(a, rows, sizeof *f->begins);
+    f->value = mw_arena_floats(a, rows + (size_t)f->episodes);
     f->advantage = mw_arena_floats(a, rows);
     f->deviation = mw_arena_floats(a, rows * act);
     f->column = mw_arena_take(a, joint, sizeof *f->column);
@@ -83,6 +85,7 @@ static mw_status list_rows(fitting *f, const mw_split *split, int terms, mw_erro
     const int agents = f->data->spec.agents;
     for (e = 0; e < f->episodes; e++)
         for (long r = f->start[e]; r < f->start[e + 1]; r++) {
+            f->begins[r] = r == f->start[e];
             f->step[r] = f->data->offsets[f->episode[e]] + (r - f->start[e]);
             double sum = 0;
             for (int a = 0; a < agents; a++) sum += (double)f->data->rewards[f->step[r] * agents + a];
@@ -93,14 +96,6 @@ static mw_status list_rows(fitting *f, const mw_split *split, int terms, mw_erro
 
 static const float *obs_of(const fitting *f, long row) {
     return f->data->obs + (size_t)f->step[row] * (size_t)f->joint;
-}
-
-static bool is_stopped(const fitting *f) {
-    return f->options->stop && *f->options->stop;
-}
-
-static mw_status stopped(mw_error *error) {
-    return mw_fail(error, MW_ERR_INTERRUPTED, "stopped while fitting the advantage; --resume continues");
 }
 
 /* Agents see each other: a value that repeats an earlier one says nothing new. */
@@ -136,21 +131,22 @@ static mw_status choose_inputs(fitting *f, mw_error *error) {
 
 /* ---- terms ---- */
 
+/* Standardised values of the joint observation. */
+static void put_inputs(const fitting *f, const float *obs, float *x) {
+    for (int i = 0; i < f->inputs; i++)
+        x[i] = fminf(fmaxf((obs[f->column[i]] - f->mean[i]) * f->inverse[i], -MW_ADVANTAGE_CUT),
+                     MW_ADVANTAGE_CUT);
+}
+
 static void basis_free(basis *b) {
     free(b->project);
     *b = (basis){0};
 }
 
-/* The first features of a larger basis are those of a smaller one. */
 static mw_status basis_make(basis *b, const fitting *f, int features, mw_error *error) {
     const size_t inputs = (size_t)f->inputs, matrix = inputs * (size_t)features,
                  packed = mw_packed_size(f->inputs, features);
-    *b = (basis){.inputs = f->inputs,
-                 .features = features,
-                 .terms = 1 + f->inputs + features,
-                 .column = f->column,
-                 .mean = f->mean,
-                 .inverse = f->inverse};
+    *b = (basis){.inputs = f->inputs, .features = features, .terms = 1 + f->inputs + features};
     b->project = calloc(matrix + (size_t)features + packed + 1, sizeof *b->project);
     if (!b->project) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate the random features");
     b->bias = b->project + matrix;
@@ -166,15 +162,14 @@ static mw_status basis_make(basis *b, const fitting *f, int features, mw_error *
     return MW_OK;
 }
 
-/* x[count][terms] of joint observations that lie anywhere. */
-static void terms_of(const basis *b, fitting *f, const float *const *obs, int count) {
+/* x[count][terms] of rows [first, first + CHUNK), as far as there are any before `end`; returns how many. */
+static int terms_from(const basis *b, fitting *f, long first, long end) {
+    const int count = end - first < CHUNK ? (int)(end - first) : CHUNK;
     for (int r = 0; r < count; r++) {
         float *x = f->x + (size_t)r * (size_t)b->terms, *z = f->gathered + (size_t)r * (size_t)b->inputs;
+        put_inputs(f, obs_of(f, first + r), z);
         x[0] = 1;
-        for (int i = 0; i < b->inputs; i++)
-            z[i] = x[1 + i] =
-                fminf(fmaxf((obs[r][b->column[i]] - b->mean[i]) * b->inverse[i], -MW_ADVANTAGE_CUT),
-                      MW_ADVANTAGE_CUT);
+        memcpy(x + 1, z, (size_t)b->inputs * sizeof *z);
     }
     const mw_gemm shape = {.m = count,
                            .n = b->features,
@@ -189,14 +184,6 @@ static void terms_of(const basis *b, fitting *f, const float *const *obs, int co
         float *bent = f->x + (size_t)r * (size_t)b->terms + 1 + b->inputs;
         for (int k = 0; k < b->features; k++) bent[k] = mw_advantage_bend(bent[k]);
     }
-}
-
-/* The terms of rows [first, first + CHUNK), as far as there are any before `end`; returns how many. */
-static int terms_from(const basis *b, fitting *f, long first, long end) {
-    const float *obs[CHUNK];
-    const int count = end - first < CHUNK ? (int)(end - first) : CHUNK;
-    for (int r = 0; r < count; r++) obs[r] = obs_of(f, first + r);
-    terms_of(b, f, obs, count);
     return count;
 }
 
@@ -283,29 +270,48 @@ static void add_scaled(double *sum, const float *x, double scale, int count) {
 
 /* ---- what is usual ---- */
 
-/* deviation = action - the action expected of the state. One regression for each action value. */
-static mw_status fit_actions(fitting *f, const basis *b, const normal *n, double *w, mw_error *error) {
-    const size_t terms = (size_t)b->terms;
-    memset(w, 0, terms * (size_t)f->act * sizeof *w);
-    for (int pass = 0; pass < 2; pass++) {
-        const long end = pass ? f->rows : f->trained;
-        for (long first = 0, count; first < end; first += count) {
-            if (is_stopped(f)) return stopped(error);
-            count = terms_from(b, f, first, end);
-            for (long r = 0; r < count; r++) {
-                const float *x = f->x + (size_t)r * terms,
-                            *act = f->data->real + (size_t)f->step[first + r] * (size_t)f->act;
-                float *left = f->deviation + (size_t)(first + r) * (size_t)f->act;
-                for (int k = 0; k < f->act; k++)
-                    if (pass)
-                        left[k] = act[k] - (float)dot(w + (size_t)k * terms, x, b->terms);
-                    else
-                        add_scaled(w + (size_t)k * terms, x, (double)act[k], b->terms);
-            }
-        }
-        for (int k = 0; k < f->act && !pass; k++) normal_solve(n, w + (size_t)k * terms);
+static void action_row(void *context, long row, float *x, float *y) {
+    const fitting *f = context;
+    put_inputs(f, obs_of(f, row), x);
+    if (y) memcpy(y, f->data->real + (size_t)f->step[row] * (size_t)f->act, (size_t)f->act * sizeof *y);
+}
+
+/* A return is expected of the present and the observation before. Rows from `rows` on are the states after
+ * the episodes. */
+static void value_row(void *context, long row, float *x, float *y) {
+    const fitting *f = context;
+    const long e = row < f->rows ? -1 : row - f->rows, last = e < 0 ? row : f->start[e + 1] - 1;
+    const float *obs = e < 0 ? obs_of(f, row)
+                             : mw_dataset_obs(f->data, f->episode[e], (long)f->data->lengths[f->episode[e]]);
+    const bool begins = e < 0 && f->begins[row];
+    if (!obs) obs = obs_of(f, last); /* not known: as if it stood still */
+    put_inputs(f, obs, x);
+    put_inputs(f, begins ? obs : obs_of(f, e < 0 ? row - 1 : last), x + f->inputs);
+    if (y) *y = (f->advantage[row] + f->value[row] - f->usual) / f->spread;
+}
+
+/* deviation = action - the action expected of the state. */
+static mw_status fit_actions(fitting *f, mw_error *error) {
+    mw_regress *r;
+    const mw_regress_options options = {.inputs = f->inputs,
+                                        .outputs = f->act,
+                                        .hidden = f->options->hidden,
+                                        .steps = f->options->steps,
+                                        .batch = BATCH,
+                                        .rate = RATE,
+                                        .seed = f->options->seed,
+                                        .stop = f->options->stop};
+    MW_TRY(mw_regress_create(&r, &options, error));
+    const mw_status status = mw_regress_fit(r, f->trained, action_row, f, error);
+    for (long first = 0; status == MW_OK && first < f->rows; first += BATCH) {
+        const int count = f->rows - first < BATCH ? (int)(f->rows - first) : BATCH;
+        const float *expected = mw_regress_predict(r, first, count, action_row, f);
+        for (long k = 0; k < (long)count * f->act; k++)
+            f->deviation[first * f->act + k] =
+                f->data->real[f->step[first + k / f->act] * f->act + k % f->act] - expected[k];
     }
-    return MW_OK;
+    mw_regress_free(r);
+    return status;
 }
 
 /* advantage = what was earned, with rewards handing over to usual returns at the given rate, minus what is
@@ -314,7 +320,8 @@ static mw_status fit_actions(fitting *f, const basis *b, const normal *n, double
 static void find_advantages(fitting *f, double trace) {
     const double discount = f->options->discount;
     for (long e = 0; e < f->episodes; e++) {
-        double next = (double)f->last[e], sum = 0;
+        const bool cut = f->data->outcomes[f->episode[e]] == MW_ENDED_BY_LIMIT;
+        double next = cut ? (double)f->value[f->rows + e] : 0, sum = 0;
         for (long r = f->start[e + 1] - 1; r >= f->start[e]; r--) {
             sum = (double)f->reward[r] + discount * next - (double)f->value[r] + discount * trace * sum;
             f->advantage[r] = (float)sum;
@@ -323,69 +330,48 @@ static void find_advantages(fitting *f, double trace) {
     }
 }
 
-/* Usual returns of all rows, and of the states after episodes that only the limit ended. */
-static mw_status find_values(fitting *f, const basis *b, const double *w, mw_error *error) {
-    for (long first = 0, count; first < f->rows; first += count) {
-        if (is_stopped(f)) return stopped(error);
-        count = terms_from(b, f, first, f->rows);
-        for (long r = 0; r < count; r++)
-            f->value[first + r] = (float)dot(w, f->x + (size_t)r * (size_t)b->terms, b->terms);
+/* Mean and deviation of the returns that are to be learned next. */
+static void find_units(fitting *f) {
+    double sum = 0, square = 0;
+    for (long r = 0; r < f->trained; r++) {
+        const double v = (double)f->advantage[r] + (double)f->value[r];
+        sum += v;
+        square += v * v;
     }
-    for (long e = 0; e < f->episodes; e++) {
-        const long episode = f->episode[e];
-        f->last[e] = 0;
-        if (f->data->outcomes[episode] != MW_ENDED_BY_LIMIT) continue;
-        const float *obs = mw_dataset_obs(f->data, episode, (long)f->data->lengths[episode]);
-        if (!obs) obs = obs_of(f, f->start[e + 1] - 1); /* unknown: as if it stood still */
-        terms_of(b, f, &obs, 1);
-        f->last[e] = (float)dot(w, f->x, b->terms);
-    }
-    return MW_OK;
+    const double mean = sum / (double)f->trained, variance = square / (double)f->trained - mean * mean;
+    f->usual = (float)mean;
+    f->spread = variance > 0 ? (float)sqrt(variance) : 1;
 }
 
-static mw_status fit_values(fitting *f, const basis *b, const normal *n, double *w, mw_error *error) {
+/* Usual returns: first from whole episodes, then with themselves at the end of shorter stretches. */
+static mw_status fit_values(fitting *f, mw_error *error) {
+    mw_regress *r;
+    const mw_regress_options options = {.inputs = 2 * f->inputs,
+                                        .outputs = 1,
+                                        .hidden = f->options->hidden,
+                                        .steps = f->options->steps / ROUNDS + 1,
+                                        .batch = BATCH,
+                                        .rate = RATE,
+                                        .seed = f->options->seed + 1,
+                                        .stop = f->options->stop};
+    const long all = f->rows + f->episodes;
     double mean = 0;
-    for (long r = 0; r < f->trained; r++) mean += (double)f->reward[r] / (double)f->trained;
-    const double discount = f->options->discount, usual = mean / fmax(1 - discount, 1e-3);
-    for (long r = 0; r < f->rows; r++) f->value[r] = (float)usual;
-    for (long e = 0; e < f->episodes; e++)
-        f->last[e] = f->data->outcomes[f->episode[e]] == MW_ENDED_BY_LIMIT ? (float)usual : 0;
-    for (int round = 0; round < ROUNDS; round++) {
-        find_advantages(f, round ? fmax(f->options->trace, 0.97) : 1); /* first without usual returns */
-        memset(w, 0, (size_t)b->terms * sizeof *w);
-        for (long first = 0, count; first < f->trained; first += count) {
-            if (is_stopped(f)) return stopped(error);
-            count = terms_from(b, f, first, f->trained);
-            for (long r = 0; r < count; r++)
-                add_scaled(w, f->x + (size_t)r * (size_t)b->terms,
-                           (double)f->advantage[first + r] + (double)f->value[first + r], b->terms);
+    for (long k = 0; k < f->trained; k++) mean += (double)f->reward[k] / (double)f->trained;
+    for (long k = 0; k < all; k++) f->value[k] = (float)(mean / fmax(1 - f->options->discount, 1e-3));
+    MW_TRY(mw_regress_create(&r, &options, error));
+    mw_status status = MW_OK;
+    for (int round = 0; status == MW_OK && round < ROUNDS; round++) {
+        find_advantages(f, round ? fmax(f->options->trace, LONG_TRACE) : 1);
+        find_units(f);
+        status = mw_regress_fit(r, f->trained, value_row, f, error);
+        for (long first = 0; status == MW_OK && first < all; first += BATCH) {
+            const int count = all - first < BATCH ? (int)(all - first) : BATCH;
+            const float *out = mw_regress_predict(r, first, count, value_row, f);
+            for (int k = 0; k < count; k++) f->value[first + k] = f->usual + f->spread * out[k];
         }
-        normal_solve(n, w);
-        MW_TRY(find_values(f, b, w, error));
     }
+    mw_regress_free(r);
     find_advantages(f, f->options->trace);
-    return MW_OK;
-}
-
-static mw_status fit_usual(fitting *f, mw_error *error) {
-    basis b = {0};
-    normal n = {0};
-    double *w = NULL;
-    mw_status status = basis_make(&b, f, f->options->baseline, error);
-    if (status == MW_OK) status = normal_make(&n, b.terms, error);
-    if (status == MW_OK && !(w = calloc((size_t)b.terms * (size_t)f->act, sizeof *w)))
-        status = mw_fail(error, MW_ERR_MEMORY, "cannot allocate a regression");
-    for (long first = 0, count; status == MW_OK && first < f->trained; first += count) {
-        if (is_stopped(f)) status = stopped(error);
-        count = terms_from(&b, f, first, f->trained);
-        normal_add(&n, f->x, (int)count);
-    }
-    if (status == MW_OK) status = normal_factor(&n, TINY, error);
-    if (status == MW_OK) status = fit_actions(f, &b, &n, w, error);
-    if (status == MW_OK) status = fit_values(f, &b, &n, w, error);
-    free(w);
-    normal_free(&n);
-    basis_free(&b);
     return status;
 }
 
@@ -451,18 +437,18 @@ static void put(const mw_advantage_net *net, float *values, const fitting *f, co
     float *weight = values + net->weight;
     memset(values, 0, net->params.total * sizeof *values);
     for (int i = 0; i < b->inputs; i++) {
-        values[net->mean + (size_t)b->column[i]] = b->mean[i];
-        values[net->inverse + (size_t)b->column[i]] = b->inverse[i];
+        values[net->mean + (size_t)f->column[i]] = f->mean[i];
+        values[net->inverse + (size_t)f->column[i]] = f->inverse[i];
     }
     for (int k = 0; k < b->features; k++) {
         values[net->bias + (size_t)k] = b->bias[k];
         for (int i = 0; i < b->inputs; i++)
-            values[net->project + (size_t)k * joint + (size_t)b->column[i]] =
+            values[net->project + (size_t)k * joint + (size_t)f->column[i]] =
                 b->project[(size_t)i * (size_t)b->features + (size_t)k];
     }
     for (int t = 0; t < b->terms; t++) {
         const size_t row = t == 0           ? 0
-                           : t <= b->inputs ? 1 + (size_t)b->column[t - 1]
+                           : t <= b->inputs ? 1 + (size_t)f->column[t - 1]
                                             : 1 + joint + (size_t)(t - 1 - b->inputs);
         for (size_t k = 0; k < act; k++) weight[row * act + k] = (float)(w[(size_t)t * act + k] * units[k]);
     }
@@ -481,7 +467,7 @@ static mw_status fit_advantage(fitting *f, const mw_advantage_net *net, float *v
         status = mw_fail(error, MW_ERR_MEMORY, "cannot allocate a regression");
     if (status == MW_OK) standardise(f, units, report);
     for (long first = 0, count; status == MW_OK && first < f->trained; first += count) {
-        if (is_stopped(f)) status = stopped(error);
+        if (f->options->stop && *f->options->stop) status = MW_ERR_INTERRUPTED;
         count = terms_from(&b, f, first, f->trained);
         products(f, &b, room, first, (int)count);
         normal_add(&n, room, (int)count);
@@ -520,13 +506,15 @@ mw_status mw_advantage_fit(const mw_advantage_net *net, float *values, const mw_
             error, MW_ERR_ARGUMENT,
             "advantage.features is %d, but the advantage is for real actions; %s has discrete ones",
             net->config.features, s->task);
-    const int most = options->baseline > net->config.features ? options->baseline : net->config.features;
-    mw_status status = list_rows(&f, split, 1 + f.joint + most, error);
+    mw_status status = list_rows(&f, split, 1 + f.joint + net->config.features, error);
     if (status == MW_OK) status = choose_inputs(&f, error);
-    if (status == MW_OK) status = fit_usual(&f, error);
+    if (status == MW_OK) status = fit_actions(&f, error);
+    if (status == MW_OK) status = fit_values(&f, error);
     if (status == MW_OK) status = fit_advantage(&f, net, values, report, error);
     free(f.episode);
     free(f.start);
     mw_arena_free(&f.arena);
+    if (status == MW_ERR_INTERRUPTED)
+        return mw_fail(error, status, "stopped while fitting the advantage; --resume continues");
     return status;
 }

@@ -1,7 +1,9 @@
-/* The advantage from recorded episodes, in closed form. Behaviours deviate from what they usually do, by
- * noise or otherwise; what the deviation at a state earned in the long run, compared with what is usual
- * there, is the data's own experiment. Three ridge regressions on random features: the usual action, the
- * usual return (iterated), and the advantage on the deviation times features of the state. */
+/* The advantage from recorded episodes. Behaviours deviate from what they usually do, by noise or otherwise;
+ * what the deviation at a state earned in the long run, compared with what is usual there, is the data's own
+ * experiment. Two MLPs learn the usual action and the usual return; then a ridge regression finds how the
+ * advantage over the usual return depends on the deviation from the usual action, with a slope that is linear
+ * in features of the state. The action must be known well: what is taken for deviation but is not would be
+ * credited with the state's luck. */
 #ifndef MW_STUDY_ADVANTAGE_FIT_H
 #define MW_STUDY_ADVANTAGE_FIT_H
 
@@ -11,7 +13,8 @@
 #include <signal.h>
 
 typedef struct mw_advantage_options {
-    int baseline;    /* random features for what is usual */
+    int hidden;      /* width of the MLPs for what is usual */
+    long steps;      /* of training, for each of them */
     double discount; /* of the rewards */
     double trace;    /* lambda: how far rewards themselves count before the usual return takes over */
     double ridge;    /* of the last regression, relative to the mean square of its terms */

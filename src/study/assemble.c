@@ -181,13 +181,14 @@ static mw_status fill(mw_bundle *b, const mw_training_data *data, mw_training_pa
                            error);
 }
 
-/* Not trained but solved, and soon: there is nothing of it to keep in checkpoints. */
+/* A matter of seconds: there is nothing of it to keep in checkpoints. */
 static mw_status fit_advantage(mw_bundle *b, const mw_training_request *request, const mw_training_data *data,
                                json_t **out, mw_error *error) {
     const mw_training_preset *p = data->preset;
     mw_advantage_report r;
     if (b->info.features == 0) return MW_OK;
-    const mw_advantage_options options = {.baseline = p->advantage.baseline,
+    const mw_advantage_options options = {.hidden = p->advantage.hidden,
+                                          .steps = p->advantage.steps,
                                           .discount = p->advantage.discount,
                                           .trace = p->advantage.trace,
                                           .ridge = p->advantage.ridge,

@@ -44,7 +44,8 @@ typedef struct mw_training_preset {
         double clip, average; /* average 0: none */
     } world;
     struct {
-        int features, baseline; /* random features: of the advantage (0: none), of what is usual */
+        int features;      /* random features of the state; 0: no advantage */
+        int hidden, steps; /* of the MLPs for what is usual */
         double discount, trace, ridge;
     } advantage;
     struct {

@@ -317,7 +317,8 @@ static void write_markdown(const mw_study_table *t, FILE *out) {
     fputs(
         "\nMPE in normalised score, SMAC and Ant in return. Share: of the gain that the true simulator as a "
         "scorer would bring. As drawn: planning\namong candidates as the policy draws them, as in the paper; "
-        "Planning may let them explore, blend them and carry on (docs/evaluation.md). "
+        "Planning may let them explore, blend them, judge them by their advantage and carry on "
+        "(docs/evaluation.md). "
         "Gains are "
         "means and medians over settings of (planning - other) / |other|; settings with a score near zero\n"
         "rule the means. Aggregate: the sum of differences over the sum of |other|.\n\n"

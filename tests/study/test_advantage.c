@@ -61,7 +61,7 @@ static mw_status fit(const char *path, float **values, mw_advantage_net *net, mw
     mw_dataset data;
     mw_split split;
     const mw_advantage_options options = {
-        .baseline = 64, .discount = 0.99, .trace = 0.95, .ridge = 0.01, .seed = 3, .stop = stop};
+        .hidden = 64, .steps = 1500, .discount = 0.99, .trace = 0.95, .ridge = 0.01, .seed = 3, .stop = stop};
     CHECK_OK(mw_dataset_open(&data, path, error), *error);
     CHECK_OK(mw_split_make(&split, &data, 0.1, 0, error), *error);
     const mw_advantage_config config = {N, O, data.spec.act_size, 8};

@@ -476,7 +476,8 @@ static void test_parts(void **state) {
     r.request.skip[0] = r.request.skip[1] = true;
     r.request.with = scratch("whole.safetensors");
     r.preset.advantage.features = 4;
-    r.preset.advantage.baseline = 16;
+    r.preset.advantage.hidden = 16;
+    r.preset.advantage.steps = 30;
     r.preset.plan.advantage = 0.5;
     CHECK_OK(run_go(&r), r.error);
     CHECK_OK(mw_bundle_load(&judged, scratch("judged.safetensors"), &r.error), r.error);
