@@ -10,11 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RATE       2e-3f /* of the regressions */
-#define LONG_TRACE 0.97  /* usual returns are learned with at least this lambda */
-#define SPREAD     1.5   /* deviation of a random feature's argument */
-#define OUTLIER    5.0   /* advantages are cut at this many deviations, */
-#define DEVIATION  4.0f  /* and deviations of actions at this many of theirs */
+#define RATE      2e-3f /* of the regressions */
+#define SPREAD    1.5   /* deviation of a random feature's argument */
+#define DEVIATION 4.0f  /* deviations of actions are cut at this many of theirs */
 
 enum { BATCH = 512, CHUNK = 256, ROUNDS = 3, COMPARED = 1000 };
 
@@ -126,7 +124,8 @@ static mw_status choose_inputs(fitting *f, mw_error *error) {
         f->inverse[f->inputs++] = (float)(1 / sqrt(variance));
     }
     free(sums);
-    return MW_OK;
+    return f->inputs > 0 ? MW_OK
+                         : mw_fail(error, MW_ERR_NUMERIC, "the advantage needs observations that vary");
 }
 
 /* ---- terms ---- */
@@ -361,7 +360,7 @@ static mw_status fit_values(fitting *f, mw_error *error) {
     MW_TRY(mw_regress_create(&r, &options, error));
     mw_status status = MW_OK;
     for (int round = 0; status == MW_OK && round < ROUNDS; round++) {
-        find_advantages(f, round ? fmax(f->options->trace, LONG_TRACE) : 1);
+        find_advantages(f, round ? f->options->trace : 1);
         find_units(f);
         status = mw_regress_fit(r, f->trained, value_row, f, error);
         for (long first = 0; status == MW_OK && first < all; first += BATCH) {
@@ -379,7 +378,7 @@ static mw_status fit_values(fitting *f, mw_error *error) {
 
 /* Deviations in units of their own, cut; units[act] by which they were multiplied. */
 static void standardise(fitting *f, double *units, mw_advantage_report *report) {
-    double mean = 0, square = 0;
+    double mean = 0;
     report->action_left = 0;
     for (int k = 0; k < f->act; k++) {
         double sum = 0;
@@ -395,11 +394,7 @@ static void standardise(fitting *f, double *units, mw_advantage_report *report) 
         }
     }
     for (long r = 0; r < f->trained; r++) mean += (double)f->advantage[r] / (double)f->trained;
-    for (long r = 0; r < f->trained; r++)
-        square += pow((double)f->advantage[r] - mean, 2) / (double)f->trained;
-    const double most = OUTLIER * sqrt(square);
-    for (long r = 0; r < f->rows; r++)
-        f->advantage[r] = (float)fmin(fmax((double)f->advantage[r] - mean, -most), most);
+    for (long r = 0; r < f->rows; r++) f->advantage[r] -= (float)mean;
 }
 
 /* out[count][terms*act]: every term times every deviation, of the rows whose terms are in f->x. */
