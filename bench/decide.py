@@ -5,7 +5,7 @@
     bench/decide.py --table results/decision.json        # the same numbers as Markdown
 
 A decision: 8 candidates for one environment, generated in one guided batch (K as the bundle says), their actions by
-inverse dynamics, their scores by the world model, the best one's first action. mawam's time is the median of `mawam eval
+inverse dynamics, their scores by the world model (also where the bundle would ask the advantage), the best one's first action. mawam's time is the median of `mawam eval
 --timed`; PyTorch runs with one and two threads and its BLAS both as it chooses kernels itself and with the AVX-512 kernels
 forced, and the fastest of all counts, against the better of two runs of mawam, before and after. Weights do not change the
 time, so PyTorch's are random. Needs python3-torch.
@@ -72,7 +72,7 @@ def torch_decision(bundle, threads, seconds):
 
 def mawam(args, bundle):
     words = [args.files[0], "eval", bundle, "--arms", "plan", "--seeds", "1", "--first-seed", "1", "--episodes", "1", "--threads",
-             "2", "--timed", str(DECISIONS), "--json"]
+             "2", "--timed", str(DECISIONS), "--advantage", "0", "--json"]
     return json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)["arms"]["plan"]["ms"]
 
 

@@ -93,6 +93,9 @@ static int print_report(const mw_training_request *r, const mw_training_report *
         printf("world: best at step %ld: held-out dynamics %.4g, reward %.4g (%.2f%% of its variance)\n",
                report->best_step, report->world_held[0], report->world_held[1],
                100 * report->reward_unexplained);
+    if (report->advantage.rows > 0)
+        printf("advantage: correlation %.3f, held-out %.3f over %ld steps\n", report->advantage.correlation,
+               report->advantage.held, report->advantage.held_rows);
     if (report->complete)
         printf("%s written after %.0f s\n", r->output, report->seconds);
     else

@@ -2,7 +2,6 @@
 #include "study/assemble.h"
 
 #include "core/machine.h"
-#include "study/advantage_fit.h"
 #include "study/statistics.h"
 #include "study/training_log.h"
 
@@ -183,9 +182,8 @@ static mw_status fill(mw_bundle *b, const mw_training_data *data, mw_training_pa
 
 /* A matter of seconds: there is nothing of it to keep in checkpoints. */
 static mw_status fit_advantage(mw_bundle *b, const mw_training_request *request, const mw_training_data *data,
-                               json_t **out, mw_error *error) {
+                               mw_advantage_report *r, json_t **out, mw_error *error) {
     const mw_training_preset *p = data->preset;
-    mw_advantage_report r;
     if (b->info.features == 0) return MW_OK;
     const mw_advantage_options options = {.hidden = p->advantage.hidden,
                                           .steps = p->advantage.steps,
@@ -194,17 +192,18 @@ static mw_status fit_advantage(mw_bundle *b, const mw_training_request *request,
                                           .ridge = p->advantage.ridge,
                                           .seed = data->seed,
                                           .stop = request->stop};
-    MW_TRY(mw_advantage_fit(&b->advantage, b->advantage_values, data->dataset, &data->split, &options, &r,
+    MW_TRY(mw_advantage_fit(&b->advantage, b->advantage_values, data->dataset, &data->split, &options, r,
                             error));
-    *out = json_pack("{s:I, s:I, s:f, s:o, s:o}", "rows", (json_int_t)r.rows, "held_rows",
-                     (json_int_t)r.held_rows, "deviations", r.action_left, "correlation",
-                     mw_number_json(r.correlation), "held_correlation", mw_number_json(r.held));
+    *out = json_pack("{s:I, s:I, s:f, s:o, s:o}", "rows", (json_int_t)r->rows, "held_rows",
+                     (json_int_t)r->held_rows, "deviations", r->action_left, "correlation",
+                     mw_number_json(r->correlation), "held_correlation", mw_number_json(r->held));
     return *out ? MW_OK : mw_fail(error, MW_ERR_MEMORY, "cannot describe the advantage");
 }
 
 mw_status mw_assemble(const mw_training_request *request, const mw_training_data *data,
                       mw_training_part *const parts[MW_PARTS], const mw_training_identity *identity,
-                      const mw_bundle *other, const char *log, double seconds, mw_error *error) {
+                      const mw_bundle *other, const char *log, double seconds, mw_advantage_report *report,
+                      mw_error *error) {
     const mw_bundle *policy = request->skip[0] ? other : NULL, *world = request->skip[1] ? other : NULL;
     const mw_bundle_info info = policy ? info_with(data, policy) : info_of(data);
     const mw_policy_config p = policy ? policy->policy.config : mw_training_preset_policy(data->preset);
@@ -215,7 +214,7 @@ mw_status mw_assemble(const mw_training_request *request, const mw_training_data
     char *text = NULL;
     MW_TRY(mw_bundle_create(&bundle, &info, &p, &v, &w, error));
     mw_status status = fill(bundle, data, parts, policy, world, error);
-    if (status == MW_OK) status = fit_advantage(bundle, request, data, &advantage, error);
+    if (status == MW_OK) status = fit_advantage(bundle, request, data, report, &advantage, error);
     if (status == MW_OK)
         status = provenance(&origin, request, data, parts, identity, other, log, seconds, error);
     if (status == MW_OK) {

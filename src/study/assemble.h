@@ -13,7 +13,8 @@ mw_status mw_assemble_check(const mw_training_data *data, const mw_bundle *other
 /* Writes the bundle. What the request skips comes from `other`, where that is given. */
 mw_status mw_assemble(const mw_training_request *request, const mw_training_data *data,
                       mw_training_part *const parts[MW_PARTS], const mw_training_identity *identity,
-                      const mw_bundle *other, const char *log, double seconds, mw_error *error);
+                      const mw_bundle *other, const char *log, double seconds, mw_advantage_report *advantage,
+                      mw_error *error);
 
 /* What a dataset is, from its dataset.json: without `all` only what must not change between runs. */
 mw_status mw_dataset_identity(json_t **identity, const mw_dataset *dataset, bool all, mw_error *error);

@@ -485,9 +485,9 @@ static const json_t *origin_of(const json_t *root, const char *from) {
 }
 
 static json_t *training_json(const mw_chain *c) {
-    static const char *const kept[] = {"seconds",    "seed",       "threads",  "cpu",     "vectors",
-                                       "mawam",      "command",    "settings", "returns", "episodes",
-                                       "normalizer", "world_best", "curve"};
+    static const char *const kept[] = {"seconds",    "seed",       "threads",  "cpu",      "vectors",
+                                       "mawam",      "command",    "settings", "returns",  "episodes",
+                                       "normalizer", "world_best", "curve",    "advantage"};
     json_t *root = bundle_provenance(c->bundle), *out = json_object();
     const json_t *policy_origin = origin_of(root, "policy_from"),
                  *world_origin = origin_of(root, "world_from"),

@@ -234,12 +234,14 @@ static mw_status finished_before(training *t, bool *finished, mw_error *error) {
     return status;
 }
 
-static mw_status finish(training *t, bool *complete, mw_error *error) {
+static mw_status finish(training *t, mw_training_report *report, mw_error *error) {
+    bool *complete = &report->complete;
     *complete = true;
     for (int i = 0; i < MW_PARTS; i++)
         *complete &= t->parts[i]->step == t->parts[i]->steps || (t->request->skip[i] && t->other);
     if (!*complete) return MW_OK;
-    MW_TRY(mw_assemble(t->request, &t->data, t->parts, &t->identity, t->other, t->log, seconds_of(t), error));
+    MW_TRY(mw_assemble(t->request, &t->data, t->parts, &t->identity, t->other, t->log, seconds_of(t),
+                       &report->advantage, error));
     unlink(t->checkpoint);
     return MW_OK;
 }
@@ -283,7 +285,7 @@ static mw_status run(training *t, mw_training_report *report, mw_error *error) {
         MW_TRY(status);
     }
     fill_report(t, report);
-    return finish(t, &report->complete, error);
+    return finish(t, report, error);
 }
 
 mw_status mw_training_run(const mw_training_request *request, mw_training_report *report, mw_error *error) {

@@ -5,6 +5,7 @@
 #define MW_STUDY_TRAIN_H
 
 #include "data/dataset.h"
+#include "study/advantage_fit.h"
 #include "study/part.h"
 
 #include <signal.h>
@@ -43,6 +44,7 @@ typedef struct mw_training_report {
     double policy_held[MW_PART_LOSSES]; /* losses on held-out episodes: flow, inverse; after the last step */
     double world_held[MW_PART_LOSSES];  /* dynamics, reward, balance; at the best step, which was kept */
     long best_step;                     /* 0: nothing was held out */
+    mw_advantage_report advantage;      /* rows 0: there is none */
     double reward_unexplained;          /* share of the rewards' variance left unexplained there */
 } mw_training_report;
 
