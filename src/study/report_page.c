@@ -284,7 +284,8 @@ static void random_cells(FILE *out, const mw_study_row *row) {
 
 static void random_choice(FILE *out, const mw_study_table *t) {
     section(out, "random", "RWM against Random",
-            "The same number of candidates; one is drawn at random instead of chosen by the world model.");
+            "The same number of candidates; one is drawn at random instead of chosen by the world model, "
+            "or by the advantage where a setting's planning scores by it (on Ant).");
     settings_table(out, t,
                    "<tr><th></th><th class='group' colspan='4'>mawam</th><th class='group from' "
                    "colspan='3'>paper</th></tr>"
@@ -309,7 +310,8 @@ static void plain(FILE *out, const mw_study_table *t) {
     section(
         out, "plain", "Candidates as drawn",
         "The best candidate alone as the policy draws them, as in the paper: none explores, none is the rest "
-        "of the plan chosen before, nothing is blended. Where a setting's planning does none of it, the two "
+        "of the plan chosen before, nothing is blended, and imagined returns are the scores. Where a "
+        "setting's planning does none of it, the two "
         "are the same.");
     settings_table(out, t,
                    "<tr><th>setting</th><th>Reactive</th><th>Planning</th><th>as drawn</th><th>over "
