@@ -102,10 +102,9 @@ static void gain_lines(const mw_study_table *t, mw_report_line *lines, int *n) {
                     mw_table_compare(t, NULL, MW_COL_PLAIN, MW_COL_REACTIVE), false, 0, 0, NAN);
     int judged = 0;
     for (int i = 0; i < MW_TABLE_ROWS; i++) judged += t->rows[i].value[MW_COL_EVAL_ADVANTAGE] > 0;
-    snprintf(what, sizeof what,
-             judged > 0 ? "RWM selection beats Random, M = 8 (in %d settings the advantage selects)"
-                        : "RWM selection beats Random, M = 8",
-             judged);
+    char selector[48] = "";
+    if (judged > 0) snprintf(selector, sizeof selector, " (in %d settings the advantage selects)", judged);
+    snprintf(what, sizeof what, "RWM selection beats Random, M = 8%s", selector);
     comparison_line(add(lines, n, what), mw_table_compare(t, NULL, MW_COL_PLAN, MW_COL_RANDOM), false,
                     paper->count, paper->random_improved, paper->random_relative);
     const mw_comparison won = mw_table_compare(t, "battle", MW_COL_PLAN_WON, MW_COL_REACTIVE_WON),
