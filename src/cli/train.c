@@ -152,6 +152,8 @@ int mw_cli_train(int argc, char **argv) {
         return mw_cli_usage("train: --only must be 'policy', 'world' or 'advantage', not '%s'", only);
     if (strcmp(budget, "quick") && strcmp(budget, "full"))
         return mw_cli_usage("train: --budget must be 'quick' or 'full', not '%s'", budget);
+    if (only && !strcmp(only, "advantage") && !request.with)
+        return mw_cli_usage("train: --only advantage needs --with");
     if (request.with && !only) return mw_cli_usage("train: --with needs --only");
     request.skip[0] = only && strcmp(only, "policy");
     request.skip[1] = only && strcmp(only, "world");

@@ -668,6 +668,7 @@ static void test_program_usage(void **state) {
                  {"train %s --budget huge", 2},
                  {"train %s --set policy.width=1", 2},
                  {"train %s --with x", 2},
+                 {"train %s --only advantage", 2},
                  {"train %s-missing", 1},
                  {"train %s -o %s/no/such/folder/x.safetensors", 1}};
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
