@@ -12,8 +12,8 @@
 static const char help[] =
     "usage: mawam eval BUNDLE [--arms A,B,...] [--seeds N] [--episodes N] [--first-seed S] [--M N] [--H N]\n"
     "                  [--K N] [--target X] [--explore X] [--blend X] [--advantage X] [--carry on|off]\n"
-    "                  [--envs N] [--threads N] [--timed N] [--prey FILE] [--json | --json=FILE] [--replay "
-    "FILE.html]\n"
+    "                  [--envs N] [--threads N] [--timed N] [--prey FILE] [--json | --json=FILE]\n"
+    "                  [--replay FILE.html]\n"
     "\n"
     "Plays the same episodes with every arm and compares them. Return: sum over steps of the agents' mean\n"
     "reward; mean over episodes, +- standard deviation over seeds. Gain: paired difference of returns to\n"

@@ -390,7 +390,7 @@ const char mw_replay_page_tail[] =
 "$('subtitle').textContent = data.subtitle;\n"
 "$('plot-label').textContent = 'reward per step: mean of the agents in bold, each agent in its colour where they differ';\n"
 "$('candidates-card').hidden = !frames.some(f => f.scores.length);\n"
-"$('candidates-label').textContent = 'imagined team return of the candidates; the chosen one is outlined' +\n"
+"$('candidates-label').textContent = 'scores of the candidates (imagined team return, or advantage); the chosen one is outlined' +\n"
 "  (frames.some(f => f.paths.length) ? (follow ? '; above, how far each thinks the torso gets (spread sideways)' :\n"
 "  '; above, the ways they imagine for the agents') : '');\n"
 "$('time').max = last;\n"
