@@ -39,8 +39,7 @@ static const char help[] =
     "                  bundle's); 0: as the policy draws them\n"
     "  --blend X       real actions: execute a mean of all candidates, weighed by exp(-d/X) at a score d\n"
     "                  deviations below the best (the bundle's); 0: the best alone\n"
-    "  --advantage X   share of the learned advantage of the first joint action in a score, 0 to 1; the rest "
-    "is\n"
+    "  --advantage X   share (0 to 1) of the first joint action's learned advantage in a score; the rest is\n"
     "                  the imagined return (the bundle's)\n"
     "  --carry on|off  the last candidate is the rest of the plan chosen before (the bundle's)\n"
     "  --envs N        environments playing together (up to 32)\n"
@@ -108,9 +107,7 @@ static void print_table(const mw_eval_result *result, const mw_bundle *bundle) {
     bool scaled = false;
     for (int a = 0; a < MW_EVAL_ARMS; a++) scaled |= result->arm[a].played && isfinite(result->arm[a].score);
     printf("%s-%s (%s): M=%d, H=%d, K=%d, target %.4g, explore %.4g, blend %.4g, advantage %.4g, carry %s, "
-           "%d seeds from "
-           "%llu x %d "
-           "episodes\n",
+           "%d seeds from %llu x %d episodes\n",
            result->info.task, bundle->info.quality, result->info.rules, o->candidates, o->horizon, o->steps,
            (double)o->target, (double)o->explore, (double)o->blend, (double)o->advantage,
            o->carry ? "on" : "off", o->seeds, (unsigned long long)o->first_seed, o->episodes);

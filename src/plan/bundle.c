@@ -254,31 +254,35 @@ static void *add_tensor(tensor_list *t, mw_name name, mw_dtype type, int dims, c
     return data;
 }
 
+/* Half precision loses what is too large for it, and all of a tensor whose largest value is below its normal
+ * range. */
+static bool fits_half(const float *values, size_t count) {
+    float most = 0;
+    for (size_t i = 0; i < count; i++) most = fmaxf(most, fabsf(values[i]));
+    return most == 0 || (most >= 0x1p-14f && most < 65504);
+}
+
 static mw_status add_params(tensor_list *t, const char *prefix, const mw_params *params, const float *values,
                             bool half, mw_error *error) {
     for (int i = 0; i < params->count; i++) {
         const mw_param *param = &params->list[i];
-        const bool narrow = half && strncmp(param->name, "scale.", 6);
         float *wide = malloc(param->count * sizeof *wide);
-        void *data = wide ? add_tensor(t, mw_name_of("%s%s", prefix, param->name), narrow ? MW_F16 : MW_F32,
-                                       param->dims, param->shape)
-                          : NULL;
-        if (!data) {
-            free(wide);
-            return mw_fail(error, MW_ERR_MEMORY, "cannot collect the weights");
-        }
+        if (!wide) return mw_fail(error, MW_ERR_MEMORY, "cannot collect the weights");
         mw_param_to_file(param, values, wide);
         bool finite = true;
-        for (size_t k = 0; k < param->count; k++) {
-            const uint16_t bits = narrow ? mw_float_to_half(wide[k]) : 0;
-            finite &= isfinite(narrow ? mw_half_to_float(bits) : wide[k]) != 0;
-            if (narrow) memcpy((char *)data + 2 * k, &bits, 2);
+        for (size_t k = 0; k < param->count; k++) finite &= isfinite(wide[k]) != 0;
+        const bool narrow = half && strncmp(param->name, "scale.", 6) && fits_half(wide, param->count);
+        void *data = add_tensor(t, mw_name_of("%s%s", prefix, param->name), narrow ? MW_F16 : MW_F32,
+                                param->dims, param->shape);
+        for (size_t k = 0; data && narrow && k < param->count; k++) {
+            const uint16_t bits = mw_float_to_half(wide[k]);
+            memcpy((char *)data + 2 * k, &bits, 2);
         }
-        if (!narrow) memcpy(data, wide, param->count * sizeof *wide);
+        if (data && !narrow) memcpy(data, wide, param->count * sizeof *wide);
         free(wide);
+        if (!data) return mw_fail(error, MW_ERR_MEMORY, "cannot collect the weights");
         if (!finite)
-            return mw_fail(error, MW_ERR_NUMERIC, "weight '%s%s' is not finite%s", prefix, param->name,
-                           narrow ? " in half precision" : "");
+            return mw_fail(error, MW_ERR_NUMERIC, "weight '%s%s' is not finite", prefix, param->name);
     }
     return MW_OK;
 }

@@ -51,7 +51,8 @@ mw_status mw_bundle_create(mw_bundle **bundle, const mw_bundle_info *info, const
 void mw_bundle_pack(mw_bundle *bundle);
 mw_status mw_bundle_set_provenance(mw_bundle *bundle, const char *json, mw_error *error);
 
-/* half stores weights as F16 (normalisers and standardisation constants stay F32). Atomic. */
+/* half stores weights as F16 (normalisers, standardisation constants and what F16 would lose stay F32).
+ * Atomic. */
 mw_status mw_bundle_save(const mw_bundle *bundle, const char *path, bool half, mw_error *error);
 
 /* The public names mw_bundle_load and mw_bundle_free are in mawam.h. */

@@ -14,7 +14,13 @@
 #define SPREAD    1.5   /* deviation of a random feature's argument */
 #define DEVIATION 4.0f  /* deviations of actions are cut at this many of theirs */
 
-enum { BATCH = 512, CHUNK = 256, ROUNDS = 3, COMPARED = 1000 };
+enum {
+    MAX_TERMS = 16384,
+    /* of the regression: its matrix takes 2 GiB then */ BATCH = 512,
+    CHUNK = 256,
+    ROUNDS = 3,
+    COMPARED = 1000
+};
 
 /* Random features of a joint observation: 1, the standardised values that vary, and bent random sums of
  * these. */
@@ -501,7 +507,13 @@ mw_status mw_advantage_fit(const mw_advantage_net *net, float *values, const mw_
             error, MW_ERR_ARGUMENT,
             "advantage.features is %d, but the advantage is for real actions; %s has discrete ones",
             net->config.features, s->task);
-    mw_status status = list_rows(&f, split, 1 + f.joint + net->config.features, error);
+    if ((long)mw_advantage_terms(&net->config) * f.act > MAX_TERMS)
+        return mw_fail(
+            error, MW_ERR_ARGUMENT,
+            "%d terms of the state times %d action values are too many for the advantage (%d); fewer "
+            "advantage.features may help",
+            mw_advantage_terms(&net->config), f.act, MAX_TERMS);
+    mw_status status = list_rows(&f, split, mw_advantage_terms(&net->config), error);
     if (status == MW_OK) status = choose_inputs(&f, error);
     if (status == MW_OK) status = fit_actions(&f, error);
     if (status == MW_OK) status = fit_values(&f, error);

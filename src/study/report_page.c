@@ -311,8 +311,7 @@ static void plain(FILE *out, const mw_study_table *t) {
         out, "plain", "Candidates as drawn",
         "The best candidate alone as the policy draws them, as in the paper: none explores, none is the rest "
         "of the plan chosen before, nothing is blended, and imagined returns are the scores. Where a "
-        "setting's planning does none of it, the two "
-        "are the same.");
+        "setting's planning does none of it, the two are the same.");
     settings_table(out, t,
                    "<tr><th>setting</th><th>Reactive</th><th>Planning</th><th>as drawn</th><th>over "
                    "Planning</th><th>over Reactive</th><th>relative</th></tr>",

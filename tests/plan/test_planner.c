@@ -294,6 +294,19 @@ static void advantage(void **state) {
     mw_rng rng = mw_rng_make(7, MW_RNG_TEST, 0, 0, 0);
     mw_rng_fill_normal(&rng, bundle->advantage_values, bundle->advantage.params.total);
     bundle->info.advantage = 0.25f;
+    /* far outside the range of half precision: stored in single all the same */
+    float *weight = bundle->advantage_values + bundle->advantage.weight, kept[STEP];
+    memcpy(kept, weight, sizeof kept);
+    for (int k = 0; k < 2; k++) {
+        weight[0] = k ? 1e6f : kept[0];
+        for (size_t i = 0; i < (1 + N * O + 6) * STEP && !k; i++) weight[i] *= 1e-7f;
+        CHECK_OK(mw_bundle_save(bundle, scratch("range.safetensors"), true, &error), error);
+        CHECK_OK(mw_bundle_load(&loaded, scratch("range.safetensors"), &error), error);
+        assert_memory_equal(loaded->advantage_values + loaded->advantage.weight, weight, sizeof kept);
+        mw_bundle_free(loaded);
+        for (size_t i = 0; i < (1 + N * O + 6) * STEP && !k; i++) weight[i] *= 1e7f;
+    }
+    memcpy(weight, kept, sizeof kept);
     CHECK_OK(mw_bundle_save(bundle, scratch("advantage.safetensors"), false, &error), error);
     CHECK_OK(mw_bundle_load(&loaded, scratch("advantage.safetensors"), &error), error);
     float obs[N * O] = {0.3f, -0.2f}, real[STEP], terms[1 + N * O + 6], gradient[STEP], imagined[8];

@@ -57,14 +57,14 @@ static void write_data(const char *path, bool discrete) {
 }
 
 static mw_status fit(const char *path, float **values, mw_advantage_net *net, mw_advantage_report *report,
-                     const volatile sig_atomic_t *stop, mw_error *error) {
+                     int features, const volatile sig_atomic_t *stop, mw_error *error) {
     mw_dataset data;
     mw_split split;
     const mw_advantage_options options = {
         .hidden = 64, .steps = 1500, .discount = 0.99, .trace = 0.95, .ridge = 0.01, .seed = 3, .stop = stop};
     CHECK_OK(mw_dataset_open(&data, path, error), *error);
     CHECK_OK(mw_split_make(&split, &data, 0.1, 0, error), *error);
-    const mw_advantage_config config = {N, O, data.spec.act_size, 8};
+    const mw_advantage_config config = {N, O, data.spec.act_size, features};
     CHECK_OK(mw_advantage_net_make(net, &config, error), *error);
     *values = calloc(net->params.total, sizeof **values);
     const mw_status status = mw_advantage_fit(net, *values, &data, &split, &options, report, error);
@@ -80,7 +80,7 @@ static void test_finds_what_deviations_earn(void **state) {
     mw_advantage_report report, again_report;
     float *values, *again;
     write_data(scratch("known"), false);
-    CHECK_OK(fit(scratch("known"), &values, &net, &report, NULL, &error), error);
+    CHECK_OK(fit(scratch("known"), &values, &net, &report, 8, NULL, &error), error);
     CHECK_NEAR(report.action_left, 0.01, 0.001); /* only the noise is left */
     assert_true(report.held > 0.02 && report.correlation > 0.02);
     assert_int_equal(report.rows + report.held_rows, LENGTH * EPISODES);
@@ -99,7 +99,7 @@ static void test_finds_what_deviations_earn(void **state) {
         assert_true(values[net.inverse + (size_t)i] == 0);
         assert_true(values[net.weight + (size_t)(1 + i) * N * D] == 0);
     }
-    CHECK_OK(fit(scratch("known"), &again, &again_net, &again_report, NULL, &error), error);
+    CHECK_OK(fit(scratch("known"), &again, &again_net, &again_report, 8, NULL, &error), error);
     assert_memory_equal(values, again, net.params.total * sizeof *values);
     free(values);
     free(again);
@@ -114,12 +114,18 @@ static void test_refuses(void **state) {
     mw_advantage_report report;
     float *values;
     volatile sig_atomic_t stop = 1;
-    CHECK_FAILS(fit(scratch("known"), &values, &net, &report, &stop, &error), MW_ERR_INTERRUPTED, error,
+    CHECK_FAILS(fit(scratch("known"), &values, &net, &report, 8, &stop, &error), MW_ERR_INTERRUPTED, error,
                 "stopped while fitting");
     free(values);
     mw_advantage_net_free(&net);
+    enum { MANY = 4096 };
+    mw_advantage_net wide = {.config = {N, O, MANY, MANY}}; /* refused before anything is read */
+    mw_dataset data = {.spec = {.task = "own", .agents = N, .obs_size = O, .act_size = MANY}};
+    const mw_advantage_options options = {.hidden = 8, .steps = 1};
+    CHECK_FAILS(mw_advantage_fit(&wide, NULL, &data, NULL, &options, &report, &error), MW_ERR_ARGUMENT, error,
+                "too many");
     write_data(scratch("discrete"), true);
-    CHECK_FAILS(fit(scratch("discrete"), &values, &net, &report, NULL, &error), MW_ERR_ARGUMENT, error,
+    CHECK_FAILS(fit(scratch("discrete"), &values, &net, &report, 8, NULL, &error), MW_ERR_ARGUMENT, error,
                 "for real actions");
     free(values);
     mw_advantage_net_free(&net);
