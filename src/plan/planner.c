@@ -2,6 +2,7 @@
 #include "plan/planner.h"
 
 #include "core/clock.h"
+#include "core/math.h"
 #include "core/rng.h"
 #include "policy/sampler.h"
 #include "world/scorer.h"
@@ -435,7 +436,7 @@ static const float *blend(mw_planner *p, int slot, int best) {
     for (int m = 0; m < most; m++) {
         if (!isfinite(scores[m])) continue;
         const double below = (double)scores[best] - (double)scores[m],
-                     weight = deviation > 0 ? exp(-below / (deviation * (double)p->options.blend)) : 1;
+                     weight = deviation > 0 ? mw_exp(-below / (deviation * (double)p->options.blend)) : 1;
         total += weight;
         for (int k = 0; k < length; k++)
             p->blended[k] += (float)weight * plans[(size_t)m * (size_t)length + (size_t)k];

@@ -1,6 +1,7 @@
 /* The velocity network: structure, forward, and a backward that mirrors it. See network.h. */
 #include "policy/network.h"
 
+#include "core/math.h"
 #include "nn/attention.h"
 #include "nn/ops.h"
 
@@ -346,9 +347,9 @@ static void embed(const mw_policy_net *net, const pass *p, const int *bin, const
     const int dim = net->config.dim, half = dim / 2;
     for (int q = 0; q < p->b; q++)
         for (int i = 0; i < half; i++) {
-            float angle = (float)bin[q] * (float)exp(i * (-log(10000.0) / (half - 1)));
-            a->sinus[q * dim + i] = sinf(angle);
-            a->sinus[q * dim + half + i] = cosf(angle);
+            float angle = (float)bin[q] * (float)mw_exp(i * (-mw_ln(10000.0) / (half - 1)));
+            a->sinus[q * dim + i] = (float)mw_sin((double)angle);
+            a->sinus[q * dim + half + i] = (float)mw_cos((double)angle);
         }
     mw_dense_forward(&net->time_mlp[0], a->time_hidden, a->sinus, p->values, p->packed, 1, p->b);
     mw_mish_forward(a->time_active, a->time_hidden, p->b * 4 * dim);

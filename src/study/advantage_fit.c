@@ -181,10 +181,10 @@ static int terms_from(const basis *b, fitting *f, long first, long end) {
                            .k = b->inputs,
                            .a_row = b->inputs,
                            .a_col = 1,
-                           .b_panel = (long)b->inputs * MW_PANEL,
+                           .b_rows = b->inputs,
                            .c_row = b->terms,
                            .bias = b->bias};
-    mw_gemm_parts(&shape, &(mw_part){f->gathered, b->packed}, 1, f->x + 1 + b->inputs);
+    mw_gemm_parts(&shape, &(mw_part){f->gathered, b->packed, 0}, 1, f->x + 1 + b->inputs);
     for (int r = 0; r < count; r++) {
         float *bent = f->x + (size_t)r * (size_t)b->terms + 1 + b->inputs;
         for (int k = 0; k < b->features; k++) bent[k] = mw_advantage_bend(bent[k]);
@@ -223,10 +223,10 @@ static void normal_add(normal *n, const float *x, int rows) {
                            .k = rows,
                            .a_row = 1,
                            .a_col = n->terms,
-                           .b_panel = (long)rows * MW_PANEL,
+                           .b_rows = rows,
                            .c_row = n->terms};
     mw_pack(n->packed, x, n->terms, rows, n->terms);
-    mw_gemm_parts(&shape, &(mw_part){x, n->packed}, 1, n->part);
+    mw_gemm_parts(&shape, &(mw_part){x, n->packed, 0}, 1, n->part);
     for (size_t i = 0; i < (size_t)n->terms * (size_t)n->terms; i++) n->gram[i] += (double)n->part[i];
 }
 

@@ -1,7 +1,7 @@
 /* From trained parts to a bundle; see assemble.h. */
 #include "study/assemble.h"
 
-#include "core/machine.h"
+#include "core/cpu.h"
 #include "study/statistics.h"
 #include "study/training_log.h"
 
@@ -80,7 +80,7 @@ static mw_status provenance(json_t **out, const mw_training_request *request, co
                             const mw_bundle *other, const char *log, double seconds, mw_error *error) {
     json_t *dataset = NULL, *curve = NULL;
     char cpu[128], seed[24];
-    mw_machine_cpu(cpu, sizeof cpu);
+    mw_cpu_model(cpu, sizeof cpu);
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)data->seed);
     MW_TRY(mw_dataset_identity(&dataset, data->dataset, true, error));
     mw_status status = mw_training_log_summary(&curve, log, parts, error);
@@ -98,7 +98,7 @@ static mw_status provenance(json_t **out, const mw_training_request *request, co
     *out = json_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:f, s:O, s:o, s:{s:f, s:f}, s:{s:I, s:I}, s:o, s:o*, "
                      "s:o}",
                      "command", request->command ? request->command : "", "mawam", mw_version(), "seed", seed,
-                     "threads", mw_pool_threads(data->pool), "cpu", cpu, "vectors", mw_machine_vectors(),
+                     "threads", mw_pool_threads(data->pool), "cpu", cpu, "level", mw_cpu_name(),
                      "seconds", round(10 * seconds) / 10, "settings", identity->settings, "dataset", dataset,
                      "returns", "scale", data->return_scale, "target", data->target, "episodes", "trained",
                      (json_int_t)data->split.train.count, "held_out", (json_int_t)data->split.held.count,

@@ -2,6 +2,7 @@
  * every bit of which is a function of seed, step and row. */
 #include "data/prefetch.h"
 #include "data/window.h"
+#include "core/math.h"
 #include "policy/inverse.h"
 #include "policy/trainer.h"
 #include "study/part.h"
@@ -63,7 +64,7 @@ static mw_status slot_create(batch_slot *s, const policy_part *p, mw_error *erro
 }
 
 static float sigmoid_of_normal(mw_rng *rng) {
-    return (float)(1 / (1 + exp(-(mw_rng_normal(rng) - 0.4))));
+    return (float)(1 / (1 + mw_exp(-(mw_rng_normal(rng) - 0.4))));
 }
 
 /* Times, condition and noise of one row: rho <= lambda, equal in every other row. */

@@ -5,6 +5,7 @@
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/log.h"
+#include "core/math.h"
 #include "study/assemble.h"
 #include "study/checkpoint.h"
 #include "study/condition.h"
@@ -63,7 +64,7 @@ static mw_status save(training *t, mw_error *error) {
 
 /* The norms of the last gradients together. */
 static double gradient_of(const mw_training_part *part) {
-    return hypot(part->optimizers[0]->norm, part->optimizers[1] ? part->optimizers[1]->norm : 0);
+    return mw_length(part->optimizers[0]->norm, part->optimizers[1] ? part->optimizers[1]->norm : 0);
 }
 
 /* Loss and gradient must be numbers, and the loss not far above that of the first line. */

@@ -315,16 +315,10 @@ static void token_forward(const mw_token *token, const mw_token_acts *a, const f
                      .k = raw,
                      .a_row = size,
                      .a_col = 1,
-                     .b_panel = (long)raw * MW_PANEL,
+                     .b_rows = raw,
                      .c_row = 2 * features};
-    mw_gemm_parts(&shape, &(mw_part){y, packed + token->project.packed}, 1, p);
-    for (int r = 0; r < rows; r++, p += 2 * features) {
-        float *out = y + (size_t)r * (size_t)size + raw;
-        MW_VEC_FOR(i, part, features) {
-            mw_vec u = mw_vec_load_part(p + i, part), v = mw_vec_load_part(p + features + i, part);
-            mw_vec_store_part(out + i, mw_vec_log(u * u + v * v + 1e-3f), part);
-        }
-    }
+    mw_gemm_parts(&shape, &(mw_part){y, packed + token->project.packed, 0}, 1, p);
+    mw_norm_features_forward(y + raw, size, p, rows, features);
 }
 
 static void standard(float *out, const float *x, const float *mean, const float *scale, int n) {
@@ -392,7 +386,7 @@ static void dispatch_share(const mw_world_net *net, mw_world_work *w, const floa
             for (int a = 0; a < n; a++) {
                 const float weight = w->dispatch[(size_t)(b * n + a) * (size_t)slots + (size_t)l];
                 const float *from = w->dynamics.y + (size_t)(b * n + a) * (size_t)size;
-                for (int i = 0; i < size; i++) u[i] += weight * from[i];
+                mw_add_scaled(u, weight, from, size);
             }
         }
 }
@@ -424,7 +418,7 @@ static void combine_share(const mw_world_net *net, mw_world_work *w, const float
                 w->slot_out + (((size_t)(l / c->slots) * (size_t)batch + (size_t)(r / n)) * (size_t)c->slots +
                                (size_t)(l % c->slots)) *
                                   (size_t)o;
-            for (int i = 0; i < o; i++) mixed[i] += weight * v[i];
+            mw_add_scaled(mixed, weight, v, o);
         }
         float *raw = w->reward.raw + (size_t)r * (size_t)net->reward_token.raw;
         memcpy(raw, w->dynamics.raw + (size_t)r * (size_t)net->dynamics_token.raw,

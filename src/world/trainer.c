@@ -162,12 +162,8 @@ static void heads_share(mw_world_trainer *t, const float *values, const float *s
             for (int r = b * n; r < (b + 1) * n; r++) {
                 const float *d = w->dmixed + (size_t)r * (size_t)o;
                 const float weight = w->combine[(size_t)r * (size_t)slots + (size_t)l];
-                float sum = 0;
-                for (int i = 0; i < o; i++) {
-                    sum += d[i] * v[i];
-                    dv[i] += weight * d[i];
-                }
-                w->dcombine[(size_t)r * (size_t)slots + (size_t)l] = sum;
+                mw_add_scaled(dv, weight, d, o);
+                w->dcombine[(size_t)r * (size_t)slots + (size_t)l] = mw_inner(d, v, o);
             }
         }
     const size_t first = (size_t)(begin * n) * (size_t)slots;
@@ -220,12 +216,8 @@ static void tokens_share(mw_world_trainer *t, int batch, int begin, int end) {
                                    (size_t)(l % c->slots)) *
                                       (size_t)size;
                 const float weight = w->dispatch[(size_t)r * (size_t)slots + (size_t)l];
-                float sum = 0;
-                for (int i = 0; i < size; i++) {
-                    sum += du[i] * z[i];
-                    dz[i] += weight * du[i];
-                }
-                w->ddispatch[(size_t)r * (size_t)slots + (size_t)l] = sum;
+                mw_add_scaled(dz, weight, du, size);
+                w->ddispatch[(size_t)r * (size_t)slots + (size_t)l] = mw_inner(du, z, size);
             }
         }
     const size_t first = (size_t)(begin * n) * (size_t)slots;
@@ -240,17 +232,9 @@ static void token_backward(const mw_token *token, const mw_token_acts *a, float 
     const int raw = token->raw, features = token->features, size = token->size;
     float *y = dprojected + (size_t)rows * 2 * (size_t)features; /* dense copies of the raw parts */
     if (features) {
-        for (int r = 0; r < rows; r++) {
-            const float *p = a->projected + (size_t)r * 2 * (size_t)features,
-                        *d = dtoken + (size_t)r * (size_t)size + raw;
-            float *out = dprojected + (size_t)r * 2 * (size_t)features;
-            for (int i = 0; i < features; i++) {
-                float g = 2 * d[i] / (p[i] * p[i] + p[features + i] * p[features + i] + 1e-3f);
-                out[i] = g * p[i];
-                out[features + i] = g * p[features + i];
-            }
+        for (int r = 0; r < rows; r++)
             memcpy(y + (size_t)r * (size_t)raw, a->y + (size_t)r * (size_t)size, (size_t)raw * sizeof *y);
-        }
+        mw_norm_features_backward(dprojected, dtoken + raw, size, a->projected, rows, features);
         mw_dense_backward(&token->project, NULL, grads, dprojected, y, packed, scratch, 1, rows);
     }
     if (standardise) return;
