@@ -4,8 +4,8 @@
 #include "core/clock.h"
 #include "core/math.h"
 #include "core/rng.h"
-#include "policy/sampler.h"
-#include "world/scorer.h"
+#include "model/flow/sampler.h"
+#include "plan/scorer.h"
 
 #include <math.h>
 #include <stdlib.h>

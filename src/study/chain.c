@@ -7,11 +7,11 @@
 #include "core/cpu.h"
 #include "core/pool.h"
 #include "env/env.h"
-#include "study/assemble.h"
-#include "study/calibrate.h"
-#include "study/eval.h"
-#include "study/table.h"
-#include "study/train.h"
+#include "train/assemble.h"
+#include "eval/calibrate.h"
+#include "eval/eval.h"
+#include "report/table.h"
+#include "train/train.h"
 
 #include <math.h>
 #include <stdio.h>
