@@ -76,13 +76,18 @@ int mw_cli_bench(int argc, char **argv) {
     mw_bench_options o = {.envs = 1, .candidates = 8, .steps = 3, .seconds = 1};
     const char *task = "spread", *preset = "compact", *world = "default";
     bool json = false;
-    const mw_option options[] = {
-        {"task", MW_OPT_STRING, &task, 0, 0},       {"preset", MW_OPT_STRING, &preset, 0, 0},
-        {"envs", MW_OPT_INT, &o.envs, 1, 4096},     {"M", MW_OPT_INT, &o.candidates, 1, 1024},
-        {"K", MW_OPT_INT, &o.steps, 1, 5},          {"H", MW_OPT_INT, &o.horizon, 1, 1000},
-        {"threads", MW_OPT_INT, &o.threads, 0, 16}, {"train", MW_OPT_FLAG, &o.train, 0, 0},
-        {"world", MW_OPT_STRING, &world, 0, 0},     {"seconds", MW_OPT_DOUBLE, &o.seconds, 0.01, 60},
-        {"json", MW_OPT_FLAG, &json, 0, 0},         {NULL, MW_OPT_FLAG, NULL, 0, 0}};
+    const mw_option options[] = {{"task", MW_OPT_STRING, &task, 0, 0},
+                                 {"preset", MW_OPT_STRING, &preset, 0, 0},
+                                 {"envs", MW_OPT_INT, &o.envs, 1, 4096},
+                                 {"M", MW_OPT_INT, &o.candidates, 1, 1024},
+                                 {"K", MW_OPT_INT, &o.steps, 1, 5},
+                                 {"H", MW_OPT_INT, &o.horizon, 1, 1000},
+                                 {"threads", MW_OPT_INT, &o.threads, 0, MW_MAX_THREADS},
+                                 {"train", MW_OPT_FLAG, &o.train, 0, 0},
+                                 {"world", MW_OPT_STRING, &world, 0, 0},
+                                 {"seconds", MW_OPT_DOUBLE, &o.seconds, 0.01, 60},
+                                 {"json", MW_OPT_FLAG, &json, 0, 0},
+                                 {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count;
     int code = mw_cli_parse(argc, argv, options, help, NULL, 0, &count);
     if (code >= 0) return code;

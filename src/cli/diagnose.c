@@ -85,7 +85,7 @@ int mw_cli_diagnose(int argc, char **argv) {
                                  {"snippets", MW_OPT_INT, &snippets.count, 8, 1000000},
                                  {"seed", MW_OPT_U64, &anchors.seed, 0, 0},
                                  {"split-seed", MW_OPT_U64, &split_seed, 0, 0},
-                                 {"threads", MW_OPT_INT, &anchors.threads, 0, 16},
+                                 {"threads", MW_OPT_INT, &anchors.threads, 0, MW_MAX_THREADS},
                                  {"prey", MW_OPT_STRING, &anchors.world.prey_file, 0, 0},
                                  {"json", MW_OPT_OPTIONAL, &json, 0, 0},
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};

@@ -57,6 +57,7 @@ struct mw_inverse_trainer {
 static void carve(void *context, mw_arena *arena, int worker) {
     mw_inverse_trainer *t = context;
     worker_area *area = &t->areas[worker];
+    if (worker >= t->shards.optimizer.shards) return; /* it never has a shard to work on */
     mw_mlp_acts_take(&t->net->mlp, &area->acts, arena, t->shards.size, true);
     area->gradient = mw_arena_floats(arena, (size_t)t->shards.size * (size_t)t->net->config.act);
 }

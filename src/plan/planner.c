@@ -90,7 +90,6 @@ static mw_status check_options(const mw_bundle *b, mw_planner_options *o, mw_err
     const int generated = b->policy.config.time - b->policy.config.context;
     if (!o->horizon) o->horizon = b->info.horizon;
     if (!o->steps) o->steps = b->info.steps;
-    if (!o->threads) o->threads = mw_pool_cores() < MW_MAX_EXPERTS ? mw_pool_cores() : MW_MAX_EXPERTS;
     if (isnan(o->target)) o->target = b->info.target;
     if (isnan(o->explore)) o->explore = b->info.explore;
     if (isnan(o->blend)) o->blend = b->info.blend;
@@ -110,9 +109,6 @@ static mw_status check_options(const mw_bundle *b, mw_planner_options *o, mw_err
     if (o->envs < 1 || o->envs > 65536 || o->envs * o->candidates > 65536)
         return mw_fail(error, MW_ERR_ARGUMENT,
                        "envs is %d; it must be 1 to 65536, and at most 65536 with all candidates", o->envs);
-    if (o->threads < 0 || o->threads > MW_MAX_EXPERTS)
-        return mw_fail(error, MW_ERR_ARGUMENT, "threads is %d; it must be 0 (one per core) to %d", o->threads,
-                       MW_MAX_EXPERTS);
     if (!isfinite(o->target)) return mw_fail(error, MW_ERR_ARGUMENT, "the target return must be finite");
     if (!(o->explore >= 0) || !isfinite(o->explore))
         return mw_fail(error, MW_ERR_ARGUMENT, "exploration is %g; it must be finite and not negative",

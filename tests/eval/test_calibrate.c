@@ -36,12 +36,15 @@ static void same_state(void **state) {
         mw_same_state_options options = few_anchors();
         mw_same_state one, two;
         CHECK_OK(mw_same_state_run(&one, bundle, &options, &error), error);
-        options.threads = 2;
-        CHECK_OK(mw_same_state_run(&two, bundle, &options, &error), error);
-        assert_true(one.exact && two.exact);
         assert_int_equal(one.anchors, 10);
-        assert_memory_equal(one.realized, two.realized, 50 * sizeof(float));
-        assert_memory_equal(one.predicted, two.predicted, 50 * sizeof(float));
+        FOR_THREADS(threads) {
+            options.threads = threads;
+            CHECK_OK(mw_same_state_run(&two, bundle, &options, &error), error);
+            assert_true(one.exact && two.exact);
+            assert_memory_equal(one.realized, two.realized, 50 * sizeof(float));
+            assert_memory_equal(one.predicted, two.predicted, 50 * sizeof(float));
+            mw_same_state_free(&two);
+        }
 
         double best = 0, chosen = 0, average = 0, within = 0;
         int counted = 0, different = 0;
@@ -69,7 +72,6 @@ static void same_state(void **state) {
         CHECK_NEAR(one.random_regret, best - average, 1e-5 * (1 + fabs(best)));
         CHECK_NEAR(one.spearman_within, within / counted, 1e-9);
         mw_same_state_free(&one);
-        mw_same_state_free(&two);
         mw_bundle_free(bundle);
     }
 }
@@ -201,9 +203,11 @@ static void snippets(void **state) {
         options.split_seed = even_split(&data, &split);
         options.threads = 1;
         CHECK_OK(mw_snippets_run(&result, bundle, &data, &options, &error), error);
-        options.threads = 2;
-        CHECK_OK(mw_snippets_run(&threaded, bundle, &data, &options, &error), error);
-        assert_memory_equal(&result, &threaded, sizeof result);
+        FOR_THREADS(threads) {
+            options.threads = threads;
+            CHECK_OK(mw_snippets_run(&threaded, bundle, &data, &options, &error), error);
+            assert_memory_equal(&result, &threaded, sizeof result);
+        }
         assert_int_equal(result.horizons, MAZE_HORIZON);
 
         double square = 0;

@@ -103,7 +103,7 @@ static void steps_keep_their_bits(void **state) {
     (void)state;
     static float first[2000];
     fixture *f = make(true, true);
-    for (int threads = 1; threads <= 4; threads++) {
+    FOR_THREADS(threads) {
         mw_pool *pool;
         mw_error error = {0};
         CHECK_OK(mw_pool_create(&pool, threads, &error), error);

@@ -239,7 +239,7 @@ static void test_resume_after_a_crash(void **state) {
 
 static void test_threads_do_not_matter(void **state) {
     (void)state;
-    for (int threads = 2; threads <= 3; threads++) {
+    FOR_THREADS(threads) {
         run r;
         run_begin(&r, scratch("spread"), scratch("threads.safetensors"));
         r.request.threads = threads;

@@ -220,6 +220,17 @@ static void take_backward(mw_world_work *w, const mw_world_net *net, size_t b) {
     }
 }
 
+/* [count] work areas of a perceptron; NULL while measuring. */
+static mw_mlp_acts *take_acts(mw_world_work *w, const mw_mlp *mlp, int count, int rows) {
+    mw_mlp_acts *all = mw_arena_take(&w->arena, (size_t)count, sizeof *all);
+    for (int i = 0; i < count; i++) {
+        mw_mlp_acts acts;
+        mw_mlp_acts_take(mlp, &acts, &w->arena, rows, w->training);
+        if (all) all[i] = acts;
+    }
+    return all;
+}
+
 static void carve(mw_world_work *w, const mw_world_net *net) {
     const mw_world_config *c = &net->config;
     mw_arena *arena = &w->arena;
@@ -242,14 +253,16 @@ static void carve(mw_world_work *w, const mw_world_net *net) {
     w->picks = mw_arena_take(arena, picks, sizeof *w->picks);
     w->picked = mw_arena_floats(arena, picks * (size_t)net->reward_token.size);
     const int threads = mw_pool_threads(w->pool), slot_rows = (int)b * c->slots;
-    for (int e = 0; c->shared && e < (w->training ? 1 : threads); e++)
-        mw_mlp_acts_take(&net->shared, &w->shared[e], arena, (int)rows, w->training);
-    for (int e = 0; e < (w->training ? c->experts : threads); e++)
-        mw_mlp_acts_take(&net->expert[0], &w->expert[e], arena, slot_rows, w->training);
-    /* every token may pick the same expert */
-    for (int e = 0; e < (w->training ? c->reward_experts : threads); e++)
-        mw_mlp_acts_take(&net->reward_expert[0], &w->reward_expert[e], arena,
-                         w->training ? (int)rows : (int)picks, w->training);
+    if (w->training) { /* every token may pick the same reward expert */
+        w->shared = take_acts(w, &net->shared, c->shared ? 1 : 0, (int)rows);
+        w->expert = take_acts(w, &net->expert[0], c->experts, slot_rows);
+        w->reward_expert = take_acts(w, &net->reward_expert[0], c->reward_experts, (int)rows);
+    } else {
+        const int share = (w->max_batch + threads - 1) / threads * c->agents; /* tokens of a worker */
+        w->shared = take_acts(w, &net->shared, c->shared ? threads : 0, share);
+        w->expert = take_acts(w, &net->expert[0], threads < c->experts ? threads : c->experts, slot_rows);
+        w->reward_expert = take_acts(w, &net->reward_expert[0], threads, share * c->top_k);
+    }
     if (w->training) take_backward(w, net, b);
 }
 
@@ -259,9 +272,6 @@ mw_status mw_world_work_create(mw_world_work **out, const mw_world_net *net, int
     if (max_batch < 1 || max_batch > MAX_BATCH)
         return mw_fail(error, MW_ERR_ARGUMENT, "a batch of %d is not possible; it must be 1 to %d", max_batch,
                        MAX_BATCH);
-    if (mw_pool_threads(pool) > MW_MAX_EXPERTS)
-        return mw_fail(error, MW_ERR_ARGUMENT, "the world model uses at most %d threads, the pool has %d",
-                       MW_MAX_EXPERTS, mw_pool_threads(pool));
     mw_world_work measured = {.pool = pool, .max_batch = max_batch, .training = training};
     carve(&measured, net);
     mw_world_work *work = calloc(1, sizeof *work);

@@ -34,8 +34,8 @@ struct mw_world_work {
     mw_pick *picks;              /* [b*n*top_k] */
     int first_pick[MW_MAX_EXPERTS + 1];
     float *picked; /* [b*n*top_k][reward token] gathered tokens */
-    /* training: per expert; else [0..threads) per worker. The shared expert: [0], or per worker */
-    mw_mlp_acts expert[MW_MAX_EXPERTS], reward_expert[MW_MAX_EXPERTS], shared[MW_MAX_EXPERTS];
+    /* training: [experts], [reward experts], [1]; else one for each worker */
+    mw_mlp_acts *expert, *reward_expert, *shared;
     /* backward */
     float *dslot_in, *dslot_out, *dshared, *dnext, *dmixed, *ddispatch, *dcombine, *droute, *dpicked,
         *dtop_out, *dpick_out, *dtoken[2], *dprojected[2];
