@@ -151,6 +151,7 @@ mw_status mw_planner_create(mw_planner **out, const mw_bundle *bundle, const mw_
                             mw_error *error) {
     static const mw_planner_options defaults = MW_PLANNER_OPTIONS_DEFAULT;
     *out = NULL;
+    MW_TRY(mw_cpu_check(error));
     mw_planner *p = calloc(1, sizeof *p);
     if (!p) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a planner");
     p->bundle = bundle;
