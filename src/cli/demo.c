@@ -3,7 +3,7 @@
 #include "cli/cli.h"
 #include "core/file.h"
 #include "core/log.h"
-#include "study/eval.h"
+#include "eval/eval.h"
 
 #include <dirent.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* mawam diagnose: how well a bundle's world model ranks futures. */
 #include "cli/cli.h"
 #include "core/json.h"
-#include "study/calibrate.h"
-#include "study/statistics.h"
+#include "eval/calibrate.h"
+#include "eval/statistics.h"
 
 #include <math.h>
 #include <stdio.h>

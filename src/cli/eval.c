@@ -2,7 +2,7 @@
 #include "cli/cli.h"
 #include "core/json.h"
 #include "core/log.h"
-#include "study/eval.h"
+#include "eval/eval.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* mawam study: the whole study, from making data to the page of results. */
 #include "cli/cli.h"
 #include "core/log.h"
-#include "study/eval.h"
-#include "study/report.h"
+#include "eval/eval.h"
+#include "report/report.h"
 #include "study/study.h"
-#include "study/table.h"
+#include "report/table.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* mawam train: from a dataset to a bundle. */
 #include "cli/cli.h"
 #include "core/log.h"
-#include "study/train.h"
+#include "train/train.h"
 
 #include <stdio.h>
 #include <stdlib.h>

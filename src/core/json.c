@@ -6,6 +6,7 @@
 
 #include <locale.h>
 #include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
 const char *mw_json_kind(const json_t *value) {
@@ -226,4 +227,8 @@ mw_status mw_json_write(const json_t *value, const char *path, mw_error *error) 
     uselocale(previous);
     freelocale(plain);
     return status;
+}
+
+json_t *mw_number_json(double value) {
+    return isfinite(value) ? json_real(value) : json_null();
 }

@@ -2,9 +2,10 @@
 #include "plan/planner.h"
 
 #include "core/clock.h"
+#include "core/math.h"
 #include "core/rng.h"
-#include "policy/sampler.h"
-#include "world/scorer.h"
+#include "model/flow/sampler.h"
+#include "plan/scorer.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -150,6 +151,7 @@ mw_status mw_planner_create(mw_planner **out, const mw_bundle *bundle, const mw_
                             mw_error *error) {
     static const mw_planner_options defaults = MW_PLANNER_OPTIONS_DEFAULT;
     *out = NULL;
+    MW_TRY(mw_cpu_check(error));
     mw_planner *p = calloc(1, sizeof *p);
     if (!p) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a planner");
     p->bundle = bundle;
@@ -431,7 +433,7 @@ static const float *blend(mw_planner *p, int slot, int best) {
     for (int m = 0; m < most; m++) {
         if (!isfinite(scores[m])) continue;
         const double below = (double)scores[best] - (double)scores[m],
-                     weight = deviation > 0 ? exp(-below / (deviation * (double)p->options.blend)) : 1;
+                     weight = deviation > 0 ? mw_exp(-below / (deviation * (double)p->options.blend)) : 1;
         total += weight;
         for (int k = 0; k < length; k++)
             p->blended[k] += (float)weight * plans[(size_t)m * (size_t)length + (size_t)k];

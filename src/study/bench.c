@@ -5,10 +5,10 @@
 #include "core/clock.h"
 #include "core/rng.h"
 #include "nn/gemm.h"
-#include "policy/sampler.h"
-#include "policy/trainer.h"
-#include "world/scorer.h"
-#include "world/trainer.h"
+#include "model/flow/sampler.h"
+#include "model/flow/trainer.h"
+#include "plan/scorer.h"
+#include "model/rwm/trainer.h"
 
 #include <stdlib.h>
 #include <string.h>
