@@ -359,17 +359,48 @@ static void test_hdf5_round_trip(void **state) {
     mw_dataset_close(&ours);
 }
 
+/* Widths beyond the limit are refused, not cut: rows of the source would be written over the room's end. */
+static void test_too_wide(void **state) {
+    (void)state;
+    enum { WIDE = 1 << 21 };
+    mw_error error;
+    mw_import_report report;
+    mw_import_request request = request_for_own("wide");
+    static uint16_t halves[2 * WIDE];
+    static uint8_t bytes[2 * WIDE];
+    const float numbers[2] = {0};
+    memset(bytes, 1, sizeof bytes);
+    CHECK_OK(mw_dir_make(scratch("wide"), &error), error);
+    CHECK_OK(mw_npy_write(scratch("wide/obs.npy"), MW_F32, 3, (size_t[]){2, 1, 1}, numbers, &error), error);
+    CHECK_OK(mw_npy_write(scratch("wide/rewards.npy"), MW_F32, 2, (size_t[]){2, 1}, numbers, &error), error);
+    CHECK_OK(mw_npy_write(scratch("wide/path_lengths.npy"), MW_I64, 1, (size_t[]){1}, (int64_t[]){2}, &error),
+             error);
+    CHECK_OK(mw_npy_write(scratch("wide/actions.npy"), MW_F16, 3, (size_t[]){2, 1, WIDE}, halves, &error),
+             error);
+    CHECK_FAILS(mw_import_madiff(&request, &report, &error), MW_ERR_FORMAT, error,
+                "actions.npy: rows of 2097152 values, expected 1 to 1048576");
+    CHECK_OK(mw_npy_write(scratch("wide/actions.npy"), MW_I32, 2, (size_t[]){2, 1}, numbers, &error), error);
+    CHECK_OK(mw_npy_write(scratch("wide/legals.npy"), MW_BOOL, 3, (size_t[]){2, 1, WIDE}, bytes, &error),
+             error);
+    CHECK_FAILS(mw_import_madiff(&request, &report, &error), MW_ERR_FORMAT, error,
+                "legals.npy: rows of 2097152 values, expected 1 to 1048576");
+    /* One action's number must not make a mask of gigabytes. */
+    remove(scratch("wide/legals.npy"));
+    CHECK_OK(
+        mw_npy_write(scratch("wide/actions.npy"), MW_I32, 2, (size_t[]){2, 1}, (int32_t[]){0, 4096}, &error),
+        error);
+    CHECK_FAILS(mw_import_madiff(&request, &report, &error), MW_ERR_FORMAT, error,
+                "expected a whole number from 0 to 4095");
+    fixture_remove(scratch("wide"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_omar),
-        cmocka_unit_test(test_omar_jumps),
-        cmocka_unit_test(test_madiff),
-        cmocka_unit_test(test_madiff_own),
-        cmocka_unit_test(test_wrong_sources),
-        cmocka_unit_test(test_madiff_damage),
-        cmocka_unit_test(test_hdf5),
-        cmocka_unit_test(test_hdf5_wrong),
-        cmocka_unit_test(test_hdf5_round_trip),
+        cmocka_unit_test(test_omar),          cmocka_unit_test(test_omar_jumps),
+        cmocka_unit_test(test_madiff),        cmocka_unit_test(test_madiff_own),
+        cmocka_unit_test(test_wrong_sources), cmocka_unit_test(test_madiff_damage),
+        cmocka_unit_test(test_too_wide),      cmocka_unit_test(test_hdf5),
+        cmocka_unit_test(test_hdf5_wrong),    cmocka_unit_test(test_hdf5_round_trip),
     };
     return cmocka_run_group_tests(tests, scratch_setup, fixture_teardown);
 }
