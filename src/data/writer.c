@@ -102,6 +102,15 @@ static void remove_stale(const char *prefix) {
     free(parent);
 }
 
+void mw_dataset_sweep(const char *folder) {
+    size_t length = strlen(folder);
+    while (length > 1 && folder[length - 1] == '/') length--;
+    char *target = strndup(folder, length), *prefix = target ? hidden_prefix(target) : NULL;
+    if (prefix) remove_stale(prefix);
+    free(prefix);
+    free(target);
+}
+
 static mw_status make_hidden(mw_dataset_writer *w, mw_error *error) {
     static atomic_uint counter;
     const char *slash = strrchr(w->folder, '/');
