@@ -26,9 +26,10 @@ static const char help[] = "mawam: test-time planning with frozen multi-agent po
                            "commands:\n";
 
 int main(int argc, char **argv) {
+    mw_cli_open_standard();
     if (argc == 2 && !strcmp(argv[1], "--version")) {
         printf("mawam %s\n", mw_version());
-        return 0;
+        return mw_cli_finish(0);
     }
-    return mw_cli_dispatch("mawam", commands, help, argc, argv);
+    return mw_cli_finish(mw_cli_dispatch("mawam", commands, help, argc, argv));
 }

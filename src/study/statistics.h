@@ -2,9 +2,7 @@
 #ifndef MW_STUDY_STATISTICS_H
 #define MW_STUDY_STATISTICS_H
 
-#include "core/error.h"
-
-#include <jansson.h>
+#include "core/json.h"
 
 double mw_mean(const double *x, long n);
 double mw_deviation(const double *x, long n); /* of the sample (n - 1); NaN below two values */
