@@ -17,7 +17,7 @@ mw_status mw_map_open(mw_map *map, const char *path, mw_error *error); /* *map i
 void mw_map_close(mw_map *map);                                        /* safe to call twice */
 
 /* A file that becomes visible under its path only when committed. Until then it is a hidden temporary file in
- * the same folder. */
+ * the same folder; those of processes that were killed are removed on the way. */
 typedef struct mw_writer {
     FILE *stream;
     char *path, *temporary;
@@ -43,5 +43,8 @@ uint64_t mw_hash(uint64_t hash, const void *data, size_t size);
 
 mw_status mw_dir_make(const char *path, mw_error *error); /* like mkdir -p */
 bool mw_file_exists(const char *path);
+/* Fails if there is something at the path that must not be replaced: read-only, or not a regular file. The
+ * writer asks this first. */
+mw_status mw_file_replaceable(const char *path, mw_error *error);
 
 #endif

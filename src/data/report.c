@@ -67,13 +67,10 @@ static const char *feature_name(const mw_feature *features, int f) {
 
 /* Texts of files may hold anything; a terminal gets printable characters only. */
 static void print_clean(const char *label, const char *text, FILE *out) {
+    char line[401];
     if (!*text) return;
-    fprintf(out, "%-11s", label);
-    for (int i = 0; text[i] && i < 400; i++) {
-        unsigned char c = (unsigned char)text[i];
-        fputc(c < 32 || c == 127 ? '?' : c, out);
-    }
-    fputc('\n', out);
+    snprintf(line, sizeof line, "%s", text);
+    fprintf(out, "%-11s%s\n", label, mw_text_clean(line));
 }
 
 static void print_origin(const mw_dataset *d, FILE *out) {
