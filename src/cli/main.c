@@ -27,6 +27,7 @@ static const char help[] = "mawam: test-time planning with frozen multi-agent po
 
 int main(int argc, char **argv) {
     mw_cli_open_standard();
+    mw_cli_catch();
     if (argc == 2 && !strcmp(argv[1], "--version")) {
         printf("mawam %s\n", mw_version());
         return mw_cli_finish(0);

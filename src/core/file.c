@@ -50,28 +50,6 @@ static mw_status open_regular(const char *path, int *descriptor, size_t *size, m
     return MW_OK;
 }
 
-mw_status mw_map_open(mw_map *map, const char *path, mw_error *error) {
-    int fd = -1;
-    size_t size = 0;
-    *map = (mw_map){0};
-    MW_TRY(open_regular(path, &fd, &size, error));
-    mw_status status = MW_OK;
-    if (size > 0) {
-        void *data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (data == MAP_FAILED)
-            status = fail_system(error, "map", path);
-        else
-            *map = (mw_map){data, size};
-    }
-    close(fd);
-    return status;
-}
-
-void mw_map_close(mw_map *map) {
-    if (map->data) munmap((void *)map->data, map->size);
-    *map = (mw_map){0};
-}
-
 /* Reads up to size bytes; fewer if the file has shrunk meanwhile. Returns a negative number on failure. */
 static ssize_t read_all(int fd, char *out, size_t size) {
     size_t used = 0;
@@ -83,6 +61,50 @@ static ssize_t read_all(int fd, char *out, size_t size) {
         used += (size_t)got;
     }
     return (ssize_t)used;
+}
+
+/* Page-aligned, as a map would be, and read-only. */
+static mw_status copy_file(mw_map *map, int fd, size_t size, const char *path, mw_error *error) {
+    void *data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (data == MAP_FAILED) return fail_system(error, "take into memory", path);
+    const ssize_t got = read_all(fd, data, size);
+    mw_status status = MW_OK;
+    if (got < 0)
+        status = fail_system(error, "read", path);
+    else if ((size_t)got != size)
+        status = mw_fail(error, MW_ERR_IO, "cannot read '%s': it shrank from %zu to %zd bytes meanwhile",
+                         path, size, got);
+    if (status != MW_OK) {
+        munmap(data, size);
+        return status;
+    }
+    mprotect(data, size, PROT_READ);
+    *map = (mw_map){data, size, true};
+    return MW_OK;
+}
+
+mw_status mw_map_open(mw_map *map, const char *path, mw_error *error) {
+    int fd = -1;
+    size_t size = 0;
+    *map = (mw_map){0};
+    MW_TRY(open_regular(path, &fd, &size, error));
+    mw_status status = MW_OK;
+    if (size > 0 && size <= MW_MAP_COPIED) {
+        status = copy_file(map, fd, size, path, error);
+    } else if (size > 0) {
+        void *data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (data == MAP_FAILED)
+            status = fail_system(error, "map", path);
+        else
+            *map = (mw_map){data, size, false};
+    }
+    close(fd);
+    return status;
+}
+
+void mw_map_close(mw_map *map) {
+    if (map->data) munmap((void *)map->data, map->size);
+    *map = (mw_map){0};
 }
 
 mw_status mw_file_read_text(const char *path, char **text, size_t *size, mw_error *error) {
