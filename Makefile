@@ -4,7 +4,7 @@ PACKAGES := gcc cmake ninja-build pkg-config libjansson-dev libcmocka-dev libmuj
 CONFIG   := -G Ninja -DMAWAM_WERROR=ON
 JOBS     ?= $(shell nproc)
 
-.PHONY: all deps demo test bench asan format install clean
+.PHONY: all deps demo test fingerprints bench asan format install clean
 
 all: $(BUILD)/.configured
 	@ninja -C $(BUILD) -j $(JOBS)
@@ -26,6 +26,10 @@ bench: all
 	@cmake/need.sh python3-torch python3-numpy libopenblas0-pthread
 	/usr/bin/python3 bench/compare.py $(BUILD)/mawam
 	/usr/bin/python3 bench/decide.py $(BUILD)/mawam bundles/*.safetensors
+
+# Records the checksums that test_fingerprint compares with, where bits change on purpose.
+fingerprints: all
+	@cd $(BUILD) && MAWAM_RECORD=$(CURDIR)/tests/data/fingerprints.txt tests/test_fingerprint
 
 asan:
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)-asan OPTIONS="-DMAWAM_SANITIZE=ON -DCMAKE_BUILD_TYPE=Debug" test

@@ -106,9 +106,11 @@ static void print_table(const mw_eval_result *result, const mw_bundle *bundle) {
     const bool battle = !strcmp(result->info.family, "battle");
     bool scaled = false;
     for (int a = 0; a < MW_EVAL_ARMS; a++) scaled |= result->arm[a].played && isfinite(result->arm[a].score);
+    char quality[64]; /* a text of the bundle */
+    snprintf(quality, sizeof quality, "%s", bundle->info.quality);
     printf("%s-%s (%s): M=%d, H=%d, K=%d, target %.4g, explore %.4g, blend %.4g, advantage %.4g, carry %s, "
            "%d seeds from %llu x %d episodes\n",
-           result->info.task, bundle->info.quality, result->info.rules, o->candidates, o->horizon, o->steps,
+           result->info.task, mw_text_clean(quality), result->info.rules, o->candidates, o->horizon, o->steps,
            (double)o->target, (double)o->explore, (double)o->blend, (double)o->advantage,
            o->carry ? "on" : "off", o->seeds, (unsigned long long)o->first_seed, o->episodes);
     printf("%-9s %16s", "arm", "return");

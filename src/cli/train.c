@@ -166,6 +166,7 @@ int mw_cli_train(int argc, char **argv) {
     if (!request.output) request.output = output;
     request.dataset = &dataset;
     request.command = command;
+    if (!command) return mw_cli_fail(&(mw_error){MW_ERR_MEMORY, "out of memory for the command"});
     mw_training_preset preset =
         mw_training_preset_of(dataset.spec.task, strcmp(budget, "quick") ? MW_BUDGET_FULL : MW_BUDGET_QUICK);
     code = run(&request, &settings, &preset);

@@ -6,10 +6,10 @@
 #ifndef MW_EVAL_EVAL_H
 #define MW_EVAL_EVAL_H
 
+#include "core/json.h"
 #include "plan/bundle.h"
 #include "eval/statistics.h"
 
-#include <jansson.h>
 #include <signal.h>
 
 typedef enum mw_eval_arm {
