@@ -171,6 +171,9 @@ static void fingerprints(void **state) {
         mw_env *env;
         char task[32];
         snprintf(task, sizeof task, "%.*s", (int)strcspn(tasks[i], "-"), tasks[i]);
+#if !defined(__x86_64__) /* another architecture's MuJoCo computes other bits: docs/portability.md */
+        if (strstr(task, "ant")) continue;
+#endif
         if (mw_env_create(&env, task, NULL, &error) != MW_OK) { /* Ant, in a build without MuJoCo */
             print_message("%s\n", error.message);
             continue;
