@@ -57,14 +57,13 @@ static int print_json(const mw_bench_options *o, const mw_bench_report *r, const
                                                    r->item[i].ms, "gflops", r->item[i].gflops,
                                                    "share_of_peak", r->item[i].share, "workspace_bytes",
                                                    (json_int_t)r->item[i].bytes));
-    json_t *all =
-        json_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:f, s:f, s:I, s:I, s:o}",
-                  "version", mw_version(), "cpu", cpu, "level", mw_cpu_name(), "threads", r->threads,
-                  "task", o->shape->task, "preset", o->preset->name, "world",
-                  o->paper_world ? "paper" : "default", "envs", o->envs, "M", o->candidates, "K", o->steps,
-                  "H", o->horizon ? o->horizon : o->shape->horizon, "peak_gflops", r->peak,
-                  "peak_gflops_one_thread", r->peak_one, "world_parameters", (json_int_t)r->world_parameters,
-                  "policy_parameters", (json_int_t)r->policy_parameters, "items", items);
+    json_t *all = json_pack(
+        "{s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:f, s:f, s:I, s:I, s:o}", "version",
+        mw_version(), "cpu", cpu, "level", mw_cpu_name(), "threads", r->threads, "task", o->shape->task,
+        "preset", o->preset->name, "world", o->paper_world ? "paper" : "default", "envs", o->envs, "M",
+        o->candidates, "K", o->steps, "H", o->horizon ? o->horizon : o->shape->horizon, "peak_gflops",
+        r->peak, "peak_gflops_one_thread", r->peak_one, "world_parameters", (json_int_t)r->world_parameters,
+        "policy_parameters", (json_int_t)r->policy_parameters, "items", items);
     if (!all) return mw_cli_fail(&(mw_error){MW_ERR_MEMORY, "cannot write the report"});
     json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
     putchar('\n');
@@ -92,7 +91,7 @@ int mw_cli_bench(int argc, char **argv) {
     int code = mw_cli_parse(argc, argv, options, help, NULL, 0, &count);
     if (code >= 0) return code;
     if (!(o.shape = mw_task_shape_find(task))) return mw_cli_usage("bench: unknown task '%s'", task);
-    if (!(o.preset = mw_preset_find(preset))) return mw_cli_usage("bench: unknown preset '%s'", preset);
+    if (!(o.preset = mw_network_size_find(preset))) return mw_cli_usage("bench: unknown preset '%s'", preset);
     if (strcmp(world, "default") && strcmp(world, "paper"))
         return mw_cli_usage("bench: --world must be 'default' or 'paper', not '%s'", world);
     o.paper_world = !strcmp(world, "paper");

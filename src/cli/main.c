@@ -18,16 +18,22 @@ static const mw_command commands[] = {
     {NULL, NULL, NULL},
 };
 
-static const char help[] = "mawam: test-time planning with frozen multi-agent policies\n"
-                           "\n"
-                           "usage: mawam COMMAND [...]          mawam COMMAND --help for each\n"
-                           "       mawam --version\n"
-                           "\n"
-                           "commands:\n";
+static const char help[] =
+    "mawam: test-time planning with frozen multi-agent policies\n"
+    "\n"
+    "usage: mawam COMMAND [...]          mawam COMMAND --help for each\n"
+    "       mawam --version             version and CPU level; MAWAM_CPU=v2|v3|v4 chooses a lower one\n"
+    "\n"
+    "commands:\n";
 
 int main(int argc, char **argv) {
+    mw_error error;
+    if (mw_cpu_check(&error) != MW_OK) {
+        fprintf(stderr, "mawam: %s\n", error.message);
+        return 1;
+    }
     if (argc == 2 && !strcmp(argv[1], "--version")) {
-        printf("mawam %s\n", mw_version());
+        printf("mawam %s, CPU level %s\n", mw_version(), mw_cpu_name());
         return 0;
     }
     return mw_cli_dispatch("mawam", commands, help, argc, argv);

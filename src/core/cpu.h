@@ -16,12 +16,8 @@ typedef enum mw_cpu_level {
 
 /* Can this CPU run the level, and has the build got it? */
 bool mw_cpu_runs(mw_cpu_level level);
-/* The highest level that is not above MAWAM_CPU in the environment ("v2", "v3", "v4", "neon"). */
+/* What MAWAM_CPU in the environment names ("v2", "v3", "v4", "neon") if it can be had, else the highest. */
 mw_cpu_level mw_cpu_level_now(void);
-/* Fails if MAWAM_CPU names no level, or one that this CPU or build lacks. */
-mw_status mw_cpu_check(mw_error *error);
-/* "v4": of the level in use. */
-const char *mw_cpu_name(void);
 
 /* The processor's own name, "unknown" if the system does not tell. */
 void mw_cpu_model(char *name, size_t size);

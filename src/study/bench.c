@@ -7,7 +7,7 @@
 #include "nn/gemm.h"
 #include "model/flow/sampler.h"
 #include "model/flow/trainer.h"
-#include "plan/scorer.h"
+#include "model/rwm/rwm.h"
 #include "model/rwm/trainer.h"
 
 #include <stdlib.h>
@@ -96,7 +96,15 @@ static mw_status measure_peak(mw_pool *pool, double seconds, double *peak, mw_er
 /* ---- what is measured ---- */
 
 static void score(bench *b) {
-    mw_scorer_score(b->scorer, b->scores, NULL, b->obs, b->actions, b->count, b->horizon);
+    mw_scorer_score(b->scorer,
+                    &(mw_scoring){.scores = b->scores,
+                                  .paths = NULL,
+                                  .obs = b->obs,
+                                  .actions = b->actions,
+                                  .count = b->count,
+                                  .horizon = b->horizon,
+                                  .group = 1},
+                    NULL);
 }
 
 static void generate(bench *b, bool sequential) {
@@ -175,7 +183,7 @@ static void carve(bench *b, const mw_bench_options *o) {
 }
 
 static mw_status set_up(bench *b, const mw_bench_options *o, mw_error *error) {
-    const mw_policy_config config = mw_preset_policy(o->preset, o->shape);
+    const mw_policy_config config = mw_network_size_flow(o->preset, o->shape);
     mw_world_config world = o->paper_world ? mw_world_config_paper() : mw_world_config_default();
     world.agents = o->shape->agents;
     world.obs = o->shape->obs;

@@ -3,11 +3,11 @@
 #ifndef MW_STUDY_BENCH_H
 #define MW_STUDY_BENCH_H
 
-#include "model/flow/preset.h"
+#include "study/sizes.h"
 
 typedef struct mw_bench_options {
     const mw_task_shape *shape;
-    const mw_preset *preset;
+    const mw_network_size *preset;
     int envs, candidates, steps, horizon; /* E, M, K; horizon 0: the task's */
     int threads;
     bool train, paper_world; /* paper_world: the paper's variant of the world model instead of the default */

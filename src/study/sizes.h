@@ -1,7 +1,7 @@
-/* Sizes: what the nine tasks look like to the networks, and the named network sizes. Spec sections 3 and 7.
+/* What is measured: the nine tasks as networks see them with the paper's segments, and named network sizes.
  */
-#ifndef MW_MODEL_FLOW_PRESET_H
-#define MW_MODEL_FLOW_PRESET_H
+#ifndef MW_STUDY_SIZES_H
+#define MW_STUDY_SIZES_H
 
 #include "model/flow/network.h"
 
@@ -16,15 +16,15 @@ typedef struct mw_task_shape {
 const mw_task_shape *mw_task_shape_at(int index); /* NULL past the end */
 const mw_task_shape *mw_task_shape_find(const char *task);
 
-typedef struct mw_preset {
+typedef struct mw_network_size {
     const char *name, *summary;
     int dim, mults[MW_LEVELS];
-} mw_preset;
+} mw_network_size;
 
-const mw_preset *mw_preset_at(int index); /* NULL past the end */
-const mw_preset *mw_preset_find(const char *name);
+const mw_network_size *mw_network_size_at(int index); /* NULL past the end */
+const mw_network_size *mw_network_size_find(const char *name);
 
 /* The proposer's configuration for a task at a preset's size, with the authors' segment length. */
-mw_policy_config mw_preset_policy(const mw_preset *preset, const mw_task_shape *shape);
+mw_policy_config mw_network_size_flow(const mw_network_size *preset, const mw_task_shape *shape);
 
 #endif

@@ -1,5 +1,5 @@
 /* Tables of task shapes and network sizes; see preset.h. */
-#include "model/flow/preset.h"
+#include "study/sizes.h"
 
 #include <string.h>
 
@@ -18,7 +18,7 @@ static const mw_task_shape shapes[] = {
 };
 /* clang-format on */
 
-static const mw_preset presets[] = {
+static const mw_network_size presets[] = {
     {"compact", "plans in real time on a CPU", 32, {1, 2, 4}},
     {"paper", "the authors' size", 128, {1, 4, 8}},
 };
@@ -35,17 +35,17 @@ const mw_task_shape *mw_task_shape_find(const char *task) {
     return NULL;
 }
 
-const mw_preset *mw_preset_at(int index) {
+const mw_network_size *mw_network_size_at(int index) {
     return index >= 0 && index < COUNT(presets) ? &presets[index] : NULL;
 }
 
-const mw_preset *mw_preset_find(const char *name) {
+const mw_network_size *mw_network_size_find(const char *name) {
     for (int i = 0; i < COUNT(presets); i++)
         if (!strcmp(presets[i].name, name)) return &presets[i];
     return NULL;
 }
 
-mw_policy_config mw_preset_policy(const mw_preset *preset, const mw_task_shape *shape) {
+mw_policy_config mw_network_size_flow(const mw_network_size *preset, const mw_task_shape *shape) {
     mw_policy_config config = {.agents = shape->agents,
                                .obs = shape->obs,
                                .dim = preset->dim,
