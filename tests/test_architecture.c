@@ -53,7 +53,10 @@ static int check_text(const char *from, FILE *text, char *report, size_t size) {
     char line[1024], to[256];
     int forbidden = 0;
     while (fgets(line, sizeof line, text)) {
-        if (sscanf(line, " # include \"%255[^\"]\"", to) != 1 || allowed(from, to)) continue;
+        /* core/json.h makes jansson's calls remember failures; who goes past it would not. */
+        const bool past = sscanf(line, " # include <%255[^>]>", to) == 1 && !strcmp(to, "jansson.h") &&
+                          strcmp(from, "core/json.h") != 0;
+        if (!past && (sscanf(line, " # include \"%255[^\"]\"", to) != 1 || allowed(from, to))) continue;
         forbidden++;
         const size_t used = strlen(report);
         snprintf(report + used, size - used, "\n  src/%s includes %s", from, to);
@@ -114,6 +117,8 @@ static void checker_notices(void **state) {
         {"stray/made_up.c", "#include \"core/error.h\"\n", 1}, /* a folder nobody planned */
         {"nn/made_up.c", "#include \"made_up.h\"\n", 1},       /* includes name their folder */
         {"nn/made_up.c", "#include \"core_of_it/x.h\"\n", 1},
+        {"data/made_up.c", "#include <jansson.h>\n#include \"core/json.h\"\n", 1},
+        {"core/json.h", "#include <jansson.h>\n", 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char report[2048] = "", text[512];

@@ -87,6 +87,9 @@ static mw_status read_vector(const mw_safetensors *file, const char *name, mw_dt
         return mw_fail(error, MW_ERR_MISMATCH, "%s: %s must hold %zu values of type %s", file->path, name,
                        count, mw_dtype_name(type));
     memcpy(out, tensor->data, count * mw_dtype_size(type));
+    for (size_t i = 0; i < count && (type == MW_F32 || type == MW_F64); i++)
+        if (!isfinite(type == MW_F32 ? (double)((float *)out)[i] : ((double *)out)[i]))
+            return mw_fail(error, MW_ERR_NUMERIC, "%s: value %zu of %s is not finite", file->path, i, name);
     return MW_OK;
 }
 
@@ -161,6 +164,7 @@ static mw_status read_worlds(mw_learner *l, const mw_safetensors *file, mw_error
         l->envs[e].sum = r.sum[e];
         l->envs[e].episode = (uint64_t)r.episode[e];
         status = mw_env_restore(l->envs[e].env, r.snapshots + e * r.snapshot, r.snapshot, error);
+        if (status != MW_OK) mw_fail_within(error, status, "%s: world %zu", file->path, e);
     }
     running_free(&r);
     return status;

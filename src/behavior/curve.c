@@ -31,8 +31,21 @@ typedef struct {
     bool has_value;
 } point;
 
-static double number(const json_t *object, const char *key) {
-    return json_number_value(json_object_get(object, key));
+/* A member within [low, high]; 0 if there is none. */
+static mw_status number(const json_t *object, const char *key, double low, double high, const char *what,
+                        double *out, mw_error *error) {
+    const json_t *member = json_object_get(object, key);
+    *out = json_number_value(member);
+    if (!member || (json_is_number(member) && *out >= low && *out <= high)) return MW_OK;
+    return mw_fail(error, MW_ERR_FORMAT, "%s: '%s' must be a number from %g to %g", what, key, low, high);
+}
+
+static mw_status read_point(const json_t *object, const char *what, point *out, mw_error *error) {
+    *out = (point){.has_value = json_object_get(object, "return") != NULL};
+    MW_TRY(number(object, "iteration", 0, 1e15, what, &out->iteration, error));
+    MW_TRY(number(object, "steps", 0, 1e15, what, &out->steps, error));
+    MW_TRY(number(object, "seconds", 0, 1e15, what, &out->seconds, error));
+    return number(object, "return", -1e100, 1e100, what, &out->value, error);
 }
 
 /* Parses the line at *text and moves on to the next; false at the end. */
@@ -45,11 +58,10 @@ static mw_status next_point(char **text, point *out, bool *found, const char *pa
     json_t *object;
     snprintf(what, sizeof what, "%.256s: line %d", path, line);
     MW_TRY(mw_json_parse(&object, *text, (size_t)(end - *text), what, error));
-    *out = (point){number(object, "iteration"), number(object, "steps"), number(object, "seconds"),
-                   number(object, "return"), json_object_get(object, "return") != NULL};
+    mw_status status = read_point(object, what, out, error);
     json_decref(object);
     *text = end + 1;
-    return MW_OK;
+    return status;
 }
 
 mw_status mw_curve_rewind(const char *path, long last, double *seconds, mw_error *error) {
@@ -60,7 +72,7 @@ mw_status mw_curve_rewind(const char *path, long last, double *seconds, mw_error
     char *kept = at = text;
     mw_status status = MW_OK;
     for (int line = 1;; line++) {
-        point p;
+        point p = {0};
         bool found;
         status = next_point(&at, &p, &found, path, line, error);
         if (status != MW_OK || !found || p.iteration > (double)last) break;
@@ -105,13 +117,13 @@ static int bin_points(char *text, const char *path, double *steps, double *value
     for (int round = 0; round < 2 && *status == MW_OK; round++) {
         char *at = text;
         for (int line = 1;; line++) {
-            point p;
+            point p = {0};
             bool found;
             *status = next_point(&at, &p, &found, path, line, error);
             if (*status != MW_OK || !found) break;
             if (round == 0) last = fmax(last, p.steps);
             if (round == 0 || !p.has_value) continue;
-            int bin = (int)fmin(p.steps / last * POINTS, POINTS - 1);
+            int bin = last > 0 ? (int)fmin(p.steps / last * POINTS, POINTS - 1) : 0;
             sum[bin] += p.value;
             weight[bin] += 1;
         }
@@ -131,7 +143,7 @@ static void draw(FILE *out, const char *title, const double *steps, const double
         low = fmin(low, values[i]);
         high = fmax(high, values[i]);
     }
-    if (high - low < 1e-9) high = low + 1;
+    if (high - low < 1e-9 * fmax(1, fabs(low))) high = low + fmax(1, 1e-6 * fabs(low));
     double margin = 0.05 * (high - low);
     low -= margin;
     high += margin;

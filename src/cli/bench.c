@@ -64,11 +64,7 @@ static int print_json(const mw_bench_options *o, const mw_bench_report *r, const
         o->candidates, "K", o->steps, "H", o->horizon ? o->horizon : o->shape->horizon, "peak_gflops",
         r->peak, "peak_gflops_one_thread", r->peak_one, "world_parameters", (json_int_t)r->world_parameters,
         "policy_parameters", (json_int_t)r->policy_parameters, "items", items);
-    if (!all) return mw_cli_fail(&(mw_error){MW_ERR_MEMORY, "cannot write the report"});
-    json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
-    putchar('\n');
-    json_decref(all);
-    return 0;
+    return mw_cli_print(all, 6);
 }
 
 int mw_cli_bench(int argc, char **argv) {

@@ -4,10 +4,36 @@
 #include "eval/controller.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+/* Standard output is opened for reading: what is printed there then fails as it would on a closed one. */
+void mw_cli_open_standard(void) {
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 2 ? O_WRONLY : O_RDONLY) != fd) _exit(1);
+}
+
+static void file_shrank(int signal_number) {
+    (void)signal_number;
+    static const char message[] = "\nmawam: a file was cut short while it was read\n";
+    if (write(STDERR_FILENO, message, sizeof message - 1) < 0) _exit(1);
+    _exit(1);
+}
+
+void mw_cli_catch(void) {
+    signal(SIGBUS, file_shrank);
+}
+
+int mw_cli_finish(int code) {
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+    fprintf(stderr, "mawam: cannot write to standard output: %s\n", strerror(errno ? errno : EIO));
+    return code ? code : 1;
+}
 
 int mw_cli_fail(const mw_error *error) {
     fprintf(stderr, "mawam: %s\n", error->message);
@@ -179,11 +205,17 @@ mw_status mw_cli_json(json_t *value, const char *path, const char *command, mw_e
     if (*path) {
         status = mw_json_write(value, path, error);
     } else {
-        json_dumpf(value, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
-        putchar('\n');
+        status = mw_json_print(value, stdout, 10, error);
     }
     json_decref(value);
     return status;
+}
+
+int mw_cli_print(json_t *value, int digits) {
+    mw_error error;
+    mw_status status = mw_json_print(value, stdout, digits, &error);
+    json_decref(value);
+    return status == MW_OK ? 0 : mw_cli_fail(&error);
 }
 
 static volatile sig_atomic_t stop_requested;
@@ -196,5 +228,6 @@ static void request_stop(int signal_number) {
 const volatile sig_atomic_t *mw_cli_stop(void) {
     signal(SIGINT, request_stop);
     signal(SIGTERM, request_stop);
+    if (signal(SIGHUP, request_stop) == SIG_IGN) signal(SIGHUP, SIG_IGN); /* nohup */
     return &stop_requested;
 }

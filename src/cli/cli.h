@@ -67,7 +67,8 @@ int mw_cli_parse(int argc, char **argv, const mw_option *options, const char *he
 void mw_cli_list_plan(void);
 void mw_cli_list_arms(void);
 
-/* From now on Ctrl-C and SIGTERM do nothing but set this, and the work under way saves and ends. */
+/* From now on Ctrl-C, SIGTERM and the loss of the terminal do nothing but set this, and the work under way
+ * saves and ends. */
 const volatile sig_atomic_t *mw_cli_stop(void);
 
 /* "mawam GROUP ARGV...", as typed, for provenance; group may be "". To be freed; NULL: out of memory. */
@@ -76,5 +77,16 @@ char *mw_cli_command(const char *group, int argc, char **argv);
 /* A report as JSON, with command and CPU added: to a file, or printed where path is "". Takes value over;
  * value or command may be NULL for want of memory. */
 mw_status mw_cli_json(json_t *value, const char *path, const char *command, mw_error *error);
+
+/* Prints a value as JSON and returns the exit code. Takes it over; it may be NULL for want of memory. */
+int mw_cli_print(json_t *value, int digits);
+
+/* Before anything is opened: descriptors 0 to 2 that are closed get something harmless, so that no file of
+ * ours takes their numbers. */
+void mw_cli_open_standard(void);
+/* Large data files are mapped: one that somebody cuts short under the program ends it with a message. */
+void mw_cli_catch(void);
+/* At the end: what was printed must have arrived; returns the exit code. */
+int mw_cli_finish(int code);
 
 #endif

@@ -8,26 +8,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The description of a built-in task; *env owns it. False if the name is not one, or its world is not built.
- */
-static bool find_task(const char *task, mw_env **env) {
-    mw_error error;
+/* The world of a built-in task; *env is NULL if the name is not one. */
+static mw_status find_task(const char *task, mw_env **env, mw_error *error) {
     const char *name;
     *env = NULL;
     for (int i = 0; (name = mw_env_task(i)); i++)
-        if (!strcmp(name, task)) return mw_env_create(env, task, NULL, &error) == MW_OK;
-    return false;
+        if (!strcmp(name, task)) return mw_env_create(env, task, NULL, error);
+    return MW_OK;
 }
 
 /* Names of the observation features of a dataset of a built-in task, to be freed; NULL for others. */
-static mw_feature *find_features(const mw_dataset *dataset) {
+static mw_status find_features(const mw_dataset *dataset, mw_feature **features, mw_error *error) {
     mw_env *env;
-    mw_feature *features = NULL;
-    if (find_task(dataset->spec.task, &env) && mw_env_describe(env)->obs_size == dataset->spec.obs_size)
-        features = calloc((size_t)dataset->spec.obs_size, sizeof *features);
-    for (int f = 0; features && f < dataset->spec.obs_size; f++) mw_env_feature(env, f, &features[f]);
+    *features = NULL;
+    MW_TRY(find_task(dataset->spec.task, &env, error));
+    mw_status status = MW_OK;
+    if (env && mw_env_describe(env)->obs_size == dataset->spec.obs_size) {
+        *features = calloc((size_t)dataset->spec.obs_size, sizeof **features);
+        if (!*features) status = mw_fail(error, MW_ERR_MEMORY, "out of memory for the features' names");
+        for (int f = 0; *features && f < dataset->spec.obs_size; f++) mw_env_feature(env, f, *features + f);
+    }
     mw_env_free(env);
-    return features;
+    return status;
 }
 
 /* ---- info ---------------------------------------------------------------------------------------------- */
@@ -61,14 +63,13 @@ static int data_info(int argc, char **argv) {
     if (status == MW_OK) status = mw_dataset_check(&dataset, &error);
     if (status == MW_OK) status = mw_data_report_make(&report, &dataset, &error);
     if (status == MW_OK && svg) status = mw_data_report_svg(&report, &dataset, svg, &error);
-    if (status == MW_OK) {
-        mw_feature *features = find_features(&dataset);
-        if (json)
-            mw_data_report_json(&report, &dataset, features, stdout);
-        else
-            mw_data_report_text(&report, &dataset, features, stdout);
-        free(features);
-    }
+    mw_feature *features = NULL;
+    if (status == MW_OK) status = find_features(&dataset, &features, &error);
+    if (status == MW_OK && json)
+        status = mw_data_report_json(&report, &dataset, features, stdout, &error);
+    else if (status == MW_OK)
+        mw_data_report_text(&report, &dataset, features, stdout);
+    free(features);
     mw_data_report_free(&report);
     mw_dataset_close(&dataset);
     return status == MW_OK ? 0 : mw_cli_fail(&error);
@@ -90,8 +91,9 @@ static mw_status check_one(const char *folder, mw_error *error) {
     mw_dataset d;
     mw_env *env = NULL;
     MW_TRY(mw_dataset_open(&d, folder, error));
-    bool known = find_task(d.spec.task, &env);
-    mw_status status = known ? mw_dataset_expect(&d, mw_env_describe(env), error) : MW_OK;
+    mw_status status = find_task(d.spec.task, &env, error);
+    const bool known = env != NULL;
+    if (status == MW_OK && known) status = mw_dataset_expect(&d, mw_env_describe(env), error);
     if (status == MW_OK) status = mw_dataset_check(&d, error);
     if (status == MW_OK)
         printf("%s: ok: %ld episodes, %ld steps, task %s, rules %s%s\n", folder, d.episodes, d.steps,
@@ -181,10 +183,12 @@ static int data_import(int argc, char **argv) {
     mw_env *env;
     mw_error error;
     mw_import_report report;
-    if (find_task(request.task, &env)) request.info = mw_env_describe(env);
+    mw_status status = find_task(request.task, &env, &error);
+    if (env) request.info = mw_env_describe(env);
     char *command = mw_cli_command("data", argc, argv);
     request.command = command;
-    mw_status status = importer(&request, &report, &error);
+    if (status == MW_OK && !command) status = mw_fail(&error, MW_ERR_MEMORY, "out of memory for the command");
+    if (status == MW_OK) status = importer(&request, &report, &error);
     if (status == MW_OK) print_import(&request, &report);
     free(command);
     mw_env_free(env);

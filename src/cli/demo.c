@@ -126,6 +126,7 @@ static mw_status show(shown *s, const char *path, const char *folder, mw_eval_op
     MW_TRY(mw_bundle_load(&bundle, path, error));
     mw_bundle_summary about = mw_bundle_describe(bundle);
     snprintf(s->name, sizeof s->name, "%s-%s", about.task, about.quality);
+    mw_text_clean(s->name);
     snprintf(s->replay, sizeof s->replay, "%.72s.html", s->name);
     snprintf(page, sizeof page, "%s/%s", folder, s->replay);
     options.progress = show_progress;

@@ -5,17 +5,10 @@
 #include "env/batch.h"
 #include "env/replay.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static void print_json(json_t *value) {
-    json_dumpf(value, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
-    putchar('\n');
-    json_decref(value);
-}
 
 static json_t *info_json(const mw_env_info *info) {
     return json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:b, s:i}", "task", info->task, "family",
@@ -57,10 +50,8 @@ static int env_list(int argc, char **argv) {
                    info->summary);
         mw_env_free(env);
     }
-    if (json)
-        print_json(array);
-    else
-        json_decref(array);
+    if (json) return mw_cli_print(array, 10);
+    json_decref(array);
     return 0;
 }
 
@@ -78,7 +69,7 @@ static json_t *bound_json(double bound) {
     return isfinite(bound) ? json_real(bound) : json_null();
 }
 
-static void describe_json(const mw_env *env) {
+static int describe_json(const mw_env *env) {
     const mw_env_info *info = mw_env_describe(env);
     json_t *object = info_json(info), *features = json_array(), *policies = json_array();
     for (int i = 0; i < info->obs_size; i++) {
@@ -92,7 +83,7 @@ static void describe_json(const mw_env *env) {
         json_array_append_new(policies, json_string(name));
     json_object_set_new(object, "policies", policies);
     json_object_set_new(object, "features", features);
-    print_json(object);
+    return mw_cli_print(object, 10);
 }
 
 static void describe_text(const mw_env *env) {
@@ -123,12 +114,13 @@ static int env_describe(int argc, char **argv) {
     mw_env *env;
     mw_error error;
     if (mw_env_create(&env, task, NULL, &error) != MW_OK) return mw_cli_fail(&error);
+    code = 0;
     if (json)
-        describe_json(env);
+        code = describe_json(env);
     else
         describe_text(env);
     mw_env_free(env);
-    return 0;
+    return code;
 }
 
 /* ---- play ---- */
@@ -313,7 +305,7 @@ static void mean_and_error(const double *values, int count, double *mean, double
     *error = count > 1 ? sqrt(square / (count - 1) / count) : NAN;
 }
 
-static void report(const play_request *request, const play_result *result, const mw_env_info *info) {
+static int report(const play_request *request, const play_result *result, const mw_env_info *info) {
     double mean, error, length = 0;
     mean_and_error(result->returns, request->episodes, &mean, &error);
     for (int k = 0; k < request->episodes; k++) length += result->lengths[k];
@@ -332,8 +324,7 @@ static void report(const play_request *request, const play_result *result, const
         if (battle) json_object_set_new(object, "win_rate", json_real(won));
         if (battle) json_object_set_new(object, "win_rate_error", json_real(won_error));
         if (spread) json_object_set_new(object, "normalised_score", json_real(normalised));
-        print_json(object);
-        return;
+        return mw_cli_print(object, 10);
     }
     printf("%s (%s), policy %s, %d episodes, seed %llu\n", info->task, info->rules, request->policy,
            request->episodes, (unsigned long long)request->seed);
@@ -343,6 +334,7 @@ static void report(const play_request *request, const play_result *result, const
     if (battle) printf("\nwin rate          %.1f%% +- %.1f", 100 * won, 100 * won_error);
     printf("\nepisode length    %.1f\n", length);
     printf("speed             %.4g steps/s (%ld steps in %.3g s)\n", rate, result->steps, result->seconds);
+    return 0;
 }
 
 static int play(play_request *request) {
@@ -356,11 +348,12 @@ static int play(play_request *request) {
     if (status == MW_OK) status = stage_create(&s, request, &error);
     if (status == MW_OK) status = play_all(&s, request, &result, &error);
     if (status == MW_OK && request->replay) status = record(request, &error);
-    if (status == MW_OK) report(request, &result, mw_env_describe(mw_env_batch_get(s.batch, 0)));
+    int code = 0;
+    if (status == MW_OK) code = report(request, &result, mw_env_describe(mw_env_batch_get(s.batch, 0)));
     stage_free(&s);
     free(result.returns);
     free(result.lengths);
-    return status == MW_OK ? 0 : mw_cli_fail(&error);
+    return status == MW_OK ? code : mw_cli_fail(&error);
 }
 
 static int env_play(int argc, char **argv) {

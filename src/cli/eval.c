@@ -91,7 +91,9 @@ static void print_table(const mw_eval_result *result, const mw_bundle *bundle) {
     const bool battle = !strcmp(result->info.family, "battle");
     bool scaled = false;
     for (int a = 0; a < MW_ARMS; a++) scaled |= result->arm[a].played && isfinite(result->arm[a].score);
-    printf("%s-%s (%s):", result->info.task, bundle->info.quality, result->info.rules);
+    char quality[MW_NAME]; /* a text of the bundle */
+    snprintf(quality, sizeof quality, "%s", bundle->info.quality);
+    printf("%s-%s (%s):", result->info.task, mw_text_clean(quality), result->info.rules);
     mw_setting_info setting;
     for (int i = 0; mw_plan_setting_at(i, &setting); i++) {
         char value[MW_NAME];

@@ -169,6 +169,7 @@ static int study_run(int argc, char **argv) {
     if (arms && mw_arms_parse(arms, &o.arms, &error) != MW_OK)
         return mw_cli_usage("study run: %s", error.message);
     char *command = mw_cli_command("study", argc, argv);
+    if (!command) return mw_cli_fail(&(mw_error){MW_ERR_MEMORY, "out of memory for the command"});
     o.settings = settings;
     o.count = count;
     o.budget = strcmp(budget, "quick") ? MW_BUDGET_FULL : MW_BUDGET_QUICK;

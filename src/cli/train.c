@@ -160,6 +160,7 @@ int mw_cli_train(int argc, char **argv) {
     if (!request.output) request.output = output;
     request.dataset = &dataset;
     request.command = command;
+    if (!command) return mw_cli_fail(&(mw_error){MW_ERR_MEMORY, "out of memory for the command"});
     mw_preset preset =
         mw_preset_of(dataset.spec.task, strcmp(budget, "quick") ? MW_BUDGET_FULL : MW_BUDGET_QUICK);
     preset.parts |= request.only;

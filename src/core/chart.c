@@ -15,8 +15,11 @@ typedef struct {
     bool log_y;
 } frame;
 
+/* Numbers come from logs, which are files: larger ones than any measurement has would overflow in sums. */
+#define LARGEST 1e100
+
 static bool shown(const mw_chart *chart, double x, double y) {
-    return isfinite(x) && isfinite(y) && (!chart->log_y || y > 0);
+    return fabs(x) <= LARGEST && fabs(y) <= LARGEST && (!chart->log_y || y > 0);
 }
 
 static double scaled(const frame *f, double y) {
@@ -36,8 +39,8 @@ static int thin(const mw_chart *chart, const mw_chart_line *line, const frame *f
     double sums[POINTS][3] = {{0}};
     for (long i = 0; i < line->count; i++) {
         if (!shown(chart, line->x[i], line->y[i])) continue;
-        int bin = (int)((line->x[i] - f->first) / (f->last - f->first) * POINTS);
-        bin = bin >= POINTS ? POINTS - 1 : bin;
+        const double along = (line->x[i] - f->first) / (f->last - f->first);
+        const int bin = (int)fmin(fmax(along * POINTS, 0), POINTS - 1);
         sums[bin][0] += 1;
         sums[bin][1] += line->x[i];
         sums[bin][2] += scaled(f, line->y[i]);
@@ -49,6 +52,12 @@ static int thin(const mw_chart *chart, const mw_chart_line *line, const frame *f
         y[count++] = sums[bin][2] / sums[bin][0];
     }
     return count;
+}
+
+/* A range that is wide enough to have ticks: neighbouring doubles do not. */
+static double widened(double low, double high) {
+    const double size = fmax(1, fmax(fabs(low), fabs(high)));
+    return high - low < 1e-9 * size ? low + fmax(1, 1e-6 * size) : high;
 }
 
 static frame fit(const mw_chart *chart, int panel) {
@@ -68,8 +77,8 @@ static frame fit(const mw_chart *chart, int panel) {
             f.high = fmax(f.high, scaled(&f, y));
         }
     if (!(f.first <= f.last)) f.first = f.low = 0, f.last = f.high = 1;
-    if (f.last <= f.first) f.last = f.first + 1;
-    if (f.high - f.low < 1e-9 * fmax(1, fabs(f.low))) f.high = f.low + 1;
+    f.last = widened(f.first, f.last);
+    f.high = widened(f.low, f.high);
     const double margin = 0.05 * (f.high - f.low);
     f.low -= margin;
     f.high += margin;

@@ -6,7 +6,7 @@
 
 typedef struct mw_chart_line {
     const char *name;
-    const double *x, *y; /* [count], x ascending; points that are not finite are left out */
+    const double *x, *y; /* [count], x ascending; points beyond 1e100 or not finite are left out */
     long count;
 } mw_chart_line;
 

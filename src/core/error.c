@@ -18,6 +18,17 @@ const char *mw_status_name(mw_status status) {
     return (unsigned)status < sizeof names / sizeof *names ? names[status] : "unknown";
 }
 
+/* Also the second set of them, U+0080 to U+009F, which some terminals obey. */
+char *mw_text_clean(char *text) {
+    for (unsigned char *c = (unsigned char *)text; *c; c++) {
+        if (c[0] == 0xC2 && c[1] >= 0x80 && c[1] < 0xA0)
+            c[0] = c[1] = '?';
+        else if (c[0] < 0x20 || c[0] == 0x7F)
+            c[0] = '?';
+    }
+    return text;
+}
+
 mw_status mw_fail(mw_error *error, mw_status status, const char *format, ...) {
     if (error) {
         va_list args;
@@ -25,6 +36,7 @@ mw_status mw_fail(mw_error *error, mw_status status, const char *format, ...) {
         error->status = status;
         vsnprintf(error->message, sizeof error->message, format, args);
         va_end(args);
+        mw_text_clean(error->message);
     }
     return status;
 }
@@ -41,6 +53,7 @@ mw_status mw_fail_within(mw_error *error, mw_status status, const char *format, 
             snprintf(error->message + used, sizeof error->message - (size_t)used, ": %.*s",
                      (int)sizeof inner - 2 - used, inner);
         error->status = status;
+        mw_text_clean(error->message);
     }
     return status;
 }

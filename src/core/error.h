@@ -5,6 +5,10 @@
 
 #include "mawam/mawam.h"
 
+/* Replaces control characters by '?', so that a text from a file cannot command the terminal. Messages of
+ * errors and of the log are clean. Returns its argument. */
+char *mw_text_clean(char *text);
+
 /* Fills error (may be NULL) and returns status, so that callers can write `return mw_fail(error, MW_ERR_IO,
  * ...)`. */
 mw_status mw_fail(mw_error *error, mw_status status, const char *format, ...)

@@ -2,11 +2,14 @@
 #include "core/file.h"
 
 #include <assert.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -47,28 +50,6 @@ static mw_status open_regular(const char *path, int *descriptor, size_t *size, m
     return MW_OK;
 }
 
-mw_status mw_map_open(mw_map *map, const char *path, mw_error *error) {
-    int fd = -1;
-    size_t size = 0;
-    *map = (mw_map){0};
-    MW_TRY(open_regular(path, &fd, &size, error));
-    mw_status status = MW_OK;
-    if (size > 0) {
-        void *data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (data == MAP_FAILED)
-            status = fail_system(error, "map", path);
-        else
-            *map = (mw_map){data, size};
-    }
-    close(fd);
-    return status;
-}
-
-void mw_map_close(mw_map *map) {
-    if (map->data) munmap((void *)map->data, map->size);
-    *map = (mw_map){0};
-}
-
 /* Reads up to size bytes; fewer if the file has shrunk meanwhile. Returns a negative number on failure. */
 static ssize_t read_all(int fd, char *out, size_t size) {
     size_t used = 0;
@@ -80,6 +61,50 @@ static ssize_t read_all(int fd, char *out, size_t size) {
         used += (size_t)got;
     }
     return (ssize_t)used;
+}
+
+/* Page-aligned, as a map would be, and read-only. */
+static mw_status copy_file(mw_map *map, int fd, size_t size, const char *path, mw_error *error) {
+    void *data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (data == MAP_FAILED) return fail_system(error, "take into memory", path);
+    const ssize_t got = read_all(fd, data, size);
+    mw_status status = MW_OK;
+    if (got < 0)
+        status = fail_system(error, "read", path);
+    else if ((size_t)got != size)
+        status = mw_fail(error, MW_ERR_IO, "cannot read '%s': it shrank from %zu to %zd bytes meanwhile",
+                         path, size, got);
+    if (status != MW_OK) {
+        munmap(data, size);
+        return status;
+    }
+    mprotect(data, size, PROT_READ);
+    *map = (mw_map){data, size, true};
+    return MW_OK;
+}
+
+mw_status mw_map_open(mw_map *map, const char *path, mw_error *error) {
+    int fd = -1;
+    size_t size = 0;
+    *map = (mw_map){0};
+    MW_TRY(open_regular(path, &fd, &size, error));
+    mw_status status = MW_OK;
+    if (size > 0 && size <= MW_MAP_COPIED) {
+        status = copy_file(map, fd, size, path, error);
+    } else if (size > 0) {
+        void *data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (data == MAP_FAILED)
+            status = fail_system(error, "map", path);
+        else
+            *map = (mw_map){data, size, false};
+    }
+    close(fd);
+    return status;
+}
+
+void mw_map_close(mw_map *map) {
+    if (map->data) munmap((void *)map->data, map->size);
+    *map = (mw_map){0};
 }
 
 mw_status mw_file_read_text(const char *path, char **text, size_t *size, mw_error *error) {
@@ -139,26 +164,77 @@ static void writer_free(mw_writer *writer) {
 }
 
 /* Creates a new file next to the target. The name does not contain the target's, so that it fits wherever the
- * target's fits; plain open() rather than mkstemp() gives it the permissions of the process's umask. */
+ * target's fits; plain open() rather than mkstemp() gives it the permissions of the process's umask. A lock
+ * shows others that somebody is at work on it, and somebody who swept it away before it was locked shows in
+ * the number of its names. */
 static int create_temporary(mw_writer *writer, size_t folder) {
     static atomic_uint counter;
-    int fd;
-    do {
+    struct stat info;
+    for (;;) {
         snprintf(writer->temporary + folder, 48, ".mawam-%ld-%u.tmp", (long)getpid(),
                  atomic_fetch_add(&counter, 1u));
-        fd = open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    } while (fd < 0 && errno == EEXIST);
-    return fd;
+        int fd = open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd < 0 && errno == EEXIST) continue;
+        if (fd < 0) return -1;
+        (void)flock(fd, LOCK_EX | LOCK_NB); /* not every file system has locks */
+        if (fstat(fd, &info) != 0 || info.st_nlink > 0) return fd;
+        close(fd);
+    }
+}
+
+/* Whether a name is that of a temporary file whose process is gone. */
+static bool stale_name(const char *name) {
+    char *end;
+    if (strncmp(name, ".mawam-", 7) != 0) return false;
+    const long process = strtol(name + 7, &end, 10);
+    const size_t length = strlen(end);
+    return process > 0 && *end == '-' && length > 4 && !strcmp(end + length - 4, ".tmp") &&
+           kill((pid_t)process, 0) != 0 && errno == ESRCH;
+}
+
+/* Removes what killed processes left in a folder. A process that this one cannot see (in another container)
+ * still holds its lock. */
+static void sweep_folder(const char *path, size_t length) {
+    char *folder = length ? strndup(path, length) : strdup(".");
+    DIR *stream = folder ? opendir(folder) : NULL;
+    free(folder);
+    for (struct dirent *entry; stream && (entry = readdir(stream));) {
+        if (!stale_name(entry->d_name)) continue;
+        const int fd = openat(dirfd(stream), entry->d_name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
+        if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) unlinkat(dirfd(stream), entry->d_name, 0);
+        if (fd >= 0) close(fd);
+    }
+    if (stream) closedir(stream);
+}
+
+/* Once for every folder in a row: checkpoints and logs are written to the same one for hours. */
+static void sweep(const char *path, size_t folder) {
+    static _Thread_local char swept[256];
+    if (folder < sizeof swept && !strncmp(swept, path, folder) && swept[folder] == 1) return;
+    sweep_folder(path, folder);
+    if (folder + 1 >= sizeof swept) return;
+    memcpy(swept, path, folder);
+    swept[folder] = 1; /* a mark that also tells "" from never */
+    swept[folder + 1] = 0;
+}
+
+mw_status mw_file_replaceable(const char *path, mw_error *error) {
+    struct stat info;
+    if (stat(path, &info) != 0) return MW_OK;
+    if (!S_ISREG(info.st_mode))
+        return mw_fail(error, MW_ERR_IO, "cannot write '%s': it is %s, not a regular file", path,
+                       kind_name(info.st_mode));
+    if (!(info.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH)) || (access(path, W_OK) != 0 && errno == EACCES))
+        return mw_fail(error, MW_ERR_IO, "cannot write '%s': it is read-only", path);
+    return MW_OK;
 }
 
 mw_status mw_writer_open(mw_writer *writer, const char *path, mw_error *error) {
-    struct stat info;
     size_t folder = folder_length(path);
     *writer = (mw_writer){0};
     if (!path[folder]) return mw_fail(error, MW_ERR_ARGUMENT, "cannot write '%s': not a file name", path);
-    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
-        return mw_fail(error, MW_ERR_IO, "cannot write '%s': it is %s, not a regular file", path,
-                       kind_name(info.st_mode));
+    MW_TRY(mw_file_replaceable(path, error));
+    sweep(path, folder);
     writer->path = strdup(path);
     writer->temporary = malloc(folder + 48);
     if (!writer->path || !writer->temporary) {

@@ -9,15 +9,20 @@
 typedef struct mw_map {
     const unsigned char *data; /* page-aligned; NULL for an empty file */
     size_t size;
+    bool copied; /* the data are a copy, which no change of the file reaches */
 } mw_map;
 
-/* Regular files only. Cutting a mapped file short in place is outside the contract (the system answers with
- * SIGBUS); replacing it by rename, as the writer below does, is safe: the map keeps the old contents. */
+#define MW_MAP_COPIED ((size_t)256 << 20)
+
+/* Regular files only. Files of up to MW_MAP_COPIED bytes are read into memory: what was checked stays as it
+ * was, whatever happens to the file. Larger ones are mapped; cutting one short in place while it is in use is
+ * answered by the system with SIGBUS (the program turns that into a message), and its values may change after
+ * they were checked. Replacing a file by rename, as the writer below does, is always safe. */
 mw_status mw_map_open(mw_map *map, const char *path, mw_error *error); /* *map is empty after a failure */
 void mw_map_close(mw_map *map);                                        /* safe to call twice */
 
 /* A file that becomes visible under its path only when committed. Until then it is a hidden temporary file in
- * the same folder. */
+ * the same folder; those of processes that were killed are removed on the way. */
 typedef struct mw_writer {
     FILE *stream;
     char *path, *temporary;
@@ -43,5 +48,8 @@ uint64_t mw_hash(uint64_t hash, const void *data, size_t size);
 
 mw_status mw_dir_make(const char *path, mw_error *error); /* like mkdir -p */
 bool mw_file_exists(const char *path);
+/* Fails if there is something at the path that must not be replaced: read-only, or not a regular file. The
+ * writer asks this first. */
+mw_status mw_file_replaceable(const char *path, mw_error *error);
 
 #endif

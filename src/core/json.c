@@ -4,10 +4,13 @@
 
 #include "core/file.h"
 
+#include <errno.h>
 #include <locale.h>
 #include <stdlib.h>
 #include <math.h>
 #include <string.h>
+
+_Thread_local bool mw_json_broken;
 
 const char *mw_json_kind(const json_t *value) {
     if (!value) return "nothing";
@@ -169,7 +172,7 @@ static mw_status put_object(printer *p, const json_t *object, int depth) {
     json_object_foreach((json_t *)object, key, member) {
         MW_TRY(put(p, separator));
         MW_TRY(put_line(p, depth + 1));
-        json_t *name = json_string(key);
+        json_t *name = (json_string)(key);
         if (!name)
             return mw_fail(p->error, MW_ERR_MEMORY, "cannot write '%s': out of memory", p->writer.path);
         mw_status status = put_scalar(p, name);
@@ -208,8 +211,25 @@ static mw_status put_value(printer *p, const json_t *value, int depth) {
     return json_is_object(value) ? put_object(p, value, depth) : put_array(p, value, depth);
 }
 
+static mw_status unbuilt(const char *path, mw_error *error) {
+    return mw_fail(error, MW_ERR_MEMORY, "cannot write '%s': out of memory, or a text is not UTF-8", path);
+}
+
+mw_status mw_json_print(const json_t *value, FILE *out, int digits, mw_error *error) {
+    char *text = json_dumps(value, JSON_INDENT(2) | JSON_REAL_PRECISION(digits)); /* NULL if not all is there
+                                                                                   */
+    if (!text) return unbuilt("the report", error);
+    errno = 0;
+    const bool ok = fputs(text, out) != EOF && fputc('\n', out) != EOF && fflush(out) == 0;
+    const int reason = errno;
+    free(text);
+    if (ok) return MW_OK;
+    return mw_fail(error, MW_ERR_IO, "cannot print the report: %s", strerror(reason ? reason : EIO));
+}
+
 mw_status mw_json_write(const json_t *value, const char *path, mw_error *error) {
     printer p = {.error = error};
+    if (mw_json_failed()) return unbuilt(path, error);
     if (!value) return mw_fail(error, MW_ERR_ARGUMENT, "cannot write '%s': there is no value", path);
     /* The host program may have chosen a locale whose numbers have a decimal comma. */
     locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);

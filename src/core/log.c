@@ -2,6 +2,7 @@
 #include "core/log.h"
 
 #include "core/clock.h"
+#include "core/error.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -36,6 +37,7 @@ void mw_log(mw_log_level level, const char *format, ...) {
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
+    mw_text_clean(message);
     pthread_mutex_lock(&output.lock);
     if (output.function) {
         if (output.bar_shown) fputs(ERASE, stderr);

@@ -263,7 +263,7 @@ static mw_status add_member(json_t *object, const char *path, const char *name, 
         json_decref(value);
         return mw_fail(error, MW_ERR_ARGUMENT, "%s: '%s' is given twice", path, name);
     }
-    if (json_object_set_new(object, name, value) == 0) return MW_OK;
+    if ((json_object_set_new)(object, name, value) == 0) return MW_OK;
     return mw_fail(error, MW_ERR_ARGUMENT, "%s: '%s' or its value is not valid UTF-8", path, name);
 }
 
@@ -278,11 +278,11 @@ static mw_status add_tensor(json_t *header, const char *path, const mw_tensor *t
     if (!mw_shape_size(tensor->type, tensor->dims, tensor->shape, &count, &bytes) ||
         __builtin_add_overflow(begin, bytes, offset) || *offset > PTRDIFF_MAX)
         return mw_fail(error, MW_ERR_ARGUMENT, "%s: the size of tensor '%s' overflows", path, tensor->name);
-    json_t *shape = json_array();
+    json_t *shape = (json_array)();
     for (int i = 0; i < tensor->dims; i++)
-        json_array_append_new(shape, json_integer((json_int_t)tensor->shape[i]));
-    json_t *entry = json_pack("{s:s, s:o, s:[I, I]}", "dtype", type_code(tensor->type), "shape", shape,
-                              "data_offsets", (json_int_t)begin, (json_int_t)*offset);
+        (json_array_append_new)(shape, (json_integer)((json_int_t)tensor->shape[i]));
+    json_t *entry = (json_pack)("{s:s, s:o, s:[I, I]}", "dtype", type_code(tensor->type), "shape", shape,
+                                "data_offsets", (json_int_t)begin, (json_int_t)*offset);
     if (!entry || json_array_size(shape) != (size_t)tensor->dims) {
         json_decref(entry);
         return mw_fail(error, MW_ERR_MEMORY, "%s: cannot allocate the header", path);
@@ -293,10 +293,10 @@ static mw_status add_tensor(json_t *header, const char *path, const mw_tensor *t
 static mw_status build_header(json_t *header, const char *path, const mw_tensor *tensors, size_t tensor_count,
                               const mw_meta *metadata, size_t metadata_count, mw_error *error) {
     if (metadata_count > 0) {
-        json_t *object = json_object();
+        json_t *object = (json_object)();
         MW_TRY(add_member(header, path, METADATA, object, error));
         for (size_t i = 0; i < metadata_count; i++)
-            MW_TRY(add_member(object, path, metadata[i].key, json_string(metadata[i].value), error));
+            MW_TRY(add_member(object, path, metadata[i].key, (json_string)(metadata[i].value), error));
     }
     size_t offset = 0;
     for (size_t i = 0; i < tensor_count; i++) MW_TRY(add_tensor(header, path, &tensors[i], &offset, error));
@@ -325,10 +325,10 @@ static mw_status put_file(mw_writer *writer, const char *header, const mw_tensor
 
 mw_status mw_safetensors_write(const char *path, const mw_tensor *tensors, size_t tensor_count,
                                const mw_meta *metadata, size_t metadata_count, mw_error *error) {
-    json_t *header = json_object();
+    json_t *header = (json_object)();
     if (!header) return mw_fail(error, MW_ERR_MEMORY, "%s: cannot allocate the header", path);
     mw_status status = build_header(header, path, tensors, tensor_count, metadata, metadata_count, error);
-    char *text = status == MW_OK ? json_dumps(header, JSON_COMPACT) : NULL;
+    char *text = status == MW_OK ? (json_dumps)(header, JSON_COMPACT) : NULL;
     json_decref(header);
     MW_TRY(status);
     if (!text) return mw_fail(error, MW_ERR_MEMORY, "%s: cannot allocate the header", path);

@@ -34,6 +34,9 @@ mw_status mw_episode_check(const mw_dataset_spec *spec, const mw_episode *episod
 
 double mw_episode_return(const mw_episode *episode, int agents);
 
+/* Removes the hidden folders next to a dataset that processes left which are no longer there. */
+void mw_dataset_sweep(const char *folder);
+
 /* A new string "folder/name"; NULL if out of memory. */
 char *mw_path_join(const char *folder, const char *name);
 

@@ -373,7 +373,7 @@ void mw_dataset_expect_random(const mw_dataset *d) {
     if (total < memory / 2) return;
     for (int c = 0; c < MW_COLUMN_FIRST_PER_EPISODE; c++) {
         const mw_map *map = &d->files->columns[c].map;
-        if (map->data) madvise((void *)map->data, map->size, MADV_RANDOM);
+        if (map->data && !map->copied) madvise((void *)map->data, map->size, MADV_RANDOM);
     }
 }
 
@@ -382,6 +382,7 @@ void mw_dataset_expect_random(const mw_dataset *d) {
 static void release_rows(const mw_npy *column, int64_t begin, int64_t end) {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     size_t bytes;
+    if (column->map.copied) return; /* it could not be read again */
     uintptr_t first = (uintptr_t)rows_of(column, begin, end, &bytes), last = (first + bytes) / page * page;
     first = first / page * page;
     if (last > first) madvise((void *)first, last - first, MADV_DONTNEED);

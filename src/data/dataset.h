@@ -117,6 +117,12 @@ mw_status mw_dataset_expect(const mw_dataset *dataset, const mw_env_info *info, 
 bool mw_dataset_imported(const mw_dataset *dataset); /* rules end with "-import": no simulator is implied */
 
 mw_episode mw_dataset_episode(const mw_dataset *dataset, long episode); /* a view into the columns */
+/* A discrete action, by its place in data->index: in range also where a file too large to be copied was
+ * changed after it was checked. */
+static inline size_t mw_dataset_index(const mw_dataset *dataset, size_t at) {
+    const int32_t action = dataset->index[at];
+    return action >= 0 && action < dataset->spec.act_size ? (size_t)action : 0;
+}
 /* The joint observation [n][o] at time t = 0..length of an episode; NULL for t = length where the last one is
  * not known. */
 const float *mw_dataset_obs(const mw_dataset *dataset, long episode, long t);
@@ -129,7 +135,7 @@ double mw_dataset_return(const mw_dataset *dataset, long episode);
 mw_return_stats mw_return_stats_of(double *returns, long count);
 
 /* Tells the system that steps [begin, end) of all columns are no longer needed, so that a pass over data
- * larger than memory keeps little of it resident. */
+ * larger than memory keeps little of it resident. Columns small enough to be copied stay. */
 void mw_dataset_release(const mw_dataset *dataset, int64_t begin, int64_t end);
 
 /* Before samples are drawn from all over the data: where it does not fit in memory, the system should not

@@ -1,6 +1,8 @@
 /* Writing HDF5 episodes in Minari's layout: observations and actions as one member per agent (what its
- * dictionary spaces look like), rewards as [steps][n]; see import.h. */
-#include "data/hdf5_quiet.h"
+ * dictionary spaces look like), rewards as [steps][n]; see import.h. The library is used in a child process:
+ * after a write that failed its exit handlers crash. */
+#include "core/child.h"
+#include "data/hdf5_common.h"
 #include "data/import_common.h"
 
 #ifndef MAWAM_HAVE_HDF5
@@ -159,28 +161,37 @@ static mw_status export_to(sink *s, const char *path, const char *temporary, mw_
     if (!s->row) return mw_fail(error, MW_ERR_MEMORY, "out of memory for an episode of %zu steps", longest);
     errno = 0;
     if (write_all(s, temporary) && sync_file(temporary) && rename(temporary, path) == 0) return MW_OK;
-    mw_status status = mw_fail(error, MW_ERR_IO, "cannot write '%s': %s", path,
-                               errno ? strerror(errno) : "the HDF5 library failed");
-    unlink(temporary);
-    return status;
+    return mw_fail(error, MW_ERR_IO, "cannot write '%s': %s", path,
+                   errno ? strerror(errno) : "the HDF5 library failed");
+}
+
+/* In the child. */
+typedef struct request {
+    const mw_dataset *dataset;
+    const char *path, *temporary;
+} request;
+
+static mw_status work(void *context, void *result, mw_error *error) {
+    (void)result;
+    const request *r = context;
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    sink s = {.data = r->dataset, .boolean = boolean_type(), .plain = H5Pcreate(H5P_DATASET_CREATE)};
+    H5Pset_obj_track_times(s.plain, false);
+    return export_to(&s, r->path, r->temporary, error); /* memory goes with the process */
 }
 
 mw_status mw_export_hdf5(const mw_dataset *dataset, const char *path, bool overwrite, mw_error *error) {
     if (mw_file_exists(path) && !overwrite)
         return mw_fail(error, MW_ERR_ARGUMENT, "'%s' exists; ask to overwrite it", path);
+    MW_TRY(mw_file_replaceable(path, error));
     const char *slash = strrchr(path, '/');
     int folder = slash ? (int)(slash + 1 - path) : 0;
     char *temporary = malloc((size_t)folder + 48);
     if (!temporary) return mw_fail(error, MW_ERR_MEMORY, "out of memory for a file's name");
     snprintf(temporary, (size_t)folder + 48, "%.*s.mawam-%ld-export.tmp", folder, path, (long)getpid());
-    mw_hdf5_quiet kept = mw_hdf5_quiet_begin();
-    sink s = {.data = dataset, .boolean = boolean_type(), .plain = H5Pcreate(H5P_DATASET_CREATE)};
-    H5Pset_obj_track_times(s.plain, false);
-    mw_status status = export_to(&s, path, temporary, error);
-    H5Pclose(s.plain);
-    H5Tclose(s.boolean);
-    mw_hdf5_quiet_end(kept);
-    free(s.row);
+    const mw_child_limits none = {0};
+    mw_status status = mw_child_run(path, work, &(request){dataset, path, temporary}, NULL, 0, &none, error);
+    if (status != MW_OK) unlink(temporary);
     free(temporary);
     return status;
 }

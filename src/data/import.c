@@ -81,6 +81,14 @@ mw_status mw_import_spec(mw_dataset_spec *spec, const mw_import_request *request
         info->episode_limit);
 }
 
+mw_status mw_import_width(size_t found, const char *what, int *out, mw_error *error) {
+    if (found < 1 || found > MW_IMPORT_WIDEST)
+        return mw_fail(error, MW_ERR_FORMAT, "%s: rows of %zu values, expected 1 to %d", what, found,
+                       MW_IMPORT_WIDEST);
+    *out = (int)found;
+    return MW_OK;
+}
+
 mw_status mw_import_integer(double value, double low, double high, const char *file, long row, long *out,
                             mw_error *error) {
     if (!(value >= low && value <= high) || value != floor(value))

@@ -35,10 +35,12 @@ mw_import_fn mw_import_omar;
  * there. */
 mw_import_fn mw_import_madiff;
 /* episode_<i> groups with observations, actions, rewards, terminations, truncations, infos/legal_actions;
- * each either a group with one member per agent or one array [steps][n][...]. */
+ * each either a group with one member per agent or one array [steps][n][...]. Read in a child process; a file
+ * may unpack to 16 MiB and 100 times its size, and take 1 s and 1 s for each of its megabytes. */
 mw_import_fn mw_import_hdf5;
 
-/* The same layout, one member agent_<i> per agent. Atomic; replaces an old file only if asked. */
+/* The same layout, one member agent_<i> per agent. Written in a child process. Atomic; replaces an old file
+ * only if asked. */
 mw_status mw_export_hdf5(const mw_dataset *dataset, const char *path, bool overwrite, mw_error *error);
 
 bool mw_hdf5_available(void);

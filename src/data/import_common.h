@@ -27,6 +27,12 @@ mw_status mw_import_spec(mw_dataset_spec *spec, const mw_import_request *request
                          int agents, int obs_size, int act_size, bool discrete, int episode_limit,
                          mw_error *error);
 
+#define MW_IMPORT_WIDEST       (1 << 20) /* features, action values or actions of one agent */
+#define MW_IMPORT_MOST_ACTIONS 4096      /* where only the largest action taken tells their number */
+
+/* A width found in a source; fails if it is 0 or more than MW_IMPORT_WIDEST. `what` names the array. */
+mw_status mw_import_width(size_t found, const char *what, int *out, mw_error *error);
+
 /* An integer that a source stores as any number; fails if it is not whole or outside [low, high]. */
 mw_status mw_import_integer(double value, double low, double high, const char *file, long row, long *out,
                             mw_error *error);

@@ -1,6 +1,8 @@
 /* Reading HDF5 episodes in Minari's layout; see import.h. The library's own reports go nowhere: what fails
- * is said in our words, with the object's path. */
-#include "data/hdf5_quiet.h"
+ * is said in our words, with the object's path. Because damaged files can crash it, and small ones can unpack
+ * to any size, it reads in a child process under limits that follow from the file's size. */
+#include "core/child.h"
+#include "data/hdf5_common.h"
 #include "data/import_common.h"
 
 #ifndef MAWAM_HAVE_HDF5
@@ -26,7 +28,13 @@ bool mw_hdf5_available(void) {
     return true;
 }
 
-#define ELEMENT_LIMIT ((size_t)1 << 30) /* of one array of one episode */
+/* What a file may unpack to: compression and the padding of narrow agents gain no more. Reading then takes an
+ * array in double precision, an episode in single, what the library needs, and a second for every megabyte.
+ */
+#define UNPACKED_FACTOR  100
+#define UNPACKED_BASE    ((size_t)16 << 20)
+#define LIBRARY_MEMORY   ((size_t)128 << 20)
+#define BYTES_PER_SECOND 1e6
 
 /* ---- reading: one array at a time ---------------------------------------------------------------------- */
 
@@ -41,6 +49,7 @@ typedef struct source {
     mw_import_report *report;
     hid_t file;
     char *path;
+    size_t limit, unpacked;    /* bytes: of all episodes together, and so far */
     mw_names episodes, agents; /* agents: members of grouped fields; empty if observations are one array */
     mw_dataset_spec spec;
     bool legals;
@@ -60,6 +69,21 @@ static const char *place(const source *s, char *buffer, size_t size, const char 
     return buffer;
 }
 
+/* Whether an array's values are those of other files, which may be any that the user can read. */
+static bool stored_elsewhere(hid_t array) {
+    const hid_t properties = H5Dget_create_plist(array);
+    const bool elsewhere =
+        properties < 0 || H5Pget_external_count(properties) != 0 || H5Pget_layout(properties) == H5D_VIRTUAL;
+    if (properties >= 0) H5Pclose(properties);
+    return elsewhere;
+}
+
+static mw_status expect_room(const source *s, const char *where, size_t bytes, mw_error *error) {
+    if (bytes <= s->limit) return MW_OK;
+    return mw_fail(error, MW_ERR_FORMAT,
+                   "%s: unpacks to more than %zu bytes, the limit for a file of its size", where, s->limit);
+}
+
 static mw_status open_array(source *s, const char *episode, const char *name, const char *member,
                             hid_t *array, mw_error *error) {
     char inside[256], where[420];
@@ -76,10 +100,12 @@ static mw_status open_array(source *s, const char *episode, const char *name, co
     H5Sclose(space);
     s->rank = rank;
     s->integers = kind != H5T_FLOAT;
-    if (rank >= 1 && rank <= 4 && (kind == H5T_FLOAT || kind == H5T_INTEGER || kind == H5T_ENUM))
-        return MW_OK;
+    const bool numbers = kind == H5T_FLOAT || kind == H5T_INTEGER || kind == H5T_ENUM;
+    const bool inside_file = !stored_elsewhere(*array);
+    if (rank >= 1 && rank <= 4 && numbers && inside_file) return MW_OK;
     H5Dclose(*array);
-    return mw_fail(error, MW_ERR_UNSUPPORTED, "%s: expected numbers in 1 to 4 dimensions", where);
+    return mw_fail(error, MW_ERR_UNSUPPORTED,
+                   "%s: expected numbers in 1 to 4 dimensions, stored in this file", where);
 }
 
 /* Shape only. */
@@ -95,13 +121,11 @@ static mw_status load(source *s, const char *episode, const char *name, const ch
     char where[420];
     place(s, where, sizeof where, episode, name, member);
     MW_TRY(open_array(s, episode, name, member, &array, error));
-    size_t count = 1;
-    for (int i = 0; i < s->rank && count <= ELEMENT_LIMIT; i++)
-        count = s->dims[i] > ELEMENT_LIMIT ? ELEMENT_LIMIT + 1 : count * (size_t)s->dims[i];
-    mw_status status = MW_OK;
-    if (count > ELEMENT_LIMIT) {
-        status = mw_fail(error, MW_ERR_FORMAT, "%s: more than %zu numbers", where, ELEMENT_LIMIT);
-    } else if (count > s->capacity) {
+    size_t count = 0, bytes = 0, shape[4] = {0};
+    for (int i = 0; i < s->rank; i++) shape[i] = (size_t)s->dims[i];
+    if (!mw_shape_size(MW_F32, s->rank, shape, &count, &bytes)) bytes = SIZE_MAX;
+    mw_status status = expect_room(s, where, bytes, error);
+    if (status == MW_OK && count > s->capacity) {
         double *grown = realloc(s->numbers, count * sizeof *grown);
         if (grown) {
             s->numbers = grown;
@@ -213,7 +237,7 @@ static mw_status count_steps(source *s, const char *episode, long *steps, mw_err
 static mw_status put_largest(source *s, long row, int agent, int value, double x, mw_error *error) {
     long action;
     (void)agent, (void)value;
-    MW_TRY(mw_import_integer(x, 0, (1 << 20) - 1, "actions", row, &action, error));
+    MW_TRY(mw_import_integer(x, 0, MW_IMPORT_MOST_ACTIONS - 1, "actions", row, &action, error));
     if (action >= s->spec.act_size) s->spec.act_size = (int)action + 1;
     return MW_OK;
 }
@@ -226,7 +250,7 @@ static mw_status count_actions(source *s, mw_error *error) {
     s->report->all_legal = !legals.present;
     if (legals.present) {
         MW_TRY(look(s, s->episodes.name[0], legals.name, member_of(s, legals, 0), error));
-        s->spec.act_size = s->dims[s->rank - 1] < 1 << 20 ? (int)s->dims[s->rank - 1] : 1 << 20;
+        MW_TRY(mw_import_width(s->dims[s->rank - 1], "infos/legal_actions", &s->spec.act_size, error));
     } else {
         s->spec.act_size = r->act_size ? r->act_size : r->info ? r->info->act_size : 0;
     }
@@ -289,7 +313,7 @@ static mw_status read_sizes(source *s, mw_error *error) {
     if (discrete)
         MW_TRY(count_actions(s, error));
     else
-        s->spec.act_size = s->dims[s->rank - 1] < 1 << 20 ? (int)s->dims[s->rank - 1] : 1 << 20;
+        MW_TRY(mw_import_width(s->dims[s->rank - 1], "actions", &s->spec.act_size, error));
     long limit = r->episode_limit ? r->episode_limit : r->info ? r->info->episode_limit : longest;
     if (longest > limit) limit = longest;
     mw_dataset_spec found = s->spec;
@@ -369,6 +393,18 @@ static mw_status look_for_last(source *s, const char *episode, field obs, long l
     return MW_OK;
 }
 
+/* Counts what an episode becomes in the dataset. */
+static mw_status charge_episode(source *s, const char *episode, long length, mw_error *error) {
+    const mw_dataset_spec *spec = &s->spec;
+    size_t count = 0, bytes = 0, value = spec->discrete ? 1 : sizeof(float),
+           row = ((size_t)spec->obs_size + 2) * sizeof(float) + (size_t)spec->act_size * value;
+    const size_t shape[] = {(size_t)length, (size_t)spec->agents, row};
+    if (!mw_shape_size(MW_U8, 3, shape, &count, &bytes) ||
+        __builtin_add_overflow(s->unpacked, bytes, &s->unpacked))
+        s->unpacked = SIZE_MAX;
+    return expect_room(s, episode, s->unpacked, error);
+}
+
 static mw_status read_episode(source *s, const char *episode, mw_dataset_writer *writer, mw_error *error) {
     long length;
     uint8_t outcome;
@@ -376,6 +412,7 @@ static mw_status read_episode(source *s, const char *episode, mw_dataset_writer 
     const mw_dataset_spec *spec = &s->spec;
     MW_TRY(count_steps(s, episode, &length, error));
     if (length < 1) return mw_fail(error, MW_ERR_FORMAT, "%s: %s/actions has no rows", s->path, episode);
+    MW_TRY(charge_episode(s, episode, length, error));
     MW_TRY(mw_import_room_for(&s->room, spec, length, error));
     size_t cells = (size_t)(length + 1) * (size_t)spec->agents;
     memset(s->room.obs, 0, cells * (size_t)spec->obs_size * sizeof *s->room.obs);
@@ -414,9 +451,8 @@ static char *find_file(const char *given) {
 
 static mw_status import(source *s, mw_error *error) {
     mw_dataset_writer *writer;
-    if (!s->path) return mw_fail(error, MW_ERR_MEMORY, "out of memory for a file's name");
-    if (access(s->path, R_OK) != 0)
-        return mw_fail(error, MW_ERR_IO, "cannot open '%s': %s", s->path, strerror(errno));
+    H5PLset_loading_state(0);         /* no filters from wherever the environment says */
+    H5Lunregister(H5L_TYPE_EXTERNAL); /* nor links to other files */
     s->file = H5Fopen(s->path, H5F_ACC_RDONLY, H5P_DEFAULT);
     if (s->file < 0) return mw_fail(error, MW_ERR_FORMAT, "%s: not an HDF5 file, or a damaged one", s->path);
     MW_TRY(read_sizes(s, error));
@@ -429,18 +465,34 @@ static mw_status import(source *s, mw_error *error) {
     return mw_fail_within(error, status, "%s", s->request->source);
 }
 
+/* In the child. */
+static mw_status work(void *context, void *result, mw_error *error) {
+    source s = *(const source *)context;
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    s.report = result;
+    return import(&s, error); /* memory goes with the process */
+}
+
 mw_status mw_import_hdf5(const mw_import_request *request, mw_import_report *report, mw_error *error) {
-    mw_hdf5_quiet kept = mw_hdf5_quiet_begin();
-    source s = {.request = request, .report = report, .file = -1, .path = find_file(request->source)};
+    source s = {.request = request, .file = -1, .path = find_file(request->source)};
+    struct stat info;
+    mw_status status = MW_OK;
     *report = (mw_import_report){0};
-    mw_status status = import(&s, error);
-    if (s.file >= 0) H5Fclose(s.file);
-    mw_names_free(&s.episodes);
-    mw_names_free(&s.agents);
-    mw_import_room_free(&s.room);
-    free(s.numbers);
+    if (!s.path)
+        status = mw_fail(error, MW_ERR_MEMORY, "out of memory for a file's name");
+    else if (stat(s.path, &info) != 0 || access(s.path, R_OK) != 0)
+        status = mw_fail(error, MW_ERR_IO, "cannot open '%s': %s", s.path, strerror(errno));
+    else if (!S_ISREG(info.st_mode))
+        status = mw_fail(error, MW_ERR_IO, "cannot read '%s': it is not a regular file", s.path);
+    if (status == MW_OK) {
+        const size_t size = (size_t)info.st_size;
+        s.limit = UNPACKED_BASE + UNPACKED_FACTOR * size;
+        const mw_child_limits limits = {.memory = LIBRARY_MEMORY + 3 * s.limit,
+                                        .seconds = 1 + (double)size / BYTES_PER_SECOND};
+        status = mw_child_run(s.path, work, &s, report, sizeof *report, &limits, error);
+        if (status != MW_OK) mw_dataset_sweep(request->folder);
+    }
     free(s.path);
-    mw_hdf5_quiet_end(kept);
     return status;
 }
 

@@ -53,7 +53,8 @@ static mw_status count_actions(const source *s, int *count, mw_error *error) {
         double value;
         long action;
         mw_dtype_to_doubles(npy->type, (const char *)npy->data + i * mw_dtype_size(npy->type), 1, &value);
-        MW_TRY(mw_import_integer(value, 0, (1 << 20) - 1, s->paths[ACTIONS], (long)i, &action, error));
+        MW_TRY(mw_import_integer(value, 0, MW_IMPORT_MOST_ACTIONS - 1, s->paths[ACTIONS], (long)i, &action,
+                                 error));
         if (action > largest) largest = action;
     }
     *count = (int)largest + 1;
@@ -67,15 +68,13 @@ static mw_status find_actions(source *s, long steps, long n, bool *discrete, int
     if (!*discrete) {
         MW_TRY(mw_shape_expect(s->paths[ACTIONS], actions->dims, actions->shape, 3, (long[]){steps, n, -1},
                                error));
-        *size = (int)(actions->shape[2] > 1 << 20 ? 1 << 20 : actions->shape[2]);
-        return MW_OK;
+        return mw_import_width(actions->shape[2], s->paths[ACTIONS], size, error);
     }
     MW_TRY(expect_shape(s, ACTIONS, 2, (long[]){steps, n}, error));
     if (s->have[LEGALS]) {
         MW_TRY(mw_shape_expect(s->paths[LEGALS], s->files[LEGALS].dims, s->files[LEGALS].shape, 3,
                                (long[]){steps, n, -1}, error));
-        *size = (int)(s->files[LEGALS].shape[2] > 1 << 20 ? 1 << 20 : s->files[LEGALS].shape[2]);
-        return MW_OK;
+        return mw_import_width(s->files[LEGALS].shape[2], s->paths[LEGALS], size, error);
     }
     s->report->all_legal = true;
     *size = s->request->act_size ? s->request->act_size : info ? info->act_size : 0;

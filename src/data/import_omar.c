@@ -108,14 +108,14 @@ static mw_status read_sizes(source *s, mw_error *error) {
         while (agents < 1024 && has_file(s->folders.name[0], OBS, agents)) agents++;
     seed d;
     mw_status status = seed_open(&d, s->folders.name[0], agents, error);
-    size_t o = 0, narrowest = SIZE_MAX, act = 0;
+    size_t widest = 0, narrowest = SIZE_MAX, values = 0;
     for (int i = 0; i < agents && status == MW_OK; i++) {
         size_t width = d.files[OBS][i].shape[1];
-        o = width > o ? width : o;
+        widest = width > widest ? width : widest;
         narrowest = width < narrowest ? width : narrowest;
-        act = d.files[ACTIONS][i].shape[1];
+        values = d.files[ACTIONS][i].shape[1];
     }
-    s->report->padded = status == MW_OK && narrowest < o;
+    s->report->padded = status == MW_OK && narrowest < widest;
     s->last_known = d.files[NEXT_OBS] != NULL;
     seed_close(&d);
     MW_TRY(status);
@@ -123,8 +123,10 @@ static mw_status read_sizes(source *s, mw_error *error) {
     if (!limit)
         return mw_fail(error, MW_ERR_ARGUMENT,
                        "task '%s' is not built in: importing OMAR files needs its episode limit", r->task);
-    return mw_import_spec(&s->spec, r, "omar-import", agents, (int)(o < 1 << 20 ? o : 1 << 20),
-                          (int)(act < 1 << 20 ? act : 1 << 20), false, limit, error);
+    int o, act;
+    MW_TRY(mw_import_width(widest, "obs_*.npy", &o, error));
+    MW_TRY(mw_import_width(values, "acs_*.npy", &act, error));
+    return mw_import_spec(&s->spec, r, "omar-import", agents, o, act, false, limit, error);
 }
 
 /* ---- episodes ------------------------------------------------------------------------------------------ */

@@ -67,13 +67,10 @@ static const char *feature_name(const mw_feature *features, int f) {
 
 /* Texts of files may hold anything; a terminal gets printable characters only. */
 static void print_clean(const char *label, const char *text, FILE *out) {
+    char line[401];
     if (!*text) return;
-    fprintf(out, "%-11s", label);
-    for (int i = 0; text[i] && i < 400; i++) {
-        unsigned char c = (unsigned char)text[i];
-        fputc(c < 32 || c == 127 ? '?' : c, out);
-    }
-    fputc('\n', out);
+    snprintf(line, sizeof line, "%s", text);
+    fprintf(out, "%-11s%s\n", label, mw_text_clean(line));
 }
 
 static void print_origin(const mw_dataset *d, FILE *out) {
@@ -160,8 +157,8 @@ static json_t *moments_json(const mw_moments *m) {
                      "deviation", m->deviation);
 }
 
-void mw_data_report_json(const mw_data_report *r, const mw_dataset *d, const mw_feature *features,
-                         FILE *out) {
+mw_status mw_data_report_json(const mw_data_report *r, const mw_dataset *d, const mw_feature *features,
+                              FILE *out, mw_error *error) {
     json_t *bars = json_array(), *ranges = json_array(), *actions = json_array();
     for (int b = 0; b < MW_REPORT_BARS; b++) json_array_append_new(bars, json_integer(r->bars[b]));
     for (int f = 0; f < r->stats.obs_size; f++) {
@@ -186,9 +183,9 @@ void mw_data_report_json(const mw_data_report *r, const mw_dataset *d, const mw_
         s->quartile[1], s->quartile[2], "maximum", s->maximum, "won", s->won, "histogram", "low", r->low,
         "step", r->step, "counts", bars, "reward", moments_json(&r->stats.reward), "features", ranges,
         "actions", actions);
-    json_dumpf(root, out, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
-    fputc('\n', out);
+    mw_status status = mw_json_print(root, out, 10, error);
     json_decref(root);
+    return status;
 }
 
 /* ---- picture ------------------------------------------------------------------------------------------- */
@@ -232,7 +229,8 @@ mw_status mw_data_report_svg(const mw_data_report *r, const mw_dataset *d, const
         "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">return of an episode</text>\n</svg>\n",
         WIDTH - RIGHT, HEIGHT - BOTTOM + 18, r->low + range, mean, mean, TOP, TOP + tall, LEFT, WIDTH - RIGHT,
         TOP + tall, TOP + tall, LEFT - 6, TOP + 10, most, LEFT + plot / 2, HEIGHT - 8);
-    bool ok = fclose(out) == 0;
+    bool ok = !ferror(out);
+    ok = fclose(out) == 0 && ok;
     mw_status status = ok ? mw_file_write(path, text, size, error)
                           : mw_fail(error, MW_ERR_MEMORY, "out of memory for a picture");
     free(text);

@@ -27,8 +27,8 @@ void mw_data_report_free(mw_data_report *report);
 /* features (may be NULL): what the task calls its observation features, [o]. */
 void mw_data_report_text(const mw_data_report *report, const mw_dataset *dataset, const mw_feature *features,
                          FILE *out);
-void mw_data_report_json(const mw_data_report *report, const mw_dataset *dataset, const mw_feature *features,
-                         FILE *out);
+mw_status mw_data_report_json(const mw_data_report *report, const mw_dataset *dataset,
+                              const mw_feature *features, FILE *out, mw_error *error);
 mw_status mw_data_report_svg(const mw_data_report *report, const mw_dataset *dataset, const char *path,
                              mw_error *error);
 

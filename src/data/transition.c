@@ -44,7 +44,7 @@ void mw_transition_take(mw_transition_rows *rows, int row, const mw_dataset *dat
         memcpy(act, data->real + step * n * d, n * d * sizeof(float));
     } else {
         memset(act, 0, n * d * sizeof(float));
-        for (size_t i = 0; i < n; i++) act[i * d + (size_t)data->index[step * n + i]] = 1;
+        for (size_t i = 0; i < n; i++) act[i * d + mw_dataset_index(data, step * n + i)] = 1;
     }
     rows->place[row] = place;
 }

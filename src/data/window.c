@@ -90,7 +90,8 @@ static void take_actions(mw_window_rows *rows, int row, span s, const mw_dataset
         uint8_t *legal = rows->legal + at * n * d;
         memset(index, 0, pairs * n * sizeof *index);
         memset(legal, 1, pairs * n * d);
-        memcpy(index + first * n, data->index + step * n, count * n * sizeof *index);
+        for (size_t i = 0; i < count * n; i++)
+            index[first * n + i] = (int32_t)mw_dataset_index(data, step * n + i);
         memcpy(legal + first * n * d, data->legal + step * n * d, count * n * d);
     }
 }

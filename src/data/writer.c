@@ -53,12 +53,22 @@ void mw_dataset_remove(const char *folder) {
     rmdir(folder);
 }
 
+static mw_status check_entry(const char *folder, const char *name, mw_error *error) {
+    char *path = mw_path_join(folder, name);
+    mw_status status = path ? mw_file_replaceable(path, error)
+                            : mw_fail(error, MW_ERR_MEMORY, "out of memory for a file's name");
+    free(path);
+    return status;
+}
+
 /* The target must not exist, or be empty, or, if it is to be replaced, be a dataset and nothing else. */
 static mw_status check_target(const char *folder, bool overwrite, mw_error *error) {
     struct stat info;
     if (stat(folder, &info) != 0) return errno == ENOENT ? MW_OK : fail_system(error, "examine", folder);
     if (!S_ISDIR(info.st_mode))
         return mw_fail(error, MW_ERR_ARGUMENT, "cannot write a dataset to '%s': it is not a folder", folder);
+    if (!(info.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH)))
+        return mw_fail(error, MW_ERR_IO, "cannot write a dataset to '%s': it is read-only", folder);
     DIR *stream = opendir(folder);
     if (!stream) return fail_system(error, "read the folder", folder);
     mw_status status = MW_OK;
@@ -71,6 +81,8 @@ static mw_status check_target(const char *folder, bool overwrite, mw_error *erro
             status = mw_fail(error, MW_ERR_ARGUMENT,
                              "'%s' is not replaced: it holds '%s', which is not part of a dataset", folder,
                              entry->d_name);
+        else
+            status = check_entry(folder, entry->d_name, error);
     }
     closedir(stream);
     return status;
@@ -100,6 +112,15 @@ static void remove_stale(const char *prefix) {
     }
     if (stream) closedir(stream);
     free(parent);
+}
+
+void mw_dataset_sweep(const char *folder) {
+    size_t length = strlen(folder);
+    while (length > 1 && folder[length - 1] == '/') length--;
+    char *target = strndup(folder, length), *prefix = target ? hidden_prefix(target) : NULL;
+    if (prefix) remove_stale(prefix);
+    free(prefix);
+    free(target);
 }
 
 static mw_status make_hidden(mw_dataset_writer *w, mw_error *error) {

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Per worker, so that the first failing environment can be named whatever order the workers run in. */
+/* Per worker, so that the first failing environment can be named whatever order the workers run in. Written
+ * only on failure, so that nothing travels between cores while all goes well. */
 typedef struct {
     int index; /* of the failing environment; -1: none */
     mw_error error;
@@ -49,6 +50,7 @@ mw_status mw_env_batch_create(mw_env_batch **out, const char *task, const mw_env
         mw_env_batch_free(batch);
         return status;
     }
+    for (int worker = 0; worker < mw_pool_threads(batch->pool); worker++) batch->failures[worker].index = -1;
     const mw_env_info *info = mw_env_describe(batch->envs[0]);
     batch->agents = info->agents;
     batch->obs_stride = info->agents * info->obs_size;
@@ -112,7 +114,6 @@ static void step_share(void *context, int worker) {
     mw_env_batch *batch = job.batch;
     failure *failed = &batch->failures[worker];
     int begin, end;
-    failed->index = -1;
     mw_pool_share(batch->pool, worker, batch->count, 1, &begin, &end);
     for (int i = begin; i < end; i++) {
         mw_action action = {job.action.real ? job.action.real + (size_t)i * (size_t)batch->real_stride : NULL,
@@ -126,14 +127,18 @@ static void step_share(void *context, int worker) {
     }
 }
 
-static mw_status first_failure(const mw_env_batch *batch, mw_error *error) {
+/* Of the workers in order, and so of the environments; forgets them all. */
+static mw_status first_failure(mw_env_batch *batch, mw_error *error) {
+    mw_status status = MW_OK;
     for (int worker = 0; worker < mw_pool_threads(batch->pool); worker++) {
-        const failure *failed = &batch->failures[worker];
-        if (failed->index < 0) continue;
-        if (error) *error = failed->error;
-        return mw_fail_within(error, failed->error.status, "environment %d", failed->index);
+        failure *failed = &batch->failures[worker];
+        if (failed->index >= 0 && status == MW_OK) {
+            if (error) *error = failed->error;
+            status = mw_fail_within(error, failed->error.status, "environment %d", failed->index);
+        }
+        if (failed->index >= 0) failed->index = -1;
     }
-    return MW_OK;
+    return status;
 }
 
 mw_status mw_env_batch_step(mw_env_batch *batch, mw_action action, float *rewards, mw_outcome *outcomes,
@@ -158,7 +163,6 @@ static void script_share(void *context, int worker) {
     mw_env_batch *batch = job.batch;
     failure *failed = &batch->failures[worker];
     int begin, end;
-    failed->index = -1;
     mw_pool_share(batch->pool, worker, batch->count, 1, &begin, &end);
     for (int i = begin; i < end; i++) {
         float *real = job.real ? job.real + (size_t)i * (size_t)batch->real_stride : NULL;

@@ -175,12 +175,43 @@ void mw_env_snapshot(const mw_env *env, void *buffer) {
     env->kind->save(env, (unsigned char *)buffer + sizeof head);
 }
 
+mw_status mw_env_check_numbers(const mw_env *env, const char *what, const double *values, int count,
+                               mw_error *error) {
+    for (int i = 0; i < count; i++)
+        if (!(fabs(values[i]) <= MW_ENV_FARTHEST))
+            return mw_fail(error, MW_ERR_FORMAT, "%s: the snapshot's %s %d is %g, expected at most %g",
+                           env->info.task, what, i, values[i], MW_ENV_FARTHEST);
+    return MW_OK;
+}
+
+/* The shared part. Booleans are looked at as bytes: any other value than 0 and 1 in one is undefined. */
+static mw_status check_base(const mw_env *env, const unsigned char *bytes, mw_error *error) {
+    mw_env_base base;
+    const size_t flags[] = {offsetof(mw_env_base, outcome.terminated),
+                            offsetof(mw_env_base, outcome.truncated), offsetof(mw_env_base, outcome.won)};
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        if (bytes[flags[i]] > 1)
+            return mw_fail(error, MW_ERR_FORMAT,
+                           "%s: a flag of the snapshot's outcome is %d, expected 0 or 1", env->info.task,
+                           bytes[flags[i]]);
+    memcpy(&base, bytes, sizeof base);
+    if (base.rng.left > 4)
+        return mw_fail(error, MW_ERR_FORMAT,
+                       "%s: the snapshot's random stream has %u numbers left, expected 0 to 4",
+                       env->info.task, base.rng.left);
+    if (base.outcome.step < 0 || base.outcome.step > env->info.episode_limit)
+        return mw_fail(error, MW_ERR_FORMAT, "%s: the snapshot is at step %d, expected 0 to %d",
+                       env->info.task, base.outcome.step, env->info.episode_limit);
+    return MW_OK;
+}
+
 mw_status mw_env_restore(mw_env *env, const void *buffer, size_t size, mw_error *error) {
     envelope head;
     if (size != mw_env_snapshot_size(env))
         return mw_fail(error, MW_ERR_MISMATCH, "%s: a snapshot has %zu bytes, got %zu", env->info.task,
                        mw_env_snapshot_size(env), size);
-    memcpy(&head, buffer, sizeof head);
+    const unsigned char *bytes = buffer;
+    memcpy(&head, bytes, offsetof(envelope, base));
     if (memcmp(head.magic, "mawamenv", sizeof head.magic) || head.task[sizeof head.task - 1] ||
         head.rules[sizeof head.rules - 1])
         return mw_fail(error, MW_ERR_FORMAT, "%s: this is not an environment snapshot", env->info.task);
@@ -188,8 +219,10 @@ mw_status mw_env_restore(mw_env *env, const void *buffer, size_t size, mw_error 
         return mw_fail(error, MW_ERR_MISMATCH,
                        "the snapshot is of %s under rules %s, the environment is %s under %s", head.task,
                        head.rules, env->info.task, env->info.rules);
-    env->base = head.base;
-    env->kind->load(env, (const unsigned char *)buffer + sizeof head);
+    MW_TRY(check_base(env, bytes + offsetof(envelope, base), error));
+    MW_TRY(env->kind->check(env, bytes + sizeof head, error));
+    memcpy(&env->base, bytes + offsetof(envelope, base), sizeof env->base);
+    env->kind->load(env, bytes + sizeof head);
     return MW_OK;
 }
 

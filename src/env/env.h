@@ -49,9 +49,11 @@ struct mw_env_class {
     void (*observe)(const mw_env *env, float *obs);
     void (*legal)(const mw_env *env, uint8_t *legal); /* NULL: everything is legal */
 
-    /* The family's state as bytes, without the base. */
+    /* The family's state as bytes, without the base. Bytes come from outside: load is called only with those
+     * that check has found to be a state that a world of this task can be in. */
     size_t (*state_size)(const mw_env *env);
     void (*save)(const mw_env *env, void *buffer);
+    mw_status (*check)(const mw_env *env, const void *buffer, mw_error *error);
     void (*load)(mw_env *env, const void *buffer);
 
     int (*draw)(const mw_env *env, mw_shape *shapes, int capacity);
@@ -61,6 +63,12 @@ struct mw_env_class {
     const mw_script *scripts;
     const mw_script *(*task_scripts)(const char *task);
 };
+
+#define MW_ENV_FARTHEST 1e10 /* no number of a world's state is larger; the physics engine's own limit */
+
+/* Fails unless all values are finite and at most MW_ENV_FARTHEST in size; `what` names them. */
+mw_status mw_env_check_numbers(const mw_env *env, const char *what, const double *values, int count,
+                               mw_error *error);
 
 extern const mw_env_class mw_mpe_class, mw_battle_class;
 #ifdef MAWAM_HAVE_MUJOCO

@@ -4,10 +4,10 @@
 #ifndef MW_EVAL_EVAL_H
 #define MW_EVAL_EVAL_H
 
+#include "core/json.h"
 #include "eval/controller.h"
 #include "eval/statistics.h"
 
-#include <jansson.h>
 #include <signal.h>
 
 /* Reported results use these seeds. Whatever is chosen by experiment must be chosen on others. */

@@ -2,9 +2,7 @@
 #ifndef MW_EVAL_METRICS_H
 #define MW_EVAL_METRICS_H
 
-#include "core/error.h"
-
-#include <jansson.h>
+#include "core/json.h"
 
 typedef struct mw_ranking {
     double pearson, spearman;         /* over all pairs at once; Spearman with average ranks */

@@ -16,6 +16,7 @@ typedef struct mw_training_data {
     mw_split split;
     mw_data_stats stats;                                  /* of the episodes that train */
     const mw_normalizer *obs_normalizer, *act_normalizer; /* the latter NULL for discrete actions */
+    int horizon;                                          /* H of the plan that the bundle will have */
     uint64_t seed;
     mw_pool *pool;
     const volatile sig_atomic_t *stop; /* may be NULL */

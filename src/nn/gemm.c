@@ -103,7 +103,8 @@ TILE(9)
 TILE(10)
 TILE(11)
 TILE(12)
-TILE(13) TILE(14)
+TILE(13)
+TILE(14)
 #endif
 
     static tile_fn *const tiles[2][MAX_ROWS] = {

@@ -120,7 +120,8 @@ static double median_at(const mw_study_table *t, const char *family, int h, bool
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
         const mw_study_row *row = &t->rows[i];
         const double value = error ? row->error[h] : row->spearman[h];
-        if (!strcmp(row->family, family) && isfinite(value) && (!error || value > 0)) x[n++] = value;
+        const bool possible = error ? isfinite(value) && value > 0 : fabs(value) <= 1; /* results are files */
+        if (!strcmp(row->family, family) && possible) x[n++] = value;
     }
     mw_sort(x, n);
     return n ? mw_quantile(x, n, 0.5) : NAN;

@@ -210,7 +210,7 @@ static mw_status settle_plan(mw_plan_settings *plan, const mw_flow_settings *flo
 }
 
 mw_status mw_training_settle(mw_preset *preset, const mw_dataset *dataset, uint64_t seed, mw_error *error) {
-    mw_training_data data = {.dataset = dataset, .seed = seed};
+    mw_training_data data = {.dataset = dataset, .horizon = preset->plan.horizon, .seed = seed};
     MW_TRY(mw_split_make(&data.split, dataset, preset->held_out, seed, error));
     mw_status status = settle_parts(preset, &data, error);
     const void *flow = &preset->config[mw_model_class_index("flow")];
@@ -238,6 +238,7 @@ static mw_status prepare_data(training *t, mw_error *error) {
     mw_training_data *d = &t->data;
     char checksum[17];
     d->dataset = r->dataset;
+    d->horizon = r->preset->plan.horizon;
     d->seed = r->seed;
     d->stop = r->stop;
     MW_TRY(mw_preset_check(r->preset, error));

@@ -73,6 +73,8 @@ mw_status mw_training_log_rewind(const char *path, const mw_training_state *stat
     return status;
 }
 
+#define MOST_STEPS 1000000000000ll
+
 /* A part's lines as columns: steps, then losses, then held-out losses; NaN where a line has none. */
 enum { COLUMNS = 1 + 2 * MW_PART_LOSSES };
 typedef struct {
@@ -82,6 +84,7 @@ typedef struct {
 
 static void table_free(table *t) {
     for (int c = 0; c < COLUMNS; c++) free(t->column[c]);
+    *t = (table){0};
 }
 
 static mw_name column_name(const mw_training_part *part, int column) {
@@ -111,6 +114,17 @@ static bool table_add(table *t, const mw_training_part *part, const json_t *line
     return true;
 }
 
+/* Steps become integers again in summaries. */
+static mw_status add_line(table *t, const mw_training_part *part, const json_t *line, const char *path,
+                          int number, mw_error *error) {
+    const json_int_t step = json_integer_value(json_object_get(line, "step"));
+    if (!json_is_integer(json_object_get(line, "step")) || step < 0 || step > MOST_STEPS)
+        return mw_fail(error, MW_ERR_FORMAT, "%s: line %d: 'step' must be an integer from 0 to %lld", path,
+                       number, MOST_STEPS);
+    if (!table_add(t, part, line)) return mw_fail(error, MW_ERR_MEMORY, "cannot read '%s'", path);
+    return MW_OK;
+}
+
 static mw_status read_table(table *t, const char *path, const mw_training_part *part,
                             const mw_training_state *state, mw_error *error) {
     char *text, *at;
@@ -121,8 +135,7 @@ static mw_status read_table(table *t, const char *path, const mw_training_part *
     for (at = text;;) {
         json_t *line;
         if ((status = next_line(&at, &number, path, &line, error)) != MW_OK || !line) break;
-        if (part_of(line, state) == part && !table_add(t, part, line))
-            status = mw_fail(error, MW_ERR_MEMORY, "cannot read '%s'", path);
+        if (part_of(line, state) == part) status = add_line(t, part, line, path, number, error);
         json_decref(line);
         if (status != MW_OK) break;
     }

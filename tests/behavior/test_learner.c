@@ -100,6 +100,41 @@ static void wrong_checkpoints(void **state) {
     assert_true(preset.rate == 0.25f);
 }
 
+/* Replaces bytes of a checkpoint and expects that the learner does not take it. */
+static void refuse(const mw_learn_preset *preset, const char *after, size_t offset, const void *bytes,
+                   size_t count, const char *text) {
+    static unsigned char file[1 << 20];
+    mw_task_game task = {preset->task, NULL};
+    mw_error error;
+    size_t size = scratch_read(scratch("state"), file, sizeof file);
+    unsigned char *at = memmem(file, size, after, strlen(after));
+    assert_non_null(at);
+    memcpy(at + offset, bytes, count);
+    scratch_write(scratch("damaged"), file, size);
+    mw_learner *learner = learner_of(preset, &task, 1);
+    mw_status status = mw_learner_load(learner, scratch("damaged"), &error);
+    if (status == MW_OK || !strstr(error.message, text))
+        fail_msg("%s: '%s' lacks '%s'", preset->task, status ? error.message : "accepted", text);
+    mw_learner_free(learner);
+}
+
+/* The worlds in a checkpoint are snapshots; their bytes are not to be trusted either. */
+static void hostile_checkpoints(void **state) {
+    (void)state;
+    const size_t base = 80, left = base + 8 + 40, flags = base + 56; /* as env.c lays a snapshot out */
+    for (int k = 0; k < 2; k++) {
+        mw_learn_preset preset = tiny(k ? "3m" : "spread");
+        mw_task_game task = {preset.task, NULL};
+        mw_error error;
+        mw_learner *learner = learner_of(&preset, &task, 1);
+        CHECK_OK(mw_learner_save(learner, scratch("state"), &error), error);
+        mw_learner_free(learner);
+        refuse(&preset, "mawamenv", left, &(uint32_t){0x80000000u}, 4, "damaged: world 0: ");
+        refuse(&preset, "mawamenv", flags, "\x55", 1, "flag");
+        refuse(&preset, "mawamenv", base + 72, &(double){INFINITY}, 8, "inf");
+    }
+}
+
 /* A behaviour file gives back the policy: normalisation folded in, weights rounded to halves once. */
 static void behavior_files(void **state) {
     (void)state;
@@ -290,10 +325,10 @@ static void stopped_run(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_and_resume), cmocka_unit_test(wrong_checkpoints),
-        cmocka_unit_test(behavior_files),     cmocka_unit_test(prey_game),
-        cmocka_unit_test(stopped_run),        cmocka_unit_test(learns_spread),
-        cmocka_unit_test(imitates),
+        cmocka_unit_test(threads_and_resume),  cmocka_unit_test(wrong_checkpoints),
+        cmocka_unit_test(hostile_checkpoints), cmocka_unit_test(behavior_files),
+        cmocka_unit_test(prey_game),           cmocka_unit_test(stopped_run),
+        cmocka_unit_test(learns_spread),       cmocka_unit_test(imitates),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

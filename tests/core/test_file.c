@@ -2,6 +2,10 @@
 #include "core/file.h"
 #include "scratch.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+
 static void maps(void **state) {
     (void)state;
     mw_error error;
@@ -23,7 +27,7 @@ static void maps(void **state) {
 static void refused_reads(void **state) {
     (void)state;
     mw_error error;
-    mw_map map = {(const unsigned char *)"", 1};
+    mw_map map = {(const unsigned char *)"", 1, false};
     char *text;
     assert_int_equal(mkfifo(scratch("pipe"), 0600), 0);
     scratch_write(scratch("a"), "", 0);
@@ -208,13 +212,66 @@ static void folders(void **state) {
     assert_int_equal(rmdir(scratch("a/b/c")) + rmdir(scratch("a/b")) + rmdir(scratch("a")), 0);
 }
 
+/* What a killed process left is removed by the next writer in the folder; what belongs to somebody is not. */
+static void killed_writers(void **state) {
+    (void)state;
+    mw_error error;
+    mw_writer writer;
+    char name[64], alive[64], text[8];
+    const pid_t child = fork();
+    if (child == 0) {
+        if (mw_writer_open(&writer, scratch("x"), &error) == MW_OK) kill(getpid(), SIGKILL);
+        _exit(1);
+    }
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(scratch_count(false), 1);
+    snprintf(alive, sizeof alive, ".mawam-%ld-7.tmp", (long)getppid());
+    scratch_write(scratch(alive), "", 0);
+    scratch_write(scratch(".mawam-note"), "", 0);
+    snprintf(name, sizeof name, ".mawam-%ld-8.tmp", (long)child); /* another machine's, and at work */
+    scratch_write(scratch(name), "", 0);
+    const int locked = open(scratch(name), O_RDONLY);
+    assert_int_equal(flock(locked, LOCK_EX), 0);
+    CHECK_OK(mw_file_write(scratch("x"), "new", 3, &error), error);
+    assert_int_equal(scratch_read(scratch("x"), text, sizeof text), 3);
+    assert_int_equal(scratch_count(false), 4);
+    assert_true(mw_file_exists(scratch(name)) && mw_file_exists(scratch(alive)));
+    close(locked);
+}
+
+static void read_only_targets(void **state) {
+    (void)state;
+    mw_error error;
+    char text[8] = "";
+    scratch_write(scratch("kept"), "old", 3);
+    assert_int_equal(chmod(scratch("kept"), 0444), 0);
+    CHECK_FAILS(mw_file_write(scratch("kept"), "new", 3, &error), MW_ERR_IO, error, "kept': it is read-only");
+    assert_int_equal(scratch_read(scratch("kept"), text, sizeof text), 3);
+    assert_string_equal(text, "old");
+    assert_int_equal(scratch_count(false), 1);
+}
+
+static void clean_messages(void **state) {
+    (void)state;
+    mw_error error;
+    char text[] = "a\x1b[2J\n\r\x07\x7f\xc2\x9b\xc3\xa4";
+    assert_string_equal(mw_text_clean(text), "a?[2J????"
+                                             "??"
+                                             "\xc3\xa4");
+    mw_fail(&error, MW_ERR_IO, "%s", "\x1b]0;title\x07");
+    assert_string_equal(error.message, "?]0;title?");
+    mw_fail_within(&error, MW_ERR_IO, "%s", "\x1b");
+    assert_string_equal(error.message, "?: ?]0;title?");
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, scratch_setup, scratch_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(maps),          TEST(refused_reads),   TEST(texts),
-        TEST(atomic_writes), TEST(temporary_names), TEST(map_survives_replacement),
-        TEST(permissions),   TEST(refused_writes),  TEST(full_disk),
+        TEST(killed_writers), TEST(read_only_targets), TEST(clean_messages),
+        TEST(maps),           TEST(refused_reads),     TEST(texts),
+        TEST(atomic_writes),  TEST(temporary_names),   TEST(map_survives_replacement),
+        TEST(permissions),    TEST(refused_writes),    TEST(full_disk),
         TEST(folders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

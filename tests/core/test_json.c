@@ -244,12 +244,52 @@ static void random_damage(void **state) {
     assert_true(parsed > 1000 && parsed < 19000);
 }
 
+/* A member that could not be made is not left out in silence: nothing is written. */
+static void failures_are_remembered(void **state) {
+    (void)state;
+    mw_error error;
+    for (int kind = 0; kind < 5; kind++) {
+        json_t *object = json_object(), *list = json_array();
+        assert_false(mw_json_failed());
+        if (kind == 0) json_object_set_new(object, "text", json_string("\xff not UTF-8"));
+        if (kind == 1) json_array_append_new(list, json_pack("{s:s}", "key", "\xff"));
+        if (kind == 2) json_object_set_new(object, "\xff", json_integer(1));
+        if (kind == 3) json_object_set_new(object, "number", json_pack("{s:f}", "x", NAN));
+        if (kind == 4) json_array_append_new(list, list); /* jansson refuses a cycle */
+        json_object_set_new(object, "list", kind == 4 ? json_null() : list);
+        if (kind % 2) {
+            CHECK_FAILS(mw_json_write(object, scratch("x.json"), &error), MW_ERR_MEMORY, error, "x.json");
+        } else {
+            CHECK_FAILS(mw_json_print(object, stdout, 10, &error), MW_ERR_MEMORY, error, "report");
+        }
+        assert_int_equal(scratch_count(false), 0);
+        json_decref(object);
+    }
+    json_t *object = json_object(); /* forgotten by now; what is no number is left out on purpose */
+    json_object_set_new(object, "none", json_real(NAN));
+    json_object_set_new(object, "nothing", json_string(NULL));
+    json_object_set_new(object, "one", json_real(1));
+    CHECK_OK(mw_json_write(object, scratch("x.json"), &error), error);
+    FILE *full = fopen("/dev/full", "w");
+    assert_non_null(full);
+    CHECK_FAILS(mw_json_print(object, full, 10, &error), MW_ERR_IO, error, "No space left");
+    fclose(full);
+    CHECK_FAILS(mw_json_print(NULL, stdout, 10, &error), MW_ERR_MEMORY, error, "report");
+    json_decref(object);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, scratch_setup, scratch_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(broken_texts), TEST(depth),         TEST(members),       TEST(written_text),
-        TEST(numbers),      TEST(refused_files), TEST(random_damage),
+        TEST(failures_are_remembered),
+        TEST(broken_texts),
+        TEST(depth),
+        TEST(members),
+        TEST(written_text),
+        TEST(numbers),
+        TEST(refused_files),
+        TEST(random_damage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

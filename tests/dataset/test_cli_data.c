@@ -130,6 +130,22 @@ static void test_rules(void **state) {
     mw_env_free(env);
 }
 
+/* A dataset that was made read-only is not replaced, asked or not. */
+static void test_read_only(void **state) {
+    (void)state;
+    fixture_make(scratch("kept"), false, true, 3);
+    assert_int_equal(chmod(scratch("kept/obs.npy"), 0444), 0);
+    expect(1, "import --from madiff @/madiff/battle -o %/kept --task toy --overwrite",
+           "kept/obs.npy': it is read-only");
+    assert_int_equal(chmod(scratch("kept/obs.npy"), 0644), 0);
+    assert_int_equal(chmod(scratch("kept"), 0555), 0);
+    expect(1, "import --from madiff @/madiff/battle -o %/kept --task toy --overwrite",
+           "kept': it is read-only");
+    assert_int_equal(chmod(scratch("kept"), 0755), 0);
+    expect(0, "check %/kept", "task maze");
+    expect(0, "import --from madiff @/madiff/battle -o %/kept --task toy --overwrite", "3 episodes");
+}
+
 static void test_import_export(void **state) {
     (void)state;
     expect(0, "import --from omar @/omar -o %/omar --task toy --episode-limit 5 --quality expert",
@@ -154,8 +170,8 @@ static void test_import_export(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_help),  cmocka_unit_test(test_info),          cmocka_unit_test(test_check),
-        cmocka_unit_test(test_rules), cmocka_unit_test(test_import_export),
+        cmocka_unit_test(test_help),  cmocka_unit_test(test_info),      cmocka_unit_test(test_check),
+        cmocka_unit_test(test_rules), cmocka_unit_test(test_read_only), cmocka_unit_test(test_import_export),
     };
     return cmocka_run_group_tests(tests, scratch_setup, fixture_teardown);
 }

@@ -433,16 +433,41 @@ static void test_full_disk(void **state) {
     assert_int_equal(scratch_count(false), 0);
 }
 
+/* Whatever happens to the files of an open dataset, what is read from it stays as it was checked. */
+static void changes_under_way(void **state) {
+    (void)state;
+    mw_error error;
+    mw_dataset d;
+    static unsigned char ones[1 << 12];
+    memset(ones, 0x7f, sizeof ones);
+    fixture_make(scratch("changing"), true, true, 8);
+    CHECK_OK(mw_dataset_open(&d, scratch("changing"), &error), error);
+    CHECK_OK(mw_dataset_check(&d, &error), error);
+    scratch_write(scratch("changing/actions.npy"), ones, sizeof ones); /* indices far out of range */
+    assert_int_equal(truncate(scratch("changing/obs.npy"), 0), 0);
+    assert_int_equal(truncate(scratch("changing/path_lengths.npy"), 130), 0);
+    assert_int_equal(truncate(scratch("changing/legals.npy"), 128), 0);
+    mw_dataset_release(&d, 0, d.steps);
+    CHECK_OK(mw_dataset_check(&d, &error), error);
+    for (size_t i = 0; i < (size_t)d.steps * FIXTURE_AGENTS; i++) assert_true(mw_dataset_index(&d, i) < 4);
+    int32_t wild = 1 << 30;
+    mw_dataset hostile = d;
+    hostile.index = &wild;
+    assert_int_equal(mw_dataset_index(&hostile, 0), 0);
+    mw_dataset_close(&d);
+    fixture_remove(scratch("changing"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_return_stats),
-        cmocka_unit_test(test_same_bits),  cmocka_unit_test(test_missing_column),
-        cmocka_unit_test(test_lengths),    cmocka_unit_test(test_types_and_shapes),
-        cmocka_unit_test(test_values),     cmocka_unit_test(test_discrete_actions),
-        cmocka_unit_test(test_checksum),   cmocka_unit_test(test_description),
-        cmocka_unit_test(test_expect),     cmocka_unit_test(test_writer_refuses),
-        cmocka_unit_test(test_overwrite),  cmocka_unit_test(test_interrupted),
-        cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(changes_under_way),     cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_return_stats),     cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_missing_column),   cmocka_unit_test(test_lengths),
+        cmocka_unit_test(test_types_and_shapes), cmocka_unit_test(test_values),
+        cmocka_unit_test(test_discrete_actions), cmocka_unit_test(test_checksum),
+        cmocka_unit_test(test_description),      cmocka_unit_test(test_expect),
+        cmocka_unit_test(test_writer_refuses),   cmocka_unit_test(test_overwrite),
+        cmocka_unit_test(test_interrupted),      cmocka_unit_test(test_full_disk),
     };
     return cmocka_run_group_tests(tests, scratch_setup, fixture_teardown);
 }

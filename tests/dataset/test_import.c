@@ -318,6 +318,56 @@ static void test_hdf5_wrong(void **state) {
     assert_int_equal(scratch_count(false), 0);
 }
 
+/* Files that crash the HDF5 library, and one that unpacks to gigabytes: errors, and nothing is left. */
+static void test_hdf5_hostile(void **state) {
+    (void)state;
+    static const char *const files[] = {"bomb", "crash-segmentation-1", "crash-segmentation-2",
+                                        "crash-abort"};
+    mw_error error;
+    mw_import_report report;
+    if (!mw_hdf5_available()) return;
+    fixture_remove(scratch("imported"));
+    for (int i = 0; i < 4; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "../fuzz/hdf5/%s.h5", files[i]);
+        mw_import_request request = request_for(name);
+        mw_status status = mw_import_hdf5(&request, &report, &error);
+        print_message("%s\n", status == MW_OK ? "imported" : error.message);
+        assert_int_not_equal(status, MW_OK);
+        assert_int_equal(scratch_count(false), 0);
+    }
+    mw_import_request request = request_for("../fuzz/hdf5/bomb.h5");
+    CHECK_FAILS(mw_import_hdf5(&request, &report, &error), MW_ERR_FORMAT, error,
+                "unpacks to more than 17074816 bytes");
+    request = request_for_own("pipe"); /* without a writer, opening it would wait for ever */
+    assert_int_equal(mkfifo(scratch("pipe"), 0666), 0);
+    CHECK_FAILS(mw_import_hdf5(&request, &report, &error), MW_ERR_IO, error, "not a regular file");
+    assert_int_equal(remove(scratch("pipe")), 0);
+}
+
+/* Full disks of many sizes: an error, no file, and a process that can still exit. */
+static void test_hdf5_full_disk(void **state) {
+    (void)state;
+    mw_error error;
+    mw_dataset d;
+    if (!mw_hdf5_available()) return;
+    fixture_remove(scratch("imported"));
+    fixture_make(scratch("ours"), true, true, 30);
+    CHECK_OK(mw_dataset_open(&d, scratch("ours"), &error), error);
+    for (size_t size = 0; size < 200000; size = 2 * size + 100) {
+        scratch_full_disk_begin(size);
+        mw_status status = mw_export_hdf5(&d, scratch("x.h5"), false, &error);
+        scratch_full_disk_end();
+        if (status != MW_ERR_IO || !strstr(error.message, "x.h5': File too large"))
+            fail_msg("%zu bytes: %s", size, status ? error.message : "written");
+        assert_int_equal(scratch_count(false), 1);
+    }
+    CHECK_OK(mw_export_hdf5(&d, scratch("x.h5"), false, &error), error);
+    assert_int_equal(remove(scratch("x.h5")), 0);
+    mw_dataset_close(&d);
+    fixture_remove(scratch("ours"));
+}
+
 static void test_hdf5_round_trip(void **state) {
     (void)state;
     if (!mw_hdf5_available()) return;
@@ -359,17 +409,49 @@ static void test_hdf5_round_trip(void **state) {
     mw_dataset_close(&ours);
 }
 
+/* Widths beyond the limit are refused, not cut: rows of the source would be written over the room's end. */
+static void test_too_wide(void **state) {
+    (void)state;
+    enum { WIDE = 1 << 21 };
+    mw_error error;
+    mw_import_report report;
+    mw_import_request request = request_for_own("wide");
+    static uint16_t halves[2 * WIDE];
+    static uint8_t bytes[2 * WIDE];
+    const float numbers[2] = {0};
+    memset(bytes, 1, sizeof bytes);
+    CHECK_OK(mw_dir_make(scratch("wide"), &error), error);
+    CHECK_OK(mw_npy_write(scratch("wide/obs.npy"), MW_F32, 3, (size_t[]){2, 1, 1}, numbers, &error), error);
+    CHECK_OK(mw_npy_write(scratch("wide/rewards.npy"), MW_F32, 2, (size_t[]){2, 1}, numbers, &error), error);
+    CHECK_OK(mw_npy_write(scratch("wide/path_lengths.npy"), MW_I64, 1, (size_t[]){1}, (int64_t[]){2}, &error),
+             error);
+    CHECK_OK(mw_npy_write(scratch("wide/actions.npy"), MW_F16, 3, (size_t[]){2, 1, WIDE}, halves, &error),
+             error);
+    CHECK_FAILS(mw_import_madiff(&request, &report, &error), MW_ERR_FORMAT, error,
+                "actions.npy: rows of 2097152 values, expected 1 to 1048576");
+    CHECK_OK(mw_npy_write(scratch("wide/actions.npy"), MW_I32, 2, (size_t[]){2, 1}, numbers, &error), error);
+    CHECK_OK(mw_npy_write(scratch("wide/legals.npy"), MW_BOOL, 3, (size_t[]){2, 1, WIDE}, bytes, &error),
+             error);
+    CHECK_FAILS(mw_import_madiff(&request, &report, &error), MW_ERR_FORMAT, error,
+                "legals.npy: rows of 2097152 values, expected 1 to 1048576");
+    /* One action's number must not make a mask of gigabytes. */
+    remove(scratch("wide/legals.npy"));
+    CHECK_OK(
+        mw_npy_write(scratch("wide/actions.npy"), MW_I32, 2, (size_t[]){2, 1}, (int32_t[]){0, 4096}, &error),
+        error);
+    CHECK_FAILS(mw_import_madiff(&request, &report, &error), MW_ERR_FORMAT, error,
+                "expected a whole number from 0 to 4095");
+    fixture_remove(scratch("wide"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_omar),
-        cmocka_unit_test(test_omar_jumps),
-        cmocka_unit_test(test_madiff),
-        cmocka_unit_test(test_madiff_own),
-        cmocka_unit_test(test_wrong_sources),
-        cmocka_unit_test(test_madiff_damage),
-        cmocka_unit_test(test_hdf5),
-        cmocka_unit_test(test_hdf5_wrong),
-        cmocka_unit_test(test_hdf5_round_trip),
+        cmocka_unit_test(test_omar),           cmocka_unit_test(test_omar_jumps),
+        cmocka_unit_test(test_madiff),         cmocka_unit_test(test_madiff_own),
+        cmocka_unit_test(test_wrong_sources),  cmocka_unit_test(test_madiff_damage),
+        cmocka_unit_test(test_too_wide),       cmocka_unit_test(test_hdf5),
+        cmocka_unit_test(test_hdf5_wrong),     cmocka_unit_test(test_hdf5_hostile),
+        cmocka_unit_test(test_hdf5_full_disk), cmocka_unit_test(test_hdf5_round_trip),
     };
     return cmocka_run_group_tests(tests, scratch_setup, fixture_teardown);
 }

@@ -98,6 +98,81 @@ static void snapshots(void **state) {
     free(second);
 }
 
+enum { BASE = 80 }; /* where the shared state begins in a snapshot: after magic, task and rules */
+
+/* Everything that looks at a state. */
+static void use_world(mw_env *env) {
+    sight now;
+    mw_shape shapes[64];
+    mw_error error;
+    joint action;
+    const char *name;
+    mw_env_observe(env, now.obs);
+    mw_env_legal(env, now.legal);
+    mw_env_draw(env, shapes, 64);
+    for (int i = 0; (name = mw_script_name(env->info.task, i)); i++) {
+        CHECK_OK(mw_script_act(env, name, 3, env->info.discrete ? NULL : action.real,
+                               env->info.discrete ? action.index : NULL, &error),
+                 error);
+        if (mw_env_step(env, as_action(env, &action), now.rewards, &now.outcome, &error) != MW_OK) return;
+    }
+}
+
+static void refuse(const char *task, size_t at, const void *value, size_t count, const char *text) {
+    mw_env *env = create(task);
+    mw_error error;
+    size_t size = mw_env_snapshot_size(env);
+    unsigned char *bytes = malloc(size), *before = malloc(size), *after = malloc(size);
+    mw_env_snapshot(env, before);
+    memcpy(bytes, before, size);
+    memcpy(bytes + at, value, count);
+    CHECK_FAILS(mw_env_restore(env, bytes, size, &error), MW_ERR_FORMAT, error, text);
+    mw_env_snapshot(env, after);
+    assert_memory_equal(before, after, size); /* refused without effect */
+    free(bytes), free(before), free(after);
+    mw_env_free(env);
+}
+
+/* A snapshot is bytes from outside: what no world of the task can be in is refused. */
+static void hostile_snapshots(void **state) {
+    (void)state;
+    const char *task;
+    FOR_EACH_TASK(task) {
+        for (uint32_t left = 5; left; left <<= 3) /* overflows to 0 at the end */
+            refuse(task, BASE + offsetof(mw_env_base, rng.left), &left, sizeof left, "random stream");
+        refuse(task, BASE + offsetof(mw_env_base, outcome.terminated), "\x02", 1, "flag");
+        refuse(task, BASE + offsetof(mw_env_base, outcome.truncated), "\xff", 1, "flag");
+        refuse(task, BASE + offsetof(mw_env_base, outcome.won), "\x80", 1, "flag");
+        refuse(task, BASE + offsetof(mw_env_base, outcome.step), &(int){-1}, sizeof(int), "step -1");
+        refuse(task, BASE + offsetof(mw_env_base, outcome.step), &(int){1 << 30}, sizeof(int), "step 10");
+        refuse(task, BASE + sizeof(mw_env_base), &(double){NAN}, sizeof(double), "nan");
+        refuse(task, BASE + sizeof(mw_env_base), &(double){-1e300}, sizeof(double), "-1e+300");
+    }
+}
+
+/* And whatever is accepted leads nowhere outside of any array. */
+static void damaged_snapshots(void **state) {
+    (void)state;
+    const char *task;
+    mw_error error;
+    mw_rng rng = mw_rng_make(5, MW_RNG_TEST, 0, 0, 0);
+    FOR_EACH_TASK(task) {
+        mw_env *env = create(task);
+        size_t size = mw_env_snapshot_size(env);
+        unsigned char *bytes = malloc(size);
+        for (int trial = 0, trials = 400; trial < trials; trial++) {
+            mw_env_reset(env, (uint64_t)trial);
+            play(env, trial % 3, 5, NULL);
+            mw_env_snapshot(env, bytes);
+            for (uint32_t n = 1 + mw_rng_below(&rng, 4); n > 0; n--)
+                bytes[BASE + mw_rng_below(&rng, (uint32_t)size - BASE)] = (unsigned char)mw_rng_u32(&rng);
+            if (mw_env_restore(env, bytes, size, &error) == MW_OK) use_world(env);
+        }
+        free(bytes);
+        mw_env_free(env);
+    }
+}
+
 /* The step is refused, the message says why, and not one byte of the state has changed. */
 static void refused(mw_env *env, mw_action action, const char *text) {
     mw_error error;
@@ -376,9 +451,11 @@ static void batch_errors(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(snapshots),    cmocka_unit_test(bad_actions),  cmocka_unit_test(bad_names),
-        cmocka_unit_test(scripts_play), cmocka_unit_test(adversarial),  cmocka_unit_test(descriptions),
-        cmocka_unit_test(batches),      cmocka_unit_test(batch_errors),
+        cmocka_unit_test(snapshots),         cmocka_unit_test(hostile_snapshots),
+        cmocka_unit_test(damaged_snapshots), cmocka_unit_test(bad_actions),
+        cmocka_unit_test(bad_names),         cmocka_unit_test(scripts_play),
+        cmocka_unit_test(adversarial),       cmocka_unit_test(descriptions),
+        cmocka_unit_test(batches),           cmocka_unit_test(batch_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

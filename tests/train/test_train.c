@@ -664,7 +664,7 @@ static void test_program_is_interrupted(void **state) {
                 if (stat(scratch("program.jsonl"), &info) == 0 && info.st_size > 2000 * (round + 1)) break;
                 nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
             }
-            kill(child, round % 2 ? SIGTERM : SIGINT);
+            kill(child, (const int[]){SIGINT, SIGTERM, SIGHUP}[round]);
         }
         code = exit_code(child);
         stops += code == 130;

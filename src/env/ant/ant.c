@@ -53,6 +53,15 @@ static void save(const mw_env *env, void *buffer) {
     memcpy(buffer, &now, sizeof now);
 }
 
+static mw_status check(const mw_env *env, const void *buffer, mw_error *error) {
+    record then;
+    memcpy(&then, buffer, sizeof then);
+    MW_TRY(mw_env_check_numbers(env, "position", then.qpos, MW_ANT_QPOS, error));
+    MW_TRY(mw_env_check_numbers(env, "velocity", then.qvel, MW_ANT_QVEL, error));
+    MW_TRY(mw_env_check_numbers(env, "warm start", then.warm_start, MW_ANT_QVEL, error));
+    return mw_env_check_numbers(env, "time or place", (double[]){then.time, then.torso_x}, 2, error);
+}
+
 static void load(mw_env *env, const void *buffer) {
     record then;
     memcpy(&then, buffer, sizeof then);
@@ -256,6 +265,7 @@ const mw_env_class mw_ant_class = {
     .legal = NULL,
     .state_size = state_size,
     .save = save,
+    .check = check,
     .load = load,
     .draw = mw_ant_draw,
     .scripts = mw_ant_scripts,

@@ -155,6 +155,14 @@ static void save(const mw_env *env, void *buffer) {
     memcpy(buffer, env->state, sizeof(mw_mpe_state));
 }
 
+static mw_status check(const mw_env *env, const void *buffer, mw_error *error) {
+    mw_mpe_state state;
+    memcpy(&state, buffer, sizeof state);
+    MW_TRY(mw_env_check_numbers(env, "position", state.pos[0], 2 * MW_MPE_MAX_ENTITIES, error));
+    MW_TRY(mw_env_check_numbers(env, "velocity", state.vel[0], 2 * MW_MPE_MAX_AGENTS, error));
+    return mw_env_check_numbers(env, "start", state.start[0], 2 * MW_MPE_MAX_AGENTS, error);
+}
+
 static void load(mw_env *env, const void *buffer) {
     memcpy(env->state, buffer, sizeof(mw_mpe_state));
 }
@@ -199,6 +207,7 @@ const mw_env_class mw_mpe_class = {
     .observe = observe,
     .state_size = state_size,
     .save = save,
+    .check = check,
     .load = load,
     .draw = draw,
     .task_scripts = mw_mpe_scripts,

@@ -353,17 +353,41 @@ static void save(const mw_env *env, void *buffer) {
     memcpy(buffer, env->state, sizeof(mw_battle_state));
 }
 
-/* Whatever the bytes are, nothing in them may lead outside the arrays. */
-static void load(mw_env *env, const void *buffer) {
+/* Unit ids, actions and the bits of the living lead into arrays. */
+static mw_status check_ids(const mw_env *env, const mw_battle_state *state, mw_error *error) {
     const mw_battle_model *model = env->model;
-    mw_battle_state *state = env->state;
-    memcpy(state, buffer, sizeof *state);
-    state->alive &= (uint16_t)((1u << model->units) - 1);
+    for (int i = 0; i < MW_BATTLE_UNITS; i++)
+        if (state->target[i] < -1 || state->target[i] >= model->units || state->shot[i] < -1 ||
+            state->shot[i] >= model->units || state->action[i] < -1 || state->action[i] >= model->actions)
+            return mw_fail(error, MW_ERR_FORMAT,
+                           "%s: in the snapshot unit %d aims at %d, shot %d and took action %d; there are %d "
+                           "units and %d actions",
+                           env->info.task, i, state->target[i], state->shot[i], state->action[i],
+                           model->units, model->actions);
+    if (state->alive >> model->units)
+        return mw_fail(error, MW_ERR_FORMAT, "%s: in the snapshot units live (%#x) that there are not (%d)",
+                       env->info.task, state->alive, model->units);
+    return MW_OK;
+}
+
+static mw_status check(const mw_env *env, const void *buffer, mw_error *error) {
+    mw_battle_state state;
+    memcpy(&state, buffer, sizeof state);
+    MW_TRY(check_ids(env, &state, error));
     for (int i = 0; i < MW_BATTLE_UNITS; i++) {
-        if (state->target[i] >= model->units) state->target[i] = -1;
-        if (state->shot[i] >= model->units) state->shot[i] = -1;
-        if (state->action[i] >= model->actions) state->action[i] = -1;
+        const double unit[] = {state.vx[i],
+                               state.vy[i],
+                               (double)state.x[i],
+                               (double)state.y[i],
+                               (double)state.health[i],
+                               (double)state.shield[i]};
+        MW_TRY(mw_env_check_numbers(env, "velocity, place, health or shield", unit, 6, error));
     }
+    return MW_OK;
+}
+
+static void load(mw_env *env, const void *buffer) {
+    memcpy(env->state, buffer, sizeof(mw_battle_state));
 }
 
 static int draw(const mw_env *env, mw_shape *shapes, int capacity) {
@@ -392,6 +416,7 @@ const mw_env_class mw_battle_class = {.family = "battle",
                                       .legal = legal,
                                       .state_size = state_size,
                                       .save = save,
+                                      .check = check,
                                       .load = load,
                                       .draw = draw,
                                       .scripts = mw_battle_scripts};
