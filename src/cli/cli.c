@@ -102,19 +102,16 @@ static bool plan_setting(mw_assignments *list, const char *name, size_t length, 
     return false;
 }
 
-void mw_cli_list_plan(void) {
+static void list_plan(void) {
     mw_setting_info info;
+    mw_arm arm;
     puts("\nplan settings (the bundle's own if left out):");
     for (int i = 0; mw_plan_setting_at(i, &info); i++)
         printf("  --%s%s%s X   %s (%s)\n", info.name, info.symbol ? ", --" : "",
                info.symbol ? info.symbol : "", info.help, info.range);
     puts("\nscorers:");
     for (int i = 0; mw_scorer_name(i); i++) printf("  %-12s %s\n", mw_scorer_name(i), mw_scorer_help(i));
-}
-
-void mw_cli_list_arms(void) {
-    mw_arm arm;
-    puts("\narms:");
+    puts("\narms of an evaluation:");
     for (int i = 0; mw_arm_at(i, &arm); i++) printf("  %-12s %s\n", arm.name, arm.help);
 }
 
@@ -126,7 +123,7 @@ int mw_cli_parse(int argc, char **argv, const mw_option *options, const char *he
         if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
             fputs(help, stdout);
             for (const mw_option *o = options; o->name; o++)
-                if (o->kind == MW_OPT_PLAN) mw_cli_list_plan();
+                if (o->kind == MW_OPT_PLAN) list_plan();
             return 0;
         }
         if (word[0] != '-' || !word[1]) {

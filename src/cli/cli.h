@@ -63,10 +63,6 @@ typedef struct mw_option {
 int mw_cli_parse(int argc, char **argv, const mw_option *options, const char *help, const char **positional,
                  int most, int *count);
 
-/* The lists that --help of several commands ends with. */
-void mw_cli_list_plan(void);
-void mw_cli_list_arms(void);
-
 /* From now on Ctrl-C, SIGTERM and the loss of the terminal do nothing but set this, and the work under way
  * saves and ends. */
 const volatile sig_atomic_t *mw_cli_stop(void);
