@@ -7,11 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+extern const mw_model_class mw_direct_class;
+
 static const mw_model_class *const classes[] = {
-    &mw_flow_class,
-    &mw_inverse_class,
-    &mw_rwm_class,
-    &mw_advantage_class,
+    &mw_flow_class, &mw_inverse_class, &mw_rwm_class, &mw_advantage_class, &mw_direct_class,
 };
 
 enum { CLASSES = sizeof classes / sizeof *classes };
