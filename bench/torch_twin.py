@@ -45,7 +45,7 @@ class World(nn.Module):
     def __init__(self, n, o, d, c):
         super().__init__()
         self.slots, self.top, self.standardise = c["slots"], c["top_k"], c["standardise"]
-        self.joint, self.everyone = c.get("joint", False), c.get("everyone", False)
+        self.mean_agents, self.concat_agents = c.get("mean_agents", False), c.get("concat_agents", False)
         z, y = self.width(o + d, n), self.width(2 * o + d, n)
         if not self.standardise:
             self.norm_in, self.norm_out, self.norm_reward = nn.LayerNorm(z), nn.LayerNorm(o), nn.LayerNorm(y)
@@ -61,13 +61,13 @@ class World(nn.Module):
         self.ids = torch.eye(n)
 
     def width(self, values, n):
-        return values * (n + 1) + n if self.everyone else 2 * values if self.joint else values
+        return values * (n + 1) + n if self.concat_agents else 2 * values if self.mean_agents else values
 
     def token(self, y, norm, project):
         b, n, _ = y.shape
-        if self.everyone:
+        if self.concat_agents:
             y = torch.cat([y, self.ids.expand(b, n, n), y.reshape(b, 1, -1).expand(b, n, -1)], -1)
-        elif self.joint:
+        elif self.mean_agents:
             y = torch.cat([y, y.mean(1, keepdim=True).expand_as(y)], -1)
         y = norm(y) if norm else y
         if not project:

@@ -66,8 +66,8 @@ static json_t *sizes_json(const mw_bench_report *r) {
                      p->context, "bins", p->bins, "forecast", p->forecast, "world", "hidden", w->hidden,
                      "experts", w->experts, "slots", w->slots, "reward_experts", w->reward_experts, "top_k",
                      w->top_k, "standardise", w->standardise, "reward_features", w->reward_features,
-                     "dynamics_features", w->dynamics_features, "shared", w->shared, "joint", w->joint,
-                     "everyone", w->everyone);
+                     "dynamics_features", w->dynamics_features, "shared", w->shared, "mean_agents",
+                     w->mean_agents, "concat_agents", w->concat_agents);
 }
 
 static int print_json(const mw_bench_options *o, const mw_bench_report *r, const char *cpu) {

@@ -5,11 +5,12 @@
 #include "core/clock.h"
 #include "core/rng.h"
 #include "nn/gemm.h"
-#include "train/preset.h"
+#include "model/flow/flow.h"
 #include "model/flow/sampler.h"
 #include "model/flow/trainer.h"
-#include "plan/scorer.h"
+#include "model/rwm/rwm.h"
 #include "model/rwm/trainer.h"
+#include "train/preset.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -109,7 +110,15 @@ static mw_status measure_peak(mw_pool *pool, double seconds, double *peak, mw_er
 /* ---- what is measured ---- */
 
 static void score(bench *b) {
-    mw_scorer_score(b->scorer, b->scores, NULL, b->obs, b->actions, b->count, b->horizon);
+    mw_scorer_score(b->scorer,
+                    &(mw_scoring){.scores = b->scores,
+                                  .paths = NULL,
+                                  .obs = b->obs,
+                                  .actions = b->actions,
+                                  .count = b->count,
+                                  .horizon = b->horizon,
+                                  .group = 1},
+                    NULL);
 }
 
 static void generate(bench *b, bool sequential) {
@@ -192,20 +201,36 @@ static void carve(bench *b, const mw_bench_options *o) {
 }
 
 /* Sizes of the networks and of their training steps. */
+/* A model as `mawam train` makes it for the task: its structure, without weights. */
+static mw_status trained_model(mw_model **model, const mw_model_class *class, const mw_preset *preset,
+                               const mw_task_shape *shape, mw_error *error) {
+    const mw_model_shape sizes = {shape->agents, shape->obs, shape->act, shape->discrete};
+    return mw_model_make(model, class, &preset->config[mw_model_class_index(class->name)], &sizes, error);
+}
+
 static mw_status make_networks(bench *b, const mw_bench_options *o, mw_error *error) {
     const mw_task_shape *shape = o->shape;
-    const mw_training_preset preset = mw_training_preset_of(shape->task, MW_BUDGET_FULL);
-    mw_policy_config policy = o->paper ? mw_policy_config_paper(shape) : mw_training_preset_policy(&preset);
-    mw_world_config world = o->paper ? mw_world_config_paper() : mw_training_preset_world(&preset);
-    policy.agents = world.agents = shape->agents;
-    policy.obs = world.obs = shape->obs;
-    world.act = shape->act;
-    b->policy_batch = preset.policy.batch;
-    b->world_batch = preset.world.batch;
-    b->forecast_batch = policy.forecast ? preset.policy.forecast_batch : 0;
-    b->horizon = o->horizon ? o->horizon : o->paper ? shape->horizon : preset.plan.horizon;
-    MW_TRY(mw_policy_net_make(&b->policy, &policy, error));
-    return mw_world_net_make(&b->world, &world, error);
+    const mw_preset preset = mw_preset_of(shape->task, MW_BUDGET_FULL);
+    mw_model *flow, *rwm = NULL;
+    MW_TRY(trained_model(&flow, &mw_flow_class, &preset, shape, error));
+    mw_status status = trained_model(&rwm, &mw_rwm_class, &preset, shape, error);
+    if (status == MW_OK) {
+        const mw_flow_settings *settings = mw_flow_settings_of(flow);
+        mw_policy_config policy = o->paper ? mw_policy_config_paper(shape) : mw_flow_net(flow)->config;
+        mw_world_config world = o->paper ? mw_world_config_paper() : mw_rwm_net(rwm)->config;
+        world.agents = shape->agents;
+        world.obs = shape->obs;
+        world.act = shape->act;
+        b->policy_batch = settings->fit.batch;
+        b->world_batch = mw_rwm_settings_of(rwm)->fit.batch;
+        b->forecast_batch = policy.forecast ? settings->forecast_batch : 0;
+        b->horizon = o->horizon ? o->horizon : o->paper ? shape->horizon : preset.plan.horizon;
+        status = mw_policy_net_make(&b->policy, &policy, error);
+        if (status == MW_OK) status = mw_world_net_make(&b->world, &world, error);
+    }
+    mw_model_free(flow);
+    mw_model_free(rwm);
+    return status;
 }
 
 static mw_status set_up(bench *b, const mw_bench_options *o, mw_error *error) {

@@ -3,8 +3,8 @@
 #ifndef MW_STUDY_BENCH_H
 #define MW_STUDY_BENCH_H
 
-#include "model/flow/preset.h"
 #include "model/rwm/network.h"
+#include "study/sizes.h"
 
 typedef struct mw_bench_options {
     const mw_task_shape *shape;

@@ -1,6 +1,8 @@
 /* The measurements of speed: they are of the networks that training makes or of the paper's, and of no more
  * than what was asked for, on any number of threads. */
 #include "check.h"
+#include "model/flow/flow.h"
+#include "model/rwm/rwm.h"
 #include "study/bench.h"
 #include "train/preset.h"
 
@@ -21,17 +23,20 @@ static void trained_networks(void **state) {
     mw_bench_options options = few("2ant", (1u << MW_BENCH_ITEMS) - 1);
     options.threads = 17;
     CHECK_OK(mw_bench_run(&options, &report, &error), error);
-    const mw_training_preset preset = mw_training_preset_of("2ant", MW_BUDGET_FULL);
-    const mw_world_config world = mw_training_preset_world(&preset);
+    const mw_preset preset = mw_preset_of("2ant", MW_BUDGET_FULL);
+    mw_flow_settings flow;
+    mw_rwm_settings rwm;
+    memcpy(&flow, &preset.config[mw_model_class_index("flow")], sizeof flow);
+    memcpy(&rwm, &preset.config[mw_model_class_index("rwm")], sizeof rwm);
     assert_int_equal(report.threads, 17);
-    assert_int_equal(report.policy.dim, preset.policy.dim);
-    assert_int_equal(report.policy.time, preset.policy.context + preset.policy.generated);
-    assert_int_equal(report.policy.forecast, preset.policy.forecast);
-    assert_int_equal(report.world.everyone, world.everyone);
-    assert_int_equal(report.world.shared, world.shared);
+    assert_int_equal(report.policy.dim, flow.dim);
+    assert_int_equal(report.policy.time, flow.context + flow.generated);
+    assert_int_equal(report.policy.forecast, flow.forecast);
+    assert_int_equal(report.world.concat_agents, rwm.concat_agents);
+    assert_int_equal(report.world.shared, rwm.shared);
     assert_int_equal(report.world.obs, options.shape->obs);
     assert_int_equal(report.horizon, preset.plan.horizon);
-    assert_int_equal(report.forecast_batch, preset.policy.forecast_batch);
+    assert_int_equal(report.forecast_batch, flow.forecast_batch);
     assert_true(report.peak > 0 && report.peak_one > 0);
     for (int i = 0; i < MW_BENCH_ITEMS; i++)
         if (!report.item[i].measured || !(report.item[i].ms > 0) || !(report.item[i].gflops > 0))

@@ -1,5 +1,5 @@
-/* The table of task shapes; see preset.h. */
-#include "model/flow/preset.h"
+/* The table of task shapes; see sizes.h. */
+#include "study/sizes.h"
 
 #include <string.h>
 

@@ -1,8 +1,7 @@
-/* Sizes: what the nine tasks look like to the networks, and the size of the authors' proposer. Spec sections
- * 3 and 7.
+/* Sizes: what the nine tasks look like to the networks, and the size of the authors' proposer.
  */
-#ifndef MW_MODEL_FLOW_PRESET_H
-#define MW_MODEL_FLOW_PRESET_H
+#ifndef MW_STUDY_SIZES_H
+#define MW_STUDY_SIZES_H
 
 #include "model/flow/network.h"
 

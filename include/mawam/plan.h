@@ -1,0 +1,132 @@
+/* Bundles of frozen models, and planners that decide with them: candidates from the policy, scores, choice.
+ */
+#ifndef MAWAM_PLAN_H
+#define MAWAM_PLAN_H
+
+#include "mawam/env.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- bundles ---- */
+
+/* Frozen models for one task, read from one file. Read-only after loading; planners on any threads may share
+ * it. */
+typedef struct mw_bundle mw_bundle;
+
+MW_API mw_status mw_bundle_load(mw_bundle **bundle, const char *path, mw_error *error);
+MW_API void mw_bundle_free(mw_bundle *bundle);
+
+/* What a bundle plans for. */
+typedef struct mw_bundle_summary {
+    const char *task, *rules, *quality; /* rules: the version of the world it was trained in */
+    int agents, obs_size, act_size;
+    bool discrete;
+    int episode_limit;
+    int parts; /* models in it */
+} mw_bundle_summary;
+MW_API mw_bundle_summary mw_bundle_describe(const mw_bundle *bundle);
+
+typedef struct mw_bundle_part_summary {
+    const char *name;       /* "flow", "inverse", "rwm", ... */
+    size_t parameters;      /* weights in it */
+    const char *provenance; /* JSON: settings, data checksum, seed, revision, CPU, training curve */
+} mw_bundle_part_summary;
+MW_API mw_bundle_part_summary mw_bundle_part_describe(const mw_bundle *bundle, int part);
+
+/* ---- how to plan ---- */
+
+enum { MW_NAME = 64 };
+
+typedef enum mw_choice {
+    MW_CHOICE_BEST,   /* the candidate with the highest score, or a mean towards it */
+    MW_CHOICE_RANDOM, /* one of them at random: the control for having many */
+    MW_CHOICE_FIRST,  /* the policy as it is; only this one is drawn */
+} mw_choice;
+
+/* The meaning of each is in mw_plan_setting_at. */
+typedef struct mw_plan_settings {
+    int candidates, horizon, sampling_steps; /* M, H, K */
+    double guidance, target, quantile;
+    bool return_to_go;
+    char scorer[MW_NAME];
+    double advantage_share, action_offset, temperature;
+    bool warm_start;
+    int choice; /* mw_choice */
+} mw_plan_settings;
+
+/* One setting, for help and programs: every field of the struct above by name. */
+typedef struct mw_setting_info {
+    const char *name, *symbol; /* symbol: the paper's, or NULL */
+    const char *help;
+    char range[128];
+} mw_setting_info;
+MW_API bool mw_plan_setting_at(int index, mw_setting_info *info); /* false past the end */
+MW_API mw_status mw_plan_settings_set(mw_plan_settings *settings, const char *name, const char *value,
+                                      mw_error *error);
+/* The value as it would be typed. */
+MW_API mw_status mw_plan_settings_get(const mw_plan_settings *settings, const char *name, char *out,
+                                      size_t size, mw_error *error);
+MW_API mw_plan_settings mw_bundle_plan(const mw_bundle *bundle); /* what the bundle itself says */
+
+/* What can judge candidates: index from 0, NULL past the end. */
+MW_API const char *mw_scorer_name(int index);
+MW_API const char *mw_scorer_help(int index);
+
+typedef struct mw_planner_options {
+    size_t size; /* of this struct, set by init */
+    uint64_t seed;
+    int envs;        /* environments decided together */
+    int threads;     /* 1 to MW_MAX_THREADS; 0: one per core */
+    bool imagine;    /* roll the candidates out in a world model even if scores do not need it */
+    bool sequential; /* generate one candidate after the other: for cost comparisons, same results */
+    mw_env *const *envs_played;        /* [envs]: for scorers that simulate; NULL: none */
+    const mw_env_options *env_options; /* that they were made with; may be NULL */
+    mw_plan_settings plan;
+} mw_planner_options;
+
+/* Everything as the bundle says, for one environment. */
+MW_API void mw_planner_options_init(mw_planner_options *options, size_t size, const mw_bundle *bundle);
+
+/* ---- planners ---- */
+
+typedef struct mw_planner mw_planner;
+
+/* options may be NULL. The bundle must outlive the planner. All memory is taken here; planning allocates
+ * nothing. */
+MW_API mw_status mw_planner_create(mw_planner **planner, const mw_bundle *bundle,
+                                   const mw_planner_options *options, mw_error *error);
+MW_API void mw_planner_free(mw_planner *planner);
+MW_API size_t mw_planner_bytes(const mw_planner *planner); /* of workspace */
+
+/* Starts an episode in one environment: its history is forgotten. The candidates' noise is a pure function of
+ * the seed, the episode, the step and the candidate, whatever the threads and the other environments. */
+MW_API void mw_planner_begin(mw_planner *planner, int env, uint64_t episode);
+
+/* One decision for every active environment (active[envs], NULL: all) from obs[envs][n][o]; legal[envs][n][d]
+ * may be NULL. Writes real[envs][n][d] or index[envs][n], by the kind of the task. */
+MW_API mw_status mw_planner_act(mw_planner *planner, const float *obs, const uint8_t *legal,
+                                const uint8_t *active, float *real, int32_t *index, mw_error *error);
+
+/* What an environment's last action earned: the mean over agents. Only bundles that follow the return-to-go
+ * use it. */
+MW_API void mw_planner_reward(mw_planner *planner, int env, float reward);
+
+/* The candidates of one environment's last decision, for pictures and tests. */
+typedef struct mw_candidates {
+    int count, horizon, chosen;
+    const float *scores;   /* [count] imagined team return, or with a share of the advantage; random and
+                              reactive arms have one candidate, at 0 */
+    const float *actions;  /* [count][horizon][n][d], one-hot if discrete */
+    const float *proposed; /* [count][horizon + 1][n][o] observations drawn by the policy, from the current
+                              one on */
+    const float *imagined; /* [count][horizon][n][o] observations predicted by the world model, after each
+                              action; NULL where there are no rollouts */
+} mw_candidates;
+MW_API mw_candidates mw_planner_candidates(const mw_planner *planner, int env);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
