@@ -143,6 +143,39 @@ bool mw_file_exists(const char *path) {
     return access(path, F_OK) == 0;
 }
 
+mw_status mw_lock_take(mw_lock *lock, const char *path, mw_error *error) {
+    *lock = (mw_lock){0};
+    char *name = malloc(strlen(path) + 6);
+    if (!name) return mw_fail(error, MW_ERR_MEMORY, "cannot lock '%s'", path);
+    strcat(strcpy(name, path), ".lock");
+    for (;;) {
+        struct stat info;
+        const int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+        mw_status status = MW_OK;
+        if (fd < 0)
+            status = fail_system(error, "create", name);
+        else if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+            status = mw_fail(error, MW_ERR_IO, "'%s' is being made by another process ('%s' is locked)", path, name);
+        if (status == MW_OK && fstat(fd, &info) == 0 && info.st_nlink > 0) { /* else its holder just removed it */
+            *lock = (mw_lock){fd, name};
+            return MW_OK;
+        }
+        if (fd >= 0) close(fd);
+        if (status != MW_OK) {
+            free(name);
+            return status;
+        }
+    }
+}
+
+void mw_lock_release(mw_lock *lock) {
+    if (!lock->path) return;
+    unlink(lock->path);
+    close(lock->descriptor);
+    free(lock->path);
+    *lock = (mw_lock){0};
+}
+
 uint64_t mw_hash(uint64_t hash, const void *data, size_t size) {
     const unsigned char *byte = data;
     for (size_t i = 0; i < size; i++) hash = (hash ^ byte[i]) * 0x100000001B3u;

@@ -42,6 +42,15 @@ void mw_writer_abandon(mw_writer *writer); /* removes the temporary file; safe t
 mw_status mw_file_read_text(const char *path, char **text, size_t *size, mw_error *error);
 mw_status mw_file_write(const char *path, const void *data, size_t size, mw_error *error); /* atomic */
 
+/* Makes sure that nobody else works on the file at `path` until the lock is released: PATH.lock is held, and
+ * removed in the end; one that a killed process left counts for nothing. */
+typedef struct mw_lock {
+    int descriptor;
+    char *path;
+} mw_lock;
+mw_status mw_lock_take(mw_lock *lock, const char *path, mw_error *error); /* *lock is empty after a failure */
+void mw_lock_release(mw_lock *lock);                                      /* safe to call twice */
+
 /* 64-bit FNV-1a, in pieces: start with MW_HASH_START. The checksum of all files that carry one. */
 #define MW_HASH_START 0xCBF29CE484222325u
 uint64_t mw_hash(uint64_t hash, const void *data, size_t size);

@@ -121,7 +121,8 @@ void mw_chain_free(mw_chain *c) {
 
 /* ---- data ---- */
 
-/* The command pins seed and number of transitions; the behaviour and the rules are compared as well. */
+/* The command pins seed and number of transitions; the behaviour and the rules are compared as well. Damaged
+ * data are made again. */
 static bool data_current(mw_chain *c) {
     mw_dataset d;
     mw_error error;
@@ -129,7 +130,8 @@ static bool data_current(mw_chain *c) {
     const mw_dataset_spec *s = &d.spec;
     const bool same = !strcmp(s->task, c->setting->task) && !strcmp(s->quality, c->setting->quality) &&
                       !strcmp(s->rules, c->rules) && !strcmp(s->command, c->data_command) &&
-                      s->source_count == 1 && s->sources[0].checksum == c->behavior;
+                      s->source_count == 1 && s->sources[0].checksum == c->behavior &&
+                      mw_dataset_check(&d, &error) == MW_OK;
     mw_dataset_close(&d);
     return same;
 }

@@ -1,13 +1,14 @@
 /* Checkpoints of a training; see checkpoint.h. */
 #include "train/checkpoint.h"
 
+#include "core/file.h"
 #include "core/safetensors.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define KIND "mawam training 2"
+#define KIND "mawam training 3"
 
 enum { STATES = 5, PROGRESS = 4 + 3 * MW_PART_LOSSES }; /* most of one part */
 
@@ -60,6 +61,16 @@ static bool set_progress(mw_training_part *part, const double *in) {
     return true;
 }
 
+/* Over the numbers and the text of a checkpoint: a flipped bit must not become a part of the weights. */
+static mw_name checksum_of(const mw_tensor *tensors, size_t count, const char *text) {
+    uint64_t hash = mw_hash(MW_HASH_START, text, strlen(text));
+    for (size_t i = 0; i < count; i++) {
+        hash = mw_hash(hash, tensors[i].name, strlen(tensors[i].name));
+        hash = mw_hash(hash, tensors[i].data, tensors[i].shape[0] * mw_dtype_size(tensors[i].type));
+    }
+    return mw_name_of("%016llx", (unsigned long long)hash);
+}
+
 /* ---- saving ---- */
 
 static json_t *describe(const mw_training_state *t, double seconds) {
@@ -92,8 +103,9 @@ mw_status mw_checkpoint_save(const char *path, const mw_training_state *t, doubl
     }
     json_t *root = describe(t, seconds);
     char *text = root ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
-    const mw_meta meta[] = {{"kind", KIND}, {"training", text}};
-    const mw_status status = text ? mw_safetensors_write(path, tensors, (size_t)count, meta, 2, error)
+    const mw_name checksum = checksum_of(tensors, (size_t)count, text ? text : "");
+    const mw_meta meta[] = {{"kind", KIND}, {"checksum", checksum.text}, {"training", text}};
+    const mw_status status = text ? mw_safetensors_write(path, tensors, (size_t)count, meta, 3, error)
                                   : mw_fail(error, MW_ERR_MEMORY, "cannot write '%s'", path);
     free(text);
     json_decref(root);
@@ -164,10 +176,13 @@ static mw_status load_part(const mw_safetensors *file, mw_training_part *part, m
 
 static mw_status load(const mw_safetensors *file, const mw_training_state *t, double *seconds,
                       mw_error *error) {
-    const char *kind = mw_safetensors_meta(file, "kind"), *text = mw_safetensors_meta(file, "training");
+    const char *kind = mw_safetensors_meta(file, "kind"), *text = mw_safetensors_meta(file, "training"),
+               *checksum = mw_safetensors_meta(file, "checksum");
     json_t *root;
-    if (!kind || strcmp(kind, KIND) || !text)
+    if (!kind || strcmp(kind, KIND) || !text || !checksum)
         return mw_fail(error, MW_ERR_FORMAT, "%s is not a checkpoint of '" KIND "'", file->path);
+    if (strcmp(checksum, checksum_of(file->tensors, file->tensor_count, text).text))
+        return mw_fail(error, MW_ERR_FORMAT, "%s is damaged: its checksum is not %.16s", file->path, checksum);
     MW_TRY(mw_json_parse(&root, text, strlen(text), file->path, error));
     const mw_status status = check_identity(t, root, file->path, error);
     *seconds = json_number_value(json_object_get(root, "seconds"));

@@ -22,6 +22,7 @@ enum { LOG_LINES = 200, LINES_PER_VALIDATION = 5 };
 typedef struct {
     const mw_training_request *request;
     char checkpoint[1024], log[1024], picture[1024];
+    mw_lock lock; /* of the bundle */
     mw_training_data data;
     mw_preset preset; /* settled but for the target */
     mw_bundle_info info;
@@ -444,6 +445,7 @@ static void fill_report(const training *t, mw_training_report *report) {
 static mw_status run(training *t, mw_training_report *report, mw_error *error) {
     const mw_training_request *r = t->request;
     MW_TRY(make_paths(t, error));
+    MW_TRY(mw_lock_take(&t->lock, r->output, error));
     if (r->with) MW_TRY(mw_bundle_load(&t->other, r->with, error));
     MW_TRY(prepare_data(t, error));
     MW_TRY(finished_before(t, &report->finished_before, error));
@@ -475,6 +477,7 @@ mw_status mw_training_run(const mw_training_request *request, mw_training_report
     t->request = request;
     t->started = mw_clock_seconds();
     const mw_status status = run(t, report, error);
+    mw_lock_release(&t->lock);
     destroy_parts(t);
     mw_bundle_free(t->other);
     mw_provenance_free(&t->state.identity);

@@ -354,6 +354,27 @@ static void test_refuses_to_continue_something_else(void **state) {
     CHECK_FAILS(run_go(&r), MW_ERR_INTERRUPTED, r.error, "step 6 of 30");
 }
 
+/* Gives a checkpoint that was changed by hand the checksum that belongs to it. */
+static void seal(const char *path) {
+    static char bytes[1 << 22];
+    mw_error error;
+    mw_safetensors file;
+    const size_t size = scratch_read(path, bytes, sizeof bytes);
+    CHECK_OK(mw_safetensors_open(&file, path, &error), error);
+    const char *text = mw_safetensors_meta(&file, "training"), *old = mw_safetensors_meta(&file, "checksum");
+    uint64_t hash = mw_hash(MW_HASH_START, text, strlen(text));
+    for (size_t i = 0; i < file.tensor_count; i++) {
+        hash = mw_hash(hash, file.tensors[i].name, strlen(file.tensors[i].name));
+        hash = mw_hash(hash, file.tensors[i].data, file.tensors[i].count * mw_dtype_size(file.tensors[i].type));
+    }
+    char sum[17], *at = memmem(bytes, size, old, 16);
+    snprintf(sum, sizeof sum, "%016llx", (unsigned long long)hash);
+    assert_non_null(at);
+    memcpy(at, sum, 16);
+    mw_safetensors_close(&file);
+    scratch_write(path, bytes, size);
+}
+
 static void test_broken_checkpoints(void **state) {
     (void)state;
     run r;
@@ -366,11 +387,33 @@ static void test_broken_checkpoints(void **state) {
     run_begin(&r, scratch("spread"), scratch("broken.safetensors"));
     r.request.resume = true;
     CHECK_FAILS(run_go(&r), MW_ERR_FORMAT, r.error, "broken.train.safetensors");
+    for (size_t at = size / 2; at < size; at += size / 9) { /* a bit anywhere among the numbers */
+        bytes[at] ^= 4;
+        scratch_write(scratch("broken.train.safetensors"), bytes, size);
+        run_begin(&r, scratch("spread"), scratch("broken.safetensors"));
+        r.request.resume = true;
+        CHECK_FAILS(run_go(&r), MW_ERR_FORMAT, r.error, "is damaged: its checksum is not");
+        bytes[at] ^= 4;
+    }
     memset(bytes + size - 100, 0xff, 100); /* counters that are not numbers */
     scratch_write(scratch("broken.train.safetensors"), bytes, size);
+    seal(scratch("broken.train.safetensors"));
     run_begin(&r, scratch("spread"), scratch("broken.safetensors"));
     r.request.resume = true;
     CHECK_FAILS(run_go(&r), MW_ERR_FORMAT, r.error, "impossible counters");
+}
+
+/* Two trainings into one file: the second is refused, and the first leaves no lock behind. */
+static void test_one_at_a_time(void **state) {
+    (void)state;
+    run r;
+    mw_lock lock;
+    run_begin(&r, scratch("spread"), scratch("both.safetensors"));
+    CHECK_OK(mw_lock_take(&lock, scratch("both.safetensors"), &r.error), r.error);
+    CHECK_FAILS(run_go(&r), MW_ERR_IO, r.error, "is being made by another process");
+    mw_lock_release(&lock);
+    train(scratch("spread"), scratch("both.safetensors"));
+    assert_false(mw_file_exists(scratch("both.safetensors.lock")));
 }
 
 /* A rate far too high: the loss grows without bound. */
@@ -402,6 +445,8 @@ static void test_not_a_number_stops(void **state) {
     const float large = 3e38f;
     for (size_t i = 0; i < count; i++) memcpy(bytes + at + 4 * i, &large, 4);
     scratch_write(scratch("nan.train.safetensors"), bytes, size);
+    seal(scratch("nan.train.safetensors"));
+    scratch_read(scratch("nan.train.safetensors"), bytes, sizeof bytes);
     run_begin(&r, scratch("spread"), scratch("nan.safetensors"));
     r.request.resume = true;
     CHECK_FAILS(run_go(&r), MW_ERR_NUMERIC, r.error, "training of the rwm diverged at step 11 of 30");
@@ -728,6 +773,7 @@ int main(void) {
         cmocka_unit_test(test_standardisation),
         cmocka_unit_test(test_refuses_to_continue_something_else),
         cmocka_unit_test(test_broken_checkpoints),
+        cmocka_unit_test(test_one_at_a_time),
         cmocka_unit_test(test_divergence_stops),
         cmocka_unit_test(test_not_a_number_stops),
         cmocka_unit_test(test_full_disk_keeps_the_old_checkpoint),

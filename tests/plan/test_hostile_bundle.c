@@ -1,0 +1,144 @@
+/* Every number, text and list of a bundle's description is replaced by a list of nasty values, one at a time:
+ * loading says what is wrong, or loads something that plans, within a second and 200 MB, whatever the file
+ * claims about sizes. */
+#include "core/child.h"
+#include "random_bundle.h"
+#include "scratch.h"
+
+static const char *const nasty[] = {"0", "-1", "1", "2", "3", "16", "64", "1023", "1024", "1025", "4096", "4097",
+                                    "65536", "65537", "2147483647", "2147483648", "-2147483648", "4294967299",
+                                    "9223372036854775807", "-9223372036854775808", "0.5", "-0.5", "1e308", "-1e308",
+                                    "1e-320", "true", "false", "null", "\"\"", "\"x\"", "\"auto\"", "\"\\u001b[2J\"",
+                                    "[]", "{}", "[1,2,3]", "[1024,64,64]", "[0,0,0]"};
+enum { NASTY = sizeof nasty / sizeof *nasty };
+
+static char *original; /* the bytes of a good bundle */
+static size_t original_size;
+static json_t *header, *description;
+static long tried, refused;
+
+/* In a child of its own: what it takes of memory and time is limited. */
+static mw_status load_and_plan(void *context, void *result, mw_error *error) {
+    mw_bundle *bundle;
+    mw_planner *planner;
+    mw_planner_options options;
+    (void)result;
+    MW_TRY(mw_bundle_load(&bundle, context, error));
+    mw_planner_options_init(&options, sizeof options, bundle);
+    options.threads = 1;
+    mw_status status = mw_planner_create(&planner, bundle, &options, error);
+    if (status == MW_OK && options.plan.candidates <= 16) {
+        const mw_bundle_summary s = mw_bundle_describe(bundle);
+        float *obs = calloc((size_t)(s.agents * s.obs_size), sizeof *obs),
+              *real = calloc((size_t)(s.agents * s.act_size), sizeof *real);
+        int32_t *index = calloc((size_t)s.agents, sizeof *index);
+        status = mw_planner_act(planner, obs, NULL, NULL, real, index, error);
+        free(obs);
+        free(real);
+        free(index);
+    }
+    mw_planner_free(planner);
+    mw_bundle_free(bundle);
+    return status;
+}
+
+static void attempt(const char *where, const char *value) {
+    mw_error error = {0};
+    const char *path = scratch("hostile.safetensors");
+    char *text = json_dumps(description, JSON_COMPACT);
+    json_object_set_new(json_object_get(header, "__metadata__"), "bundle", json_string(text));
+    free(text);
+    text = json_dumps(header, JSON_COMPACT);
+    uint64_t length, written = strlen(text);
+    memcpy(&length, original, sizeof length);
+    const size_t data = original_size - 8 - length;
+    char *bytes = malloc(8 + written + data);
+    memcpy(bytes, &written, 8);
+    memcpy(bytes + 8, text, written);
+    memcpy(bytes + 8 + written, original + 8 + length, data);
+    scratch_write(path, bytes, 8 + written + data);
+    free(bytes);
+    free(text);
+    const mw_child_limits limits = {.memory = 200u << 20, .seconds = 1};
+    const mw_status status = mw_child_run(where, load_and_plan, (void *)(uintptr_t)path, NULL, 0, &limits, &error);
+    tried++;
+    if (status != MW_OK) {
+        refused++;
+        if (strstr(error.message, "died") || strstr(error.message, "given up") || status == MW_ERR_MEMORY)
+            fail_msg("%s = %s: %s", where, value, error.message);
+        for (const char *at = error.message; *at; at++)
+            if (*at == '\033') fail_msg("%s = %s: an escape sequence reaches the message", where, value);
+    }
+}
+
+/* Every member of an object below, each with all the values, then missing. */
+static void walk(json_t *object, const char *where) {
+    const char *key;
+    json_t *member;
+    char *keys[64];
+    int count = 0;
+    json_object_foreach(object, key, member) {
+        if (strcmp(key, "provenance") != 0) keys[count++] = strdup(key);
+    }
+    for (int k = 0; k < count; k++) {
+        char name[256], *own = keys[k];
+        snprintf(name, sizeof name, "%s.%s", where, own);
+        json_t *kept = json_incref(json_object_get(object, own));
+        for (int i = 0; i < NASTY; i++) {
+            json_error_t error;
+            json_object_set_new(object, own, json_loads(nasty[i], JSON_DECODE_ANY, &error));
+            attempt(name, nasty[i]);
+        }
+        json_object_del(object, own);
+        attempt(name, "nothing");
+        json_object_set(object, own, kept);
+        if (json_is_object(kept)) walk(kept, name);
+        for (size_t i = 0; json_is_array(kept) && i < json_array_size(kept); i++)
+            if (json_is_object(json_array_get(kept, i))) walk(json_array_get(kept, i), name);
+        json_decref(kept);
+        free(own);
+    }
+}
+
+static void every_field(bool discrete) {
+    mw_error error;
+    json_error_t why;
+    const char *path = scratch("good.safetensors");
+    mw_bundle *bundle = random_bundle(
+        (mw_bundle_info){.task = "mine", .rules = "own", .agents = 2, .obs = 5, .act = 3, .discrete = discrete, .episode_limit = 9},
+        3);
+    CHECK_OK(mw_bundle_save(bundle, path, true, &error), error);
+    mw_bundle_free(bundle);
+    original = malloc(1 << 22);
+    original_size = scratch_read(path, original, 1 << 22);
+    uint64_t length;
+    memcpy(&length, original, sizeof length);
+    header = json_loadb(original + 8, length, 0, &why);
+    assert_non_null(header);
+    description = json_loads(json_string_value(json_object_get(json_object_get(header, "__metadata__"), "bundle")), 0, &why);
+    assert_non_null(description);
+    const long before = refused;
+    attempt("nothing", "changed");
+    assert_int_equal(refused, before); /* the file as it is loads */
+    walk(description, "bundle");
+    json_decref(description);
+    json_decref(header);
+    free(original);
+}
+
+static void real_actions(void **state) {
+    (void)state;
+    every_field(false);
+    print_message("%ld descriptions, %ld refused\n", tried, refused);
+    assert_true(tried > 1000 && refused > tried / 2);
+}
+
+static void discrete_actions(void **state) {
+    (void)state;
+    every_field(true);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(real_actions), cmocka_unit_test(discrete_actions)};
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
+}
