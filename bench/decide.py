@@ -25,7 +25,12 @@ CANDIDATES, DECISIONS = 8, 200
 def describe(path):
     with open(path, "rb") as f:
         header = json.loads(f.read(struct.unpack("<Q", f.read(8))[0]))
-    return json.loads(header["__metadata__"]["bundle"])
+    b = json.loads(header["__metadata__"]["bundle"])
+    parts = {p["name"]: p["configuration"] for p in b["parts"]}
+    flow, rwm = parts["flow"], parts["rwm"]
+    flow["time"] = flow["context"] + flow["generated"]
+    rwm["slots"] = rwm["slots"] or 1  # of the standard variant
+    return {**b, "flow": flow, "inverse": parts["inverse"], "rwm": rwm}
 
 
 def perceptron(inputs, hidden, layers, outputs, activation):
@@ -43,24 +48,24 @@ def torch_decision(bundle, threads, seconds):
     torch.set_num_threads(threads)
     torch.manual_seed(0)
     b, m = describe(bundle), CANDIDATES
-    n, o, d, p, w = b["agents"], b["obs"], b["act"], b["policy"], b["world"]
+    n, o, d, p, w = b["agents"], b["obs"], b["act"], b["flow"], b["rwm"]
     policy = Proposer(o, p["dim"], p["mults"])
     ids, ahead = torch.eye(n).expand(m, n, n), p["time"] - p["context"]
-    inverse = perceptron(2 * o + n * b["inverse"].get("ids", False), b["inverse"]["hidden"], b["inverse"].get("layers", 2), d, nn.ReLU)
-    forecast = perceptron(o + n, p["forecast"], 3, ahead * o, nn.SiLU) if p.get("forecast") else None
-    world = StandardWorld(o, d, {"shared": 0, "joint": False, **w})
-    context, target = torch.randn(1, p["context"], n, o).expand(m, -1, -1, -1), torch.full((m,), b["target"])
+    inverse = perceptron(2 * o + n * b["inverse"]["ids"], b["inverse"]["hidden"], b["inverse"]["layers"], d, nn.ReLU)
+    forecast = perceptron(o + n, p["forecast"], 3, ahead * o, nn.SiLU) if p["forecast"] else None
+    world = StandardWorld(o, d, {**w, "joint": w["mean_agents"]})
+    context, target = torch.randn(1, p["context"], n, o).expand(m, -1, -1, -1), torch.full((m,), b["plan"]["target"])
 
     @torch.no_grad()
     def decide():
-        x = policy.sample(torch.randn(m, p["time"], n, o), context, target, b["steps"])
+        x = policy.sample(torch.randn(m, p["time"], n, o), context, target, b["plan"]["sampling_steps"])
         if forecast:
             expected = forecast(torch.cat([context[:, -1], ids], -1)).view(m, n, ahead, o).transpose(1, 2)
             x[:, p["context"]:] = x[:, p["context"]:] / p["scale"] + context[:, -1:] + expected
-        now = x[:, p["context"] - 1:-1][:, :b["horizon"]]
-        pairs = [now, x[:, p["context"]:][:, :b["horizon"]]]
-        if b["inverse"].get("ids"):
-            pairs.append(ids[:, None].expand(-1, b["horizon"], -1, -1))
+        now = x[:, p["context"] - 1:-1][:, :b["plan"]["horizon"]]
+        pairs = [now, x[:, p["context"]:][:, :b["plan"]["horizon"]]]
+        if b["inverse"]["ids"]:
+            pairs.append(ids[:, None].expand(-1, b["plan"]["horizon"], -1, -1))
         acts = inverse(torch.cat(pairs, -1))
         if b["discrete"]:
             acts = nn.functional.one_hot(acts.argmax(-1), d).float()
@@ -72,7 +77,7 @@ def torch_decision(bundle, threads, seconds):
 
 def mawam(args, bundle):
     words = [args.files[0], "eval", bundle, "--arms", "plan", "--seeds", "1", "--first-seed", "1", "--episodes", "1", "--threads",
-             "2", "--timed", str(DECISIONS), "--advantage", "0", "--json"]
+             "2", "--timed", str(DECISIONS), "--scorer", "rwm", "--json"]
     return json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)["arms"]["plan"]["ms"]
 
 
