@@ -3,7 +3,9 @@
  * study/test_verify_net.c. */
 #include "allocations.h"
 #include "differences.h"
+#include "model/flow/flow.h"
 #include "study/sizes.h"
+#include "train/preset.h"
 #include "model/flow/sampler.h"
 #include "model/flow/trainer.h"
 #include "model/rwm/rwm.h"
@@ -490,15 +492,23 @@ static void sampling_does_not_allocate(void **state) {
     drop(f);
 }
 
-/* Work areas of a compact planner, 4 environments x 16 candidates, 2 threads: under 64 MB on every task. */
+/* Work areas of a planner as it is trained, 4 environments x 16 candidates, 2 threads: under 64 MB on every
+ * task. */
 static void workspace(void **state) {
     (void)state;
     mw_error error = {0};
     mw_pool *pool = pool_of(2);
     for (int i = 0; mw_task_shape_at(i); i++) {
         const mw_task_shape *shape = mw_task_shape_at(i);
-        const mw_policy_config config = mw_network_size_flow(mw_network_size_find("compact"), shape);
-        mw_world_config world = mw_world_config_default();
+        const mw_preset preset = mw_preset_of(shape->task, MW_BUDGET_FULL);
+        const mw_model_shape sizes = {shape->agents, shape->obs, shape->act, shape->discrete};
+        mw_model *flow, *rwm;
+        CHECK_OK(mw_model_make(&flow, &mw_flow_class, &preset.config[mw_model_class_index("flow")], &sizes, &error), error);
+        CHECK_OK(mw_model_make(&rwm, &mw_rwm_class, &preset.config[mw_model_class_index("rwm")], &sizes, &error), error);
+        const mw_policy_config config = mw_flow_net(flow)->config;
+        mw_world_config world = mw_rwm_net(rwm)->config;
+        mw_model_free(flow);
+        mw_model_free(rwm);
         world.agents = shape->agents;
         world.obs = shape->obs;
         world.act = shape->act;

@@ -13,11 +13,7 @@ enum { HELD_ROWS = 4096 }; /* at most, for a validation */
 
 enum { STANDARD, PAPER };
 
-typedef struct {
-    int variant, hidden, experts, slots, reward_experts, top_k, reward_features, dynamics_features, shared;
-    bool mean_agents, concat_agents;
-    mw_fit_settings fit;
-} settings;
+typedef mw_rwm_settings settings;
 
 #define AT(member) offsetof(settings, member)
 
@@ -39,12 +35,8 @@ static const mw_field fields[] = {
 /* clang-format on */
 _Static_assert(sizeof(settings) <= MW_CONFIG_BYTES, "settings fit into a configuration");
 
-static const settings *settings_of(const mw_model *model) {
-    return (const settings *)(const void *)&model->config;
-}
-
 static mw_status make(mw_model *model, mw_error *error) {
-    const settings *s = settings_of(model);
+    const settings *s = mw_rwm_settings_of(model);
     const bool paper = s->variant == PAPER;
     const mw_world_config own = paper ? mw_world_config_paper() : mw_world_config_default();
     const mw_world_config config = {.agents = model->shape.agents,
@@ -195,7 +187,7 @@ static mw_status train(mw_training_part **out, const mw_model *model, const mw_t
     if (!p) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate the world model's training");
     p->data = data;
     p->net = model->net;
-    p->settings = settings_of(model);
+    p->settings = mw_rwm_settings_of(model);
     p->part = (mw_training_part){.name = model->kind->name,
                                  .losses = 3,
                                  .minimised = 2,
