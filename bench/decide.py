@@ -24,12 +24,20 @@ CANDIDATES, DECISIONS, SECONDS = 8, 60, 0.5
 def describe(path):
     with open(path, "rb") as f:
         header = json.loads(f.read(struct.unpack("<Q", f.read(8))[0]))
-    return json.loads(header["__metadata__"]["bundle"])
+    b = json.loads(header["__metadata__"]["bundle"])
+    parts = {p["name"]: p["configuration"] for p in b["parts"]}
+    flow, rwm, plan = parts["flow"], parts["rwm"], b["plan"]
+    return {**b, "inverse": parts["inverse"], "steps": plan["sampling_steps"], "horizon": plan["horizon"],
+            "target": plan["target"], "guidance": plan["guidance"],
+            "policy": {**flow, "time": flow["context"] + flow["generated"], "bins": 5, "changes": flow["residual"],
+                       "project": flow["attention_output"]},
+            "world": {**rwm, "slots": rwm["slots"] or 1, "standardise": rwm["variant"] == "standard",
+                      "joint": rwm["mean_agents"], "everyone": rwm["concat_agents"]}}
 
 
 def mawam(args, bundle):
     words = [args.files[0], "eval", bundle, "--arms", "plan", "--seeds", "1", "--first-seed", "1", "--episodes", "1", "--threads",
-             str(args.threads), "--timed", str(DECISIONS), "--advantage", "0", "--json"]
+             str(args.threads), "--timed", str(DECISIONS), "--scorer", "rwm", "--json"]
     return json.loads(subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout)["arms"]["plan"]["ms"]
 
 

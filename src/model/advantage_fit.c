@@ -230,7 +230,8 @@ static void normal_add(normal *n, const float *x, int rows) {
     for (size_t i = 0; i < (size_t)n->terms * (size_t)n->terms; i++) n->gram[i] += (double)n->part[i];
 }
 
-/* Adds the ridge and factors; row by row, so that the inner products run along memory. */
+/* A Cholesky of our own: a tuned LAPACK gives other bits on other CPUs. Adds the ridge and factors; row by
+ * row, so that the inner products run along memory. */
 static mw_status normal_factor(normal *n, double ridge, mw_error *error) {
     const size_t terms = (size_t)n->terms;
     double trace = 0;

@@ -162,7 +162,7 @@ static mw_status data_run(mw_chain *c, mw_error *error) {
 
 /* ---- training ---- */
 
-static void find_checksum(mw_chain *c) {
+void mw_chain_find_checksum(mw_chain *c) {
     uint64_t hash;
     mw_error error;
     c->checksum[0] = 0;
@@ -215,7 +215,7 @@ static bool train_current(mw_chain *c) {
     if (!mw_file_exists(c->bundle) && is_current(c, c->earlier_bundle)) rename(c->earlier_bundle, c->bundle);
     if (!is_current(c, c->bundle)) return false;
     unlink(c->earlier_bundle);
-    find_checksum(c);
+    mw_chain_find_checksum(c);
     return true;
 }
 
@@ -261,7 +261,7 @@ static mw_status train_run(mw_chain *c, mw_error *error) {
     mw_dataset_close(&d);
     MW_TRY(status);
     c->earlier = fmax(0, r.seconds - (mw_clock_seconds() - started));
-    find_checksum(c);
+    mw_chain_find_checksum(c);
     size_t used = 0;
     for (int i = 0; i < r.count && used < sizeof c->note; i++)
         used += (size_t)snprintf(c->note + used, sizeof c->note - used, "%sheld-out %s %.3g",
@@ -410,103 +410,4 @@ mw_status mw_chain_run(mw_chain *c, mw_study_stage stage, mw_error *error) {
     default:
         return diagnose_run(c, error);
     }
-}
-
-/* ---- the summary ---- */
-
-bool mw_chain_summarized(mw_chain *c) {
-    json_t *root;
-    mw_error error;
-    find_checksum(c);
-    if (!mw_file_exists(c->result) || mw_json_read(&root, c->result, &error) != MW_OK) return false;
-    const char *bundle = json_string_value(json_object_get(root, "bundle"));
-    const bool same = bundle && c->checksum[0] && !strcmp(bundle, c->checksum) &&
-                      json_equal(json_object_get(root, "inputs"), c->inputs);
-    json_decref(root);
-    return same;
-}
-
-static mw_status data_json(json_t **out, const mw_chain *c, mw_error *error) {
-    mw_dataset d;
-    char checksum[17], path[600];
-    json_t *root = NULL;
-    snprintf(path, sizeof path, "%s/dataset.json", c->data);
-    MW_TRY(mw_dataset_open(&d, c->data, error));
-    mw_status status = mw_dataset_checksum(checksum, &d, error);
-    if (status == MW_OK) status = mw_json_read(&root, path, error);
-    if (status == MW_OK) {
-        *out = json_pack("{s:{s:f, s:f, s:f, s:f}, s:I, s:I, s:s, s:s, s:s, s:O*}", "return", "mean",
-                         d.returns.mean, "std", d.returns.deviation, "minimum", d.returns.minimum, "maximum",
-                         d.returns.maximum, "episodes", (json_int_t)d.episodes, "steps", (json_int_t)d.steps,
-                         "checksum", checksum, "command", c->data_command, "note",
-                         d.spec.note ? d.spec.note : "", "behaviors", json_object_get(root, "behaviors"));
-        if (mw_scale_of(c->setting->task))
-            json_object_set_new(*out, "score", json_real(mw_score(c->setting->task, d.returns.mean)));
-        if (!strcmp(c->family, "battle")) json_object_set_new(*out, "win_rate", json_real(d.returns.won));
-    }
-    json_decref(root);
-    mw_dataset_close(&d);
-    return status;
-}
-
-/* What every part says of its making. */
-static json_t *training_json(const mw_chain *c) {
-    mw_bundle *bundle;
-    mw_error error;
-    json_t *out = json_object();
-    if (mw_bundle_load(&bundle, c->bundle, &error) != MW_OK) return out;
-    for (int i = 0; i < bundle->count; i++) {
-        const mw_bundle_part *part = &bundle->parts[i];
-        json_t *json = mw_provenance_json(&part->provenance);
-        json_object_set_new(json, "configuration",
-                            mw_fields_json(part->model->kind->fields, &part->model->config));
-        json_object_set_new(out, part->model->kind->name, json);
-    }
-    mw_bundle_free(bundle);
-    return out;
-}
-
-static json_t *provenance_json(const mw_chain *c) {
-    char cpu[128], seed[24];
-    mw_pool *pool = NULL;
-    mw_error error;
-    mw_cpu_model(cpu, sizeof cpu);
-    snprintf(seed, sizeof seed, "%llu", (unsigned long long)c->options->seed);
-    int threads = c->options->threads;
-    if (!threads && mw_pool_create(&pool, 0, &error) == MW_OK) threads = mw_pool_threads(pool);
-    mw_pool_free(pool);
-    return json_pack("{s:s, s:s, s:s, s:s, s:i, s:s, s:s}", "command",
-                     c->options->command ? c->options->command : "", "mawam", mw_version(), "budget",
-                     c->options->budget == MW_BUDGET_QUICK ? "quick" : "full", "seed", seed, "threads",
-                     threads, "cpu", cpu, "level", mw_cpu_name());
-}
-
-static mw_status take(json_t *summary, const char *path, const char *const *keys, mw_error *error) {
-    json_t *root;
-    MW_TRY(mw_json_read(&root, path, error));
-    for (; *keys; keys++) json_object_set(summary, *keys, json_object_get(root, *keys));
-    json_decref(root);
-    return MW_OK;
-}
-
-mw_status mw_chain_summarize(mw_chain *c, mw_error *error) {
-    static const char *const eval_keys[] = {"eval", NULL};
-    static const char *const diagnose_keys[] = {"same_state", "snippets", NULL};
-    json_t *data = NULL, *seconds = json_object();
-    mw_status status = data_json(&data, c, error);
-    for (int s = 0; s < MW_STUDY_STAGES; s++)
-        json_object_set_new(seconds, mw_study_stage_name((mw_study_stage)s),
-                            isnan(c->seconds[s]) ? json_null() : json_real(c->seconds[s]));
-    json_t *summary =
-        json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o*, s:o}", "setting", c->name, "task", c->setting->task,
-                  "quality", c->setting->quality, "family", c->family, "rules", c->rules, "bundle",
-                  c->checksum, "data", data, "training", training_json(c));
-    if (status == MW_OK) status = take(summary, c->eval, eval_keys, error);
-    if (status == MW_OK) status = take(summary, c->diagnose, diagnose_keys, error);
-    json_object_set_new(summary, "seconds", seconds);
-    json_object_set(summary, "inputs", c->inputs);
-    json_object_set_new(summary, "provenance", provenance_json(c));
-    if (status == MW_OK) status = mw_json_write(summary, c->result, error);
-    json_decref(summary);
-    return status;
 }

@@ -34,6 +34,9 @@ void mw_chain_free(mw_chain *chain);
 mw_status mw_chain_preset(mw_preset *preset, const char *task, const mw_study_options *options,
                           mw_error *error);
 
+/* chain->checksum from the file that is there; "" if there is none. */
+void mw_chain_find_checksum(mw_chain *chain);
+
 /* The summary belongs to these inputs and to the bundle that is there: nothing is left to do. */
 bool mw_chain_summarized(mw_chain *chain);
 bool mw_chain_current(mw_chain *chain, mw_study_stage stage);

@@ -23,7 +23,7 @@ static float *floats_of(const mw_safetensors *file, const char *name) {
     mw_error error;
     const mw_tensor *t = mw_safetensors_find(file, name);
     if (!t) fail_msg("no tensor %s", name);
-    long shape[4];
+    long shape[8];
     for (int i = 0; i < t->dims; i++) shape[i] = (long)t->shape[i];
     float *out = calloc(t->count, sizeof *out);
     CHECK_OK(mw_safetensors_floats(file, name, t->dims, shape, out, &error), error);
