@@ -7,8 +7,8 @@
 #include "data/prefetch.h"
 #include "data/stats.h"
 #include "data/window.h"
-#include "policy/preset.h"
-#include "policy/trainer.h"
+#include "model/flow/preset.h"
+#include "model/flow/trainer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,8 @@ static void fill(void *context, uint64_t step, void *batch) {
 }
 
 static void train(feed *f, const mw_window_rows *rows) {
-    mw_flow_batch batch = {BATCH, rows->trajectory, f->noise, f->rho, f->lambda, rows->target, f->keep, 0, NULL};
+    mw_flow_batch batch = {BATCH,        rows->trajectory, f->noise, f->rho, f->lambda,
+                           rows->target, f->keep,          0,        NULL};
     mw_policy_trainer_step(f->trainer, &batch, true);
 }
 

@@ -9,9 +9,9 @@
 #include "data/transition.h"
 #include "data/window.h"
 #include "dataset/sparse.h"
-#include "policy/preset.h"
-#include "policy/trainer.h"
-#include "world/trainer.h"
+#include "model/flow/preset.h"
+#include "model/flow/trainer.h"
+#include "model/rwm/trainer.h"
 
 #include <dirent.h>
 

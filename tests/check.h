@@ -41,4 +41,10 @@
                      fabs(seen_ - expected_));                                                               \
     } while (0)
 
+/* The numbers of threads that must give the same bits: alone, even, uneven, more than a network has experts,
+ * more than a batch has rows. */
+#define FOR_THREADS(threads)                                                                                 \
+    for (int i_##threads = 0, threads = 1; i_##threads < 5;                                                  \
+         i_##threads++, threads = (const int[]){1, 2, 3, 17, 64, 0}[i_##threads])
+
 #endif

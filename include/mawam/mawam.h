@@ -49,6 +49,20 @@ typedef struct mw_error {
 /* A short name of the status: "ok", "format", ... */
 MW_API const char *mw_status_name(mw_status status);
 
+/* ---- the CPU ------------------------------------------------------------------------------------------- */
+
+/* The level of instructions in use: "v2", "v3" or "v4" of x86-64, "neon" of 64-bit ARM. The library takes the
+ * best that the CPU has; MAWAM_CPU in the environment chooses a lower one. Every level gives the same bits. */
+MW_API const char *mw_cpu_name(void);
+/* Fails if MAWAM_CPU names a level that this CPU or this build lacks, or if the CPU has none at all. */
+MW_API mw_status mw_cpu_check(mw_error *error);
+
+/* ---- threads ------------------------------------------------------------------------------------------- */
+
+/* Wherever a number of threads is asked for it is 1 to this, or 0 for one per core that the process may use.
+ * No result depends on it. */
+#define MW_MAX_THREADS 1024
+
 /* ---- environments -------------------------------------------------------------------------------------- */
 
 /* What a task is. Constant for the life of the environment. */
@@ -197,7 +211,7 @@ typedef struct mw_planner_options {
     int steps;      /* K; 0: the bundle's */
     uint64_t seed;
     int envs;      /* environments decided together */
-    int threads;   /* 0: one per core */
+    int threads;   /* 1 to MW_MAX_THREADS; 0: one per core */
     float target;  /* target return in the bundle's units; NaN: the bundle's */
     float explore; /* deviation of an offset that lasts over the horizon, on the actions (discrete: on the
                       inverse dynamics' logits) of every candidate but the first; NaN: the bundle's */

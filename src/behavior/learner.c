@@ -1,6 +1,8 @@
 /* The learner's life: creation, one iteration, the policy it hands out; see learner.h. */
 #include "behavior/learner_state.h"
 
+#include "core/math.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -241,7 +243,7 @@ static void summarise(mw_learner *l, mw_learn_report *report) {
         report->win_rate = wins / report->episodes;
     }
     for (int i = 0; i < l->shape.act && !l->shape.discrete; i++)
-        report->deviation += exp((double)l->actor_optimizer.values[l->log_std + (size_t)i]) / l->shape.act;
+        report->deviation += mw_exp((double)l->actor_optimizer.values[l->log_std + (size_t)i]) / l->shape.act;
 }
 
 mw_status mw_learner_iterate(mw_learner *l, mw_learn_report *report, mw_error *error) {

@@ -1,6 +1,8 @@
 /* Proximal policy optimisation; see ppo.h. */
 #include "behavior/ppo.h"
 
+#include "core/math.h"
+
 #include <math.h>
 
 void mw_gae(float *advantage, float *target, const float *reward, const float *value, const uint8_t *done,
@@ -29,7 +31,7 @@ void mw_standardise(float *values, int count) {
 
 /* Loss -min(r A, clip(r) A) with r = exp(now - old); returns its derivative by the log probability. */
 static float surrogate(const mw_ppo_row *row, float now, mw_ppo_terms *terms) {
-    const float change = fminf(fmaxf(now - row->old, -20), 20), ratio = expf(change), a = row->advantage;
+    const float change = fminf(fmaxf(now - row->old, -20), 20), ratio = (float)mw_exp((double)change), a = row->advantage;
     const float bounded = fminf(fmaxf(ratio, 1 - row->clip), 1 + row->clip);
     const float free = ratio * a, held = bounded * a;
     terms->kl += (double)(ratio - 1 - change);
@@ -45,7 +47,7 @@ static const float half_log_2pi = 0.91893853f;
 float mw_gaussian_log(const float *out, const float *log_std, const float *act, int d) {
     float log = 0;
     for (int i = 0; i < d; i++) {
-        float z = (act[i] - tanhf(out[i])) * expf(-log_std[i]);
+        float z = (act[i] - (float)mw_tanh((double)out[i])) * (float)mw_exp(-(double)log_std[i]);
         log -= 0.5f * z * z + log_std[i] + half_log_2pi;
     }
     return log;
@@ -55,7 +57,7 @@ void mw_ppo_gaussian(const mw_ppo_row *row, float *dout, float *dlog_std, const 
                      const float *log_std, const float *act, int d, mw_ppo_terms *terms) {
     const float slope = surrogate(row, mw_gaussian_log(out, log_std, act, d), terms);
     for (int i = 0; i < d; i++) {
-        const float mean = tanhf(out[i]), inverse = expf(-log_std[i]), z = (act[i] - mean) * inverse;
+        const float mean = (float)mw_tanh((double)out[i]), inverse = (float)mw_exp(-(double)log_std[i]), z = (act[i] - mean) * inverse;
         const float entropy = log_std[i] + half_log_2pi + 0.5f;
         dout[i] = row->scale * slope * z * inverse * (1 - mean * mean);
         dlog_std[i] += row->scale * (slope * (z * z - 1) - row->entropy_bonus);
@@ -71,8 +73,8 @@ static float log_sum(const float *logits, const uint8_t *legal, int d) {
     for (int i = 0; i < d; i++)
         if (legal[i] && logits[i] > most) most = logits[i];
     for (int i = 0; i < d; i++)
-        if (legal[i]) sum += expf(logits[i] - most);
-    return most + logf(sum);
+        if (legal[i]) sum += (float)mw_exp((double)(logits[i] - most));
+    return most + (float)mw_ln((double)sum);
 }
 
 int32_t mw_categorical_pick(const float *logits, const uint8_t *legal, int d, float u) {
@@ -82,7 +84,7 @@ int32_t mw_categorical_pick(const float *logits, const uint8_t *legal, int d, fl
     for (int i = 0; i < d; i++) {
         if (!legal[i]) continue;
         last = i;
-        passed += expf(logits[i] - total);
+        passed += (float)mw_exp((double)(logits[i] - total));
         if (passed > u) break;
     }
     return last;
@@ -98,9 +100,9 @@ void mw_ppo_categorical(const mw_ppo_row *row, float *dlogits, const float *logi
     const float slope = surrogate(row, logits[act] - total, terms);
     float entropy = 0;
     for (int i = 0; i < d; i++)
-        if (legal[i]) entropy -= expf(logits[i] - total) * (logits[i] - total);
+        if (legal[i]) entropy -= (float)mw_exp((double)(logits[i] - total)) * (logits[i] - total);
     for (int i = 0; i < d; i++) {
-        const float log = logits[i] - total, p = legal[i] ? expf(log) : 0;
+        const float log = logits[i] - total, p = legal[i] ? (float)mw_exp((double)log) : 0;
         float slope_i = slope * ((i == act) - p);
         if (legal[i]) slope_i += row->entropy_bonus * p * (log + entropy);
         dlogits[i] = row->scale * slope_i;

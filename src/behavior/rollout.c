@@ -3,6 +3,8 @@
  * does not matter. */
 #include "behavior/learner_state.h"
 
+#include "core/math.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -61,7 +63,7 @@ static mw_action choose(mw_learner *l, mw_learn_area *area, int e, int t, const 
     float *real = l->real + at * (size_t)(n * d);
     mw_rng_fill_normal(&rng, real, (size_t)(n * d));
     for (int i = 0; i < n * d; i++) {
-        real[i] = tanhf(out[i]) + expf(log_std[i % d]) * real[i];
+        real[i] = (float)mw_tanh((double)out[i]) + (float)mw_exp((double)log_std[i % d]) * real[i];
         area->action[i] = fminf(fmaxf(real[i], -1), 1);
     }
     for (int i = 0; i < n; i++) old[i] = mw_gaussian_log(out + i * d, log_std, real + i * d, d);
@@ -81,7 +83,7 @@ static mw_status follow(mw_learner *l, mw_learn_area *area, int e, int t, mw_act
     mw_rng_fill_normal(&rng, area->action, (size_t)(n * d));
     MW_TRY(mw_script_act(l->envs[e].env, l->preset.teacher, l->seed, shown, NULL, error));
     for (int i = 0; i < n * d; i++)
-        area->action[i] = fminf(fmaxf(shown[i] + expf(log_std[i % d]) * area->action[i], -1), 1);
+        area->action[i] = fminf(fmaxf(shown[i] + (float)mw_exp((double)log_std[i % d]) * area->action[i], -1), 1);
     *action = (mw_action){.real = area->action};
     return MW_OK;
 }

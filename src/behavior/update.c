@@ -2,6 +2,8 @@
  * number of shards whose gradients are added in order. */
 #include "behavior/learner_state.h"
 
+#include "core/math.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -16,7 +18,7 @@ typedef struct {
 static void imitate_row(float *gradient, const float *out, const float *shown, int d, float scale,
                         mw_ppo_terms *terms) {
     for (int i = 0; i < d; i++) {
-        const float mean = tanhf(out[i]), off = mean - shown[i];
+        const float mean = (float)mw_tanh((double)out[i]), off = mean - shown[i];
         gradient[i] = scale * off * (1 - mean * mean);
         terms->loss += 0.5 * (double)(off * off);
     }

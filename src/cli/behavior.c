@@ -70,11 +70,14 @@ static int behavior_train(int argc, char **argv) {
     int threads = 0, count;
     bool resume = false;
     mw_env_options world = MW_ENV_OPTIONS_DEFAULT;
-    const mw_option options[] = {
-        {"o", MW_OPT_STRING, &folder, 0, 0},        {"seed", MW_OPT_U64, &seed, 0, 0},
-        {"steps", MW_OPT_DOUBLE, &steps, 1, 1e12},  {"set", MW_OPT_STRING, &settings, 0, 0},
-        {"threads", MW_OPT_INT, &threads, 0, 1024}, {"prey", MW_OPT_STRING, &world.prey_file, 0, 0},
-        {"resume", MW_OPT_FLAG, &resume, 0, 0},     {NULL, MW_OPT_FLAG, NULL, 0, 0}};
+    const mw_option options[] = {{"o", MW_OPT_STRING, &folder, 0, 0},
+                                 {"seed", MW_OPT_U64, &seed, 0, 0},
+                                 {"steps", MW_OPT_DOUBLE, &steps, 1, 1e12},
+                                 {"set", MW_OPT_STRING, &settings, 0, 0},
+                                 {"threads", MW_OPT_INT, &threads, 0, MW_MAX_THREADS},
+                                 {"prey", MW_OPT_STRING, &world.prey_file, 0, 0},
+                                 {"resume", MW_OPT_FLAG, &resume, 0, 0},
+                                 {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int code = mw_cli_parse(argc, argv, options, train_help, &task, 1, &count);
     if (code >= 0) return code;
     if (count != 1) return mw_cli_usage("behavior train: name a task; mawam env list shows them");
@@ -137,7 +140,7 @@ static int behavior_prey(int argc, char **argv) {
                                  {"prey-steps", MW_OPT_DOUBLE, &prey_steps, 1, 1e12},
                                  {"seed", MW_OPT_U64, &request.seed, 0, 0},
                                  {"version", MW_OPT_STRING, &request.version, 0, 0},
-                                 {"threads", MW_OPT_INT, &request.threads, 0, 1024},
+                                 {"threads", MW_OPT_INT, &request.threads, 0, MW_MAX_THREADS},
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, prey_help, &request.task, 1, &count);
     if (code >= 0) return code;
@@ -230,7 +233,7 @@ static int behavior_list(int argc, char **argv) {
     const mw_option options[] = {{"episodes", MW_OPT_INT, &request.episodes, 0, 1e7},
                                  {"markdown", MW_OPT_FLAG, &request.markdown, 0, 0},
                                  {"seed", MW_OPT_U64, &request.seed, 0, 0},
-                                 {"threads", MW_OPT_INT, &request.threads, 0, 1024},
+                                 {"threads", MW_OPT_INT, &request.threads, 0, MW_MAX_THREADS},
                                  {"behaviors", MW_OPT_STRING, &request.behaviors, 0, 0},
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, list_help, &request.task, 1, &count);
@@ -269,9 +272,9 @@ static int behavior_eval(int argc, char **argv) {
     double noise = -1;
     mw_env_options world = MW_ENV_OPTIONS_DEFAULT;
     const mw_option options[] = {
-        {"episodes", MW_OPT_INT, &episodes, 1, 1e8},     {"seed", MW_OPT_U64, &seed, 0, 0},
-        {"threads", MW_OPT_INT, &threads, 0, 1024},      {"noise", MW_OPT_DOUBLE, &noise, 0, 10},
-        {"prey", MW_OPT_STRING, &world.prey_file, 0, 0}, {NULL, MW_OPT_FLAG, NULL, 0, 0}};
+        {"episodes", MW_OPT_INT, &episodes, 1, 1e8},          {"seed", MW_OPT_U64, &seed, 0, 0},
+        {"threads", MW_OPT_INT, &threads, 0, MW_MAX_THREADS}, {"noise", MW_OPT_DOUBLE, &noise, 0, 10},
+        {"prey", MW_OPT_STRING, &world.prey_file, 0, 0},      {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int code = mw_cli_parse(argc, argv, options, eval_help, files, MOST_FILES, &count);
     if (code >= 0) return code;
     if (count < 1) return mw_cli_usage("behavior eval: name a behaviour file");
@@ -335,7 +338,7 @@ static int behavior_pick(int argc, char **argv) {
                                  {"episodes", MW_OPT_INT, &request.episodes, 1, 1e7},
                                  {"every", MW_OPT_INT, &request.every, 1, 1e6},
                                  {"seed", MW_OPT_U64, &request.seed, 0, 0},
-                                 {"threads", MW_OPT_INT, &request.threads, 0, 1024},
+                                 {"threads", MW_OPT_INT, &request.threads, 0, MW_MAX_THREADS},
                                  {"prey", MW_OPT_STRING, &world.prey_file, 0, 0},
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, pick_help, words, 2, &count);

@@ -1,7 +1,7 @@
 /* mawam bench: how fast this machine scores, generates and trains. */
 #include "cli/cli.h"
 #include "core/json.h"
-#include "core/machine.h"
+#include "core/cpu.h"
 #include "study/bench.h"
 
 #include <stdio.h>
@@ -39,7 +39,7 @@ static void print_table(const mw_bench_options *o, const mw_bench_report *r, con
     printf("%s, preset %s, world model %s: %d environment%s x %d candidates, K=%d, H=%d\n", o->shape->task,
            o->preset->name, o->paper_world ? "paper" : "default", o->envs, o->envs == 1 ? "" : "s",
            o->candidates, o->steps, o->horizon ? o->horizon : o->shape->horizon);
-    printf("%s, %s, %d thread%s; parameters: world %zu, policy %zu\n", cpu, mw_machine_vectors(), r->threads,
+    printf("%s, %s, %d thread%s; parameters: world %zu, policy %zu\n", cpu, mw_cpu_name(), r->threads,
            r->threads == 1 ? "" : "s", r->world_parameters, r->policy_parameters);
     printf("sgemm peak: %.1f GFLOP/s on %d, %.1f on one\n\n", r->peak, r->threads, r->peak_one);
     printf("%-24s %10s %10s %8s %12s\n", "", "median ms", "GFLOP/s", "of peak", "workspace");
@@ -59,7 +59,7 @@ static int print_json(const mw_bench_options *o, const mw_bench_report *r, const
                                                    (json_int_t)r->item[i].bytes));
     json_t *all =
         json_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:f, s:f, s:I, s:I, s:o}",
-                  "version", mw_version(), "cpu", cpu, "vectors", mw_machine_vectors(), "threads", r->threads,
+                  "version", mw_version(), "cpu", cpu, "level", mw_cpu_name(), "threads", r->threads,
                   "task", o->shape->task, "preset", o->preset->name, "world",
                   o->paper_world ? "paper" : "default", "envs", o->envs, "M", o->candidates, "K", o->steps,
                   "H", o->horizon ? o->horizon : o->shape->horizon, "peak_gflops", r->peak,
@@ -72,13 +72,18 @@ int mw_cli_bench(int argc, char **argv) {
     mw_bench_options o = {.envs = 1, .candidates = 8, .steps = 3, .seconds = 1};
     const char *task = "spread", *preset = "compact", *world = "default";
     bool json = false;
-    const mw_option options[] = {
-        {"task", MW_OPT_STRING, &task, 0, 0},       {"preset", MW_OPT_STRING, &preset, 0, 0},
-        {"envs", MW_OPT_INT, &o.envs, 1, 4096},     {"M", MW_OPT_INT, &o.candidates, 1, 1024},
-        {"K", MW_OPT_INT, &o.steps, 1, 5},          {"H", MW_OPT_INT, &o.horizon, 1, 1000},
-        {"threads", MW_OPT_INT, &o.threads, 0, 16}, {"train", MW_OPT_FLAG, &o.train, 0, 0},
-        {"world", MW_OPT_STRING, &world, 0, 0},     {"seconds", MW_OPT_DOUBLE, &o.seconds, 0.01, 60},
-        {"json", MW_OPT_FLAG, &json, 0, 0},         {NULL, MW_OPT_FLAG, NULL, 0, 0}};
+    const mw_option options[] = {{"task", MW_OPT_STRING, &task, 0, 0},
+                                 {"preset", MW_OPT_STRING, &preset, 0, 0},
+                                 {"envs", MW_OPT_INT, &o.envs, 1, 4096},
+                                 {"M", MW_OPT_INT, &o.candidates, 1, 1024},
+                                 {"K", MW_OPT_INT, &o.steps, 1, 5},
+                                 {"H", MW_OPT_INT, &o.horizon, 1, 1000},
+                                 {"threads", MW_OPT_INT, &o.threads, 0, MW_MAX_THREADS},
+                                 {"train", MW_OPT_FLAG, &o.train, 0, 0},
+                                 {"world", MW_OPT_STRING, &world, 0, 0},
+                                 {"seconds", MW_OPT_DOUBLE, &o.seconds, 0.01, 60},
+                                 {"json", MW_OPT_FLAG, &json, 0, 0},
+                                 {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count;
     int code = mw_cli_parse(argc, argv, options, help, NULL, 0, &count);
     if (code >= 0) return code;
@@ -91,7 +96,7 @@ int mw_cli_bench(int argc, char **argv) {
     mw_error error = {0};
     if (mw_bench_run(&o, &report, &error) != MW_OK) return mw_cli_fail(&error);
     char cpu[128];
-    mw_machine_cpu(cpu, sizeof cpu);
+    mw_cpu_model(cpu, sizeof cpu);
     if (json) return print_json(&o, &report, cpu);
     print_table(&o, &report, cpu);
     return 0;

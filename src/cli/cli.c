@@ -1,6 +1,6 @@
 /* Shared by the subcommands; see cli.h. */
 #include "cli/cli.h"
-#include "core/machine.h"
+#include "core/cpu.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -153,7 +153,7 @@ mw_status mw_cli_json(json_t *value, const char *path, const char *command, mw_e
         return mw_fail(error, MW_ERR_MEMORY, "cannot make the report");
     }
     char cpu[128];
-    mw_machine_cpu(cpu, sizeof cpu);
+    mw_cpu_model(cpu, sizeof cpu);
     json_object_set_new(value, "command", json_string(command));
     json_object_set_new(value, "cpu", json_string(cpu));
     mw_status status = MW_OK;

@@ -70,7 +70,7 @@ int mw_cli_data_make(int argc, char **argv) {
     const mw_option options[] = {{"o", MW_OPT_STRING, &root, 0, 0},
                                  {"transitions", MW_OPT_INT, &transitions, 1, 1e9},
                                  {"seed", MW_OPT_U64, &request.seed, 0, 0},
-                                 {"threads", MW_OPT_INT, &request.threads, 0, 1024},
+                                 {"threads", MW_OPT_INT, &request.threads, 0, MW_MAX_THREADS},
                                  {"behaviors", MW_OPT_STRING, &request.behaviors, 0, 0},
                                  {"overwrite", MW_OPT_FLAG, &request.overwrite, 0, 0},
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};

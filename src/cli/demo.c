@@ -3,7 +3,7 @@
 #include "cli/cli.h"
 #include "core/file.h"
 #include "core/log.h"
-#include "study/eval.h"
+#include "eval/eval.h"
 
 #include <dirent.h>
 #include <math.h>
@@ -178,7 +178,7 @@ int mw_cli_demo(int argc, char **argv) {
     o.seeds = 1;
     const mw_option options[] = {{"o", MW_OPT_STRING, &folder, 0, 0},
                                  {"seeds", MW_OPT_INT, &o.seeds, 1, 100},
-                                 {"threads", MW_OPT_INT, &o.threads, 0, 16},
+                                 {"threads", MW_OPT_INT, &o.threads, 0, MW_MAX_THREADS},
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, help, bundles, MAX_BUNDLES, &count);
     if (code >= 0) return code;

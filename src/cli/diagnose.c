@@ -1,8 +1,8 @@
 /* mawam diagnose: how well a bundle's world model ranks futures. */
 #include "cli/cli.h"
 #include "core/json.h"
-#include "study/calibrate.h"
-#include "study/statistics.h"
+#include "eval/calibrate.h"
+#include "eval/statistics.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -85,7 +85,7 @@ int mw_cli_diagnose(int argc, char **argv) {
                                  {"snippets", MW_OPT_INT, &snippets.count, 8, 1000000},
                                  {"seed", MW_OPT_U64, &anchors.seed, 0, 0},
                                  {"split-seed", MW_OPT_U64, &split_seed, 0, 0},
-                                 {"threads", MW_OPT_INT, &anchors.threads, 0, 16},
+                                 {"threads", MW_OPT_INT, &anchors.threads, 0, MW_MAX_THREADS},
                                  {"prey", MW_OPT_STRING, &anchors.world.prey_file, 0, 0},
                                  {"json", MW_OPT_OPTIONAL, &json, 0, 0},
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};

@@ -363,7 +363,7 @@ static int env_play(int argc, char **argv) {
                                  {"episodes", MW_OPT_INT, &request.episodes, 1, 1e8},
                                  {"seed", MW_OPT_U64, &request.seed, 0, 0},
                                  {"envs", MW_OPT_INT, &request.envs, 1, 65536},
-                                 {"threads", MW_OPT_INT, &request.threads, 0, 1024},
+                                 {"threads", MW_OPT_INT, &request.threads, 0, MW_MAX_THREADS},
                                  {"prey", MW_OPT_STRING, &request.world.prey_file, 0, 0},
                                  {"spawn-jitter", MW_OPT_DOUBLE, &request.world.spawn_jitter, 0, 16},
                                  {"json", MW_OPT_FLAG, &request.json, 0, 0},

@@ -2,7 +2,7 @@
 #include "cli/cli.h"
 #include "core/json.h"
 #include "core/log.h"
-#include "study/eval.h"
+#include "eval/eval.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -165,7 +165,7 @@ int mw_cli_eval(int argc, char **argv) {
                                  {"advantage", MW_OPT_DOUBLE, &advantage, 0, 0},
                                  {"carry", MW_OPT_STRING, &carry, 0, 0},
                                  {"envs", MW_OPT_INT, &o.envs, 1, 4096},
-                                 {"threads", MW_OPT_INT, &o.threads, 0, 16},
+                                 {"threads", MW_OPT_INT, &o.threads, 0, MW_MAX_THREADS},
                                  {"timed", MW_OPT_INT, &o.timed, 0, 100000},
                                  {"prey", MW_OPT_STRING, &o.world.prey_file, 0, 0},
                                  {"json", MW_OPT_OPTIONAL, &json, 0, 0},

@@ -21,15 +21,17 @@ static const mw_command commands[] = {
 static const char help[] = "mawam: test-time planning with frozen multi-agent policies\n"
                            "\n"
                            "usage: mawam COMMAND [...]          mawam COMMAND --help for each\n"
-                           "       mawam --version\n"
+                           "       mawam --version             version and CPU level; MAWAM_CPU=v2|v3|v4 chooses a lower one\n"
                            "\n"
                            "commands:\n";
 
 int main(int argc, char **argv) {
+    mw_error error;
     mw_cli_open_standard();
     mw_cli_catch();
+    if (mw_cpu_check(&error) != MW_OK) return mw_cli_fail(&error);
     if (argc == 2 && !strcmp(argv[1], "--version")) {
-        printf("mawam %s\n", mw_version());
+        printf("mawam %s, CPU level %s\n", mw_version(), mw_cpu_name());
         return mw_cli_finish(0);
     }
     return mw_cli_finish(mw_cli_dispatch("mawam", commands, help, argc, argv));

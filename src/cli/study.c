@@ -1,10 +1,10 @@
 /* mawam study: the whole study, from making data to the page of results. */
 #include "cli/cli.h"
 #include "core/log.h"
-#include "study/eval.h"
-#include "study/report.h"
+#include "eval/eval.h"
+#include "report/report.h"
 #include "study/study.h"
-#include "study/table.h"
+#include "report/table.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -148,7 +148,7 @@ static int study_run(int argc, char **argv) {
                                  {"budget", MW_OPT_STRING, &budget, 0, 0},
                                  {"set", MW_OPT_STRINGS, &assignments, 0, 0},
                                  {"seed", MW_OPT_U64, &o.seed, 0, 0},
-                                 {"threads", MW_OPT_INT, &o.threads, 0, 16},
+                                 {"threads", MW_OPT_INT, &o.threads, 0, MW_MAX_THREADS},
                                  {"behaviors", MW_OPT_STRING, &o.behaviors, 0, 0},
                                  {"transitions", MW_OPT_INT, &transitions, 1, 1e9},
                                  {"arms", MW_OPT_STRING, &arms, 0, 0},

@@ -1,7 +1,7 @@
 /* mawam train: from a dataset to a bundle. */
 #include "cli/cli.h"
 #include "core/log.h"
-#include "study/train.h"
+#include "train/train.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,7 +137,7 @@ int mw_cli_train(int argc, char **argv) {
                                  {"set", MW_OPT_STRINGS, &settings, 0, 0},
                                  {"budget", MW_OPT_STRING, &budget, 0, 0},
                                  {"seed", MW_OPT_U64, &request.seed, 0, 0},
-                                 {"threads", MW_OPT_INT, &request.threads, 0, 16},
+                                 {"threads", MW_OPT_INT, &request.threads, 0, MW_MAX_THREADS},
                                  {"wide", MW_OPT_FLAG, &request.wide, 0, 0},
                                  {"list-settings", MW_OPT_FLAG, &list, 0, 0},
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};

@@ -1,12 +1,8 @@
-/* Conversion of stored numbers; see dtype.h. Half precision goes through F16C where the target has it and
- * through portable code with the same bits elsewhere. */
+/* Conversion of stored numbers; see dtype.h. */
 #include "core/dtype.h"
 
 #include <stdio.h>
 #include <string.h>
-#ifdef __F16C__
-#include <immintrin.h>
-#endif
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "files are little-endian and read in place");
 
@@ -90,12 +86,7 @@ static uint16_t load_u16(const unsigned char *at) {
 }
 
 static void halves_to_floats(const unsigned char *data, size_t count, float *out) {
-    size_t i = 0;
-#ifdef __F16C__
-    for (; i + 8 <= count; i += 8)
-        _mm256_storeu_ps(out + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(data + 2 * i))));
-#endif
-    for (; i < count; i++) out[i] = mw_half_to_float(load_u16(data + 2 * i));
+    for (size_t i = 0; i < count; i++) out[i] = mw_half_to_float(load_u16(data + 2 * i));
 }
 
 /* ---- arrays -------------------------------------------------------------------------------------------- */

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <locale.h>
 #include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
 _Thread_local bool mw_json_broken;
@@ -246,4 +247,8 @@ mw_status mw_json_write(const json_t *value, const char *path, mw_error *error) 
     uselocale(previous);
     freelocale(plain);
     return status;
+}
+
+json_t *mw_number_json(double value) {
+    return isfinite(value) ? json_real(value) : json_null();
 }

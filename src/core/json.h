@@ -90,6 +90,7 @@ mw_status mw_json_get_string(const json_t *object, const char *key, const char *
 mw_status mw_json_get_integer(const json_t *object, const char *key, const char *what, long long low,
                               long long high, long long *out, mw_error *error);
 
+json_t *mw_number_json(double value);          /* null if not finite */
 const char *mw_json_kind(const json_t *value); /* "object", "integer", ...; "nothing" for NULL */
 
 #endif

@@ -102,9 +102,9 @@ int mw_pool_cores(void) {
 
 mw_status mw_pool_create(mw_pool **out, int threads, mw_error *error) {
     *out = NULL;
-    if (threads < 0 || threads > 1024)
-        return mw_fail(error, MW_ERR_ARGUMENT, "threads must be 1 to 1024, or 0 for one per core; got %d",
-                       threads);
+    if (threads < 0 || threads > MW_MAX_THREADS)
+        return mw_fail(error, MW_ERR_ARGUMENT, "threads must be 1 to %d, or 0 for one per core; got %d",
+                       MW_MAX_THREADS, threads);
     if (threads == 0) threads = mw_pool_cores();
     mw_pool *pool = aligned_alloc(64, sizeof *pool);
     if (!pool) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a thread pool");

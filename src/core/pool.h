@@ -9,7 +9,7 @@
 
 typedef struct mw_pool mw_pool;
 
-/* threads >= 1, the caller's own thread included; 0 means one per available core. */
+/* threads: 1 to MW_MAX_THREADS, the caller's own thread included; 0 means one per available core. */
 mw_status mw_pool_create(mw_pool **pool, int threads, mw_error *error);
 void mw_pool_free(mw_pool *pool);
 int mw_pool_threads(const mw_pool *pool); /* 1 for NULL */

@@ -1,6 +1,8 @@
 /* Philox4x32-10 (Salmon et al., SC 2011) and the distributions on top of it; see rng.h. */
 #include "core/rng.h"
 
+#include "core/math.h"
+
 #include <math.h>
 
 void mw_philox4x32(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]) {
@@ -84,8 +86,8 @@ uint32_t mw_rng_below(mw_rng *rng, uint32_t n) {
 }
 
 double mw_rng_normal(mw_rng *rng) {
-    double radius = sqrt(-2.0 * log(1.0 - mw_rng_double(rng)));
-    return radius * cos(6.283185307179586 * mw_rng_double(rng));
+    double radius = sqrt(-2.0 * mw_ln(1.0 - mw_rng_double(rng)));
+    return radius * mw_cos(6.283185307179586 * mw_rng_double(rng));
 }
 
 /* Box-Muller on whole blocks: four words make four normals, so that the values depend only on their position.
@@ -98,9 +100,9 @@ void mw_rng_fill_normal(mw_rng *rng, float *out, size_t n) {
         for (int pair = 0; pair < 2; pair++) {
             float u = ((float)(word[2 * pair] >> 8) + 1.0f) * 0x1p-24f; /* (0,1] */
             float angle = (float)(word[2 * pair + 1] >> 8) * (6.2831853f * 0x1p-24f);
-            float radius = sqrtf(-2.0f * logf(u));
-            value[2 * pair] = radius * cosf(angle);
-            value[2 * pair + 1] = radius * sinf(angle);
+            float radius = sqrtf(-2.0f * (float)mw_ln((double)u));
+            value[2 * pair] = radius * (float)mw_cos((double)angle);
+            value[2 * pair + 1] = radius * (float)mw_sin((double)angle);
         }
         for (size_t lane = 0; lane < 4 && at + lane < n; lane++) out[at + lane] = value[lane];
     }

@@ -4,7 +4,7 @@
 #ifndef MW_DATA_STATS_H
 #define MW_DATA_STATS_H
 
-#include "data/normalizer.h"
+#include "nn/normalizer.h"
 #include "data/split.h"
 
 typedef struct mw_moments {

@@ -5,7 +5,7 @@
 #define MW_DATA_WINDOW_H
 
 #include "core/arena.h"
-#include "data/normalizer.h"
+#include "nn/normalizer.h"
 #include "data/split.h"
 
 typedef struct mw_window_config {

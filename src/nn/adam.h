@@ -52,4 +52,6 @@ void mw_optimizer_step(mw_optimizer *optimizer, mw_pool *pool, int worker);
 /* Only the sum of all shards into shard 0, by one worker. */
 void mw_optimizer_sum(mw_optimizer *optimizer);
 
+#include "nn/level.h"
+
 #endif

@@ -11,4 +11,6 @@ void mw_attention_backward(float *dq, float *dk, float *dvalue, const float *dme
                            const float *q, const float *k, const float *value, int t, int b, int n, int heads,
                            int qk, int v);
 
+#include "nn/level.h"
+
 #endif

@@ -1,11 +1,16 @@
 /* Register-tiled products over packed panels; see gemm.h. */
 #include "nn/gemm.h"
 
-#if MW_LANES == 16
+#include "nn/vec.h"
+
+#define MW_PANEL (2 * MW_LANES)
+#if MW_LANES == 16 || defined(__aarch64__)
 #define MAX_ROWS 14 /* 28 accumulators, two of B and a broadcast fill the 32 registers */
 #else
 #define MAX_ROWS 6
 #endif
+
+_Static_assert(MW_WIDEST_PANEL % MW_PANEL == 0, "packed sizes hold at every level");
 
 void mw_pack(float *packed, const float *b, long b_row, int rows, int columns) {
     for (int j = 0; j < columns; j += MW_PANEL) {
@@ -41,14 +46,15 @@ MW_INLINE void tile(const int rows, const int vectors, const mw_gemm *g, const m
     for (int i = 0; i < rows * vectors; i++) acc[i] = (mw_vec){0};
     const long a_row = g->a_row, a_col = g->a_col;
     for (int part = 0; part < part_count; part++) {
-        const float *restrict a = parts[part].a + a_at, *restrict b = parts[part].b + b_at;
+        const float *restrict a = parts[part].a + a_at,
+                              *restrict b = parts[part].b + b_at + (long)parts[part].b_row * MW_PANEL;
         for (int k = 0; k < g->k; k++, a += a_col, b += MW_PANEL) {
             mw_vec b0 = mw_vec_load(b), b1 = vectors > 1 ? mw_vec_load(b + MW_LANES) : b0;
 #pragma GCC unroll 14
             for (int i = 0; i < rows; i++) {
-                float x = a[i * a_row];
-                acc[i * vectors] += x * b0;
-                if (vectors > 1) acc[i * vectors + 1] += x * b1;
+                const mw_vec x = mw_vec_set(a[i * a_row]);
+                acc[i * vectors] = mw_vec_fma(x, b0, acc[i * vectors]);
+                if (vectors > 1) acc[i * vectors + 1] = mw_vec_fma(x, b1, acc[i * vectors + 1]);
             }
         }
     }
@@ -95,7 +101,8 @@ TILE(7)
 TILE(8)
 TILE(9)
 TILE(10)
-TILE(11) TILE(12) TILE(13) TILE(14)
+TILE(11)
+TILE(12) TILE(13) TILE(14)
 #endif
 
     static tile_fn *const tiles[2][MAX_ROWS] = {
@@ -117,7 +124,7 @@ void mw_gemm_parts(const mw_gemm *g, const mw_part *parts, int part_count, float
         tile_fn *const *row = tiles[g->n - j > MW_LANES];
         for (int block = 0; block < blocks; block++) {
             int i0 = (int)((long)g->m * block / blocks), i1 = (int)((long)g->m * (block + 1) / blocks);
-            row[i1 - i0 - 1](g, parts, part_count, i0 * g->a_row, j / MW_PANEL * g->b_panel,
+            row[i1 - i0 - 1](g, parts, part_count, i0 * g->a_row, (long)j * g->b_rows,
                              c + i0 * g->c_row + j, j);
         }
     }
@@ -129,8 +136,8 @@ void mw_gemm_packed(float *c, const float *a, const float *packed, const float *
                      .k = k,
                      .a_row = k,
                      .a_col = 1,
-                     .b_panel = (long)k * MW_PANEL,
+                     .b_rows = k,
                      .c_row = n,
                      .bias = bias};
-    mw_gemm_parts(&shape, &(mw_part){a, packed}, 1, c);
+    mw_gemm_parts(&shape, &(mw_part){a, packed, 0}, 1, c);
 }

@@ -1,20 +1,21 @@
 /* Elementwise functions, norms, softmax, losses; see ops.h. */
 #include "nn/ops.h"
 
+#include "core/math.h"
 #include "nn/vec.h"
 
 #include <assert.h>
 #include <math.h>
 
 MW_INLINE mw_vec sigmoid(mw_vec x) {
-    return mw_vec_reciprocal(1.0f + mw_vec_exp_quick(mw_vec_min(mw_vec_set(88.0f), -x)));
+    return 1.0f / (1.0f + mw_vec_exp_quick(mw_vec_min(mw_vec_set(88.0f), -x)));
 }
 
 /* tanh(softplus(x)) through e = exp(x): n = e(e+2), n/(n+2). Beyond 20 it is 1 in single precision. */
 MW_INLINE mw_vec tanh_softplus(mw_vec x) {
     mw_vec e = mw_vec_exp_quick(mw_vec_min(x, mw_vec_set(20.0f)));
     mw_vec n = e * (e + 2.0f);
-    return n * mw_vec_reciprocal(n + 2.0f);
+    return n / (n + 2.0f);
 }
 
 MW_INLINE mw_vec mish(mw_vec x) {
@@ -22,13 +23,13 @@ MW_INLINE mw_vec mish(mw_vec x) {
 }
 
 /* d/dx x*t(x) = t + x * (1 - t^2) * sigmoid(x); beyond 20 the second term is nothing, also where x is huge.
- */
+ * One division serves both quotients: 1/(n + 2) and 1/(e + 1) from that of their product. */
 MW_INLINE mw_vec mish_slope(mw_vec x) {
     mw_vec near = mw_vec_min(mw_vec_set(20.0f), x); /* in this order NaN stays */
     mw_vec e = mw_vec_exp_quick(near);
     mw_vec n = e * (e + 2.0f);
-    mw_vec r = mw_vec_reciprocal(n + 2.0f), t = n * r;
-    return t + near * (4.0f * (n + 1.0f) * r * r) * (e * mw_vec_reciprocal(e + 1.0f));
+    mw_vec both = 1.0f / ((n + 2.0f) * (e + 1.0f)), r = both * (e + 1.0f), t = n * r;
+    return mw_vec_fma(near * (4.0f * (n + 1.0f) * r * r), e * (both * (n + 2.0f)), t);
 }
 
 void mw_silu_forward(float *y, const float *x, int n) {
@@ -42,7 +43,7 @@ void mw_silu_slope(float *y, float *slope, const float *x, int n) {
     MW_VEC_FOR(i, part, n) {
         mw_vec v = mw_vec_load_part(x + i, part), s = sigmoid(v), vs = v * s;
         mw_vec_store_part(y + i, vs, part);
-        mw_vec_store_part(slope + i, s + vs * (1.0f - s), part);
+        mw_vec_store_part(slope + i, mw_vec_fma(vs, 1.0f - s, s), part);
     }
 }
 
@@ -92,22 +93,39 @@ double mw_dot(const float *a, const float *b, long n) {
     return sum;
 }
 
+void mw_add_scaled(float *y, float a, const float *x, int n) {
+    const mw_vec factor = mw_vec_set(a);
+    MW_VEC_FOR(i, part, n)
+    mw_vec_store_part(y + i, mw_vec_fma(factor, mw_vec_load_part(x + i, part), mw_vec_load_part(y + i, part)),
+                      part);
+}
+
+float mw_inner(const float *a, const float *b, int n) {
+    mw_lanes lanes = {0};
+    MW_LANES_FOR(i, part, acc, lanes, n)
+    *acc = mw_vec_fma(mw_vec_load_part(a + i, part), mw_vec_load_part(b + i, part), *acc);
+    return mw_lanes_sum(&lanes);
+}
+
 MW_INLINE float sum_of(const float *x, int n) {
-    mw_vec acc = {0};
-    MW_VEC_FOR(i, part, n) acc += mw_vec_load_part(x + i, part);
-    return mw_vec_sum(acc);
+    mw_lanes lanes = {0};
+    MW_LANES_FOR(i, part, acc, lanes, n) *acc += mw_vec_load_part(x + i, part);
+    return mw_lanes_sum(&lanes);
 }
 
 MW_INLINE float square_sum_about(const float *x, float mean, int n) {
-    mw_vec acc = {0};
-    int i = 0;
-    for (; i + MW_LANES <= n; i += MW_LANES) {
-        mw_vec d = mw_vec_load(x + i) - mean;
-        acc += d * d;
+    mw_lanes lanes = {0};
+    MW_LANES_FOR(i, part, acc, lanes, n) {
+        if (part == MW_LANES) {
+            const mw_vec d = mw_vec_load(x + i) - mean;
+            *acc = mw_vec_fma(d, d, *acc);
+            continue;
+        }
+        float block[MW_LANES] = {0};
+        for (int k = 0; k < part; k++) block[k] = x[i + k] - mean;
+        *acc = mw_vec_fma(mw_vec_load(block), mw_vec_load(block), *acc);
     }
-    float rest = 0;
-    for (; i < n; i++) rest += (x[i] - mean) * (x[i] - mean);
-    return mw_vec_sum(acc) + rest;
+    return mw_lanes_sum(&lanes);
 }
 
 /* ---- layer norm ---- */
@@ -170,7 +188,7 @@ static void group_stats(float *stats, const float *x, int t, long step, int c, i
         mw_vec sum = {0};
         for (int k = 0; k < t; k++) {
             mw_vec d = mw_vec_load_part(x + k * step + i, part) - mean;
-            sum += d * d;
+            sum = mw_vec_fma(d, d, sum);
         }
         mw_vec_store_part(sums + i, sum, part);
     }
@@ -207,7 +225,7 @@ void mw_groupnorm_mish_forward(float *y, float *stats, const float *x, const flo
         MW_VEC_FOR(i, part, c) {
             const mw_vec by = mw_vec_load_part(scale + i, part), to = mw_vec_load_part(shift + i, part);
             for (int k = 0; k < t; k++) {
-                mw_vec v = mish(mw_vec_load_part(in + k * step + i, part) * by + to);
+                mw_vec v = mish(mw_vec_fma(mw_vec_load_part(in + k * step + i, part), by, to));
                 if (plus) v += mw_vec_load_part(plus + k * plus_step + i, part);
                 mw_vec_store_part(out + k * step + i, v, part);
             }
@@ -234,10 +252,10 @@ void mw_groupnorm_mish_backward(float *dx, float *dw, float *db, const float *dy
             mw_vec total = {0}, total_x = {0};
             for (int k = 0; k < t; k++) {
                 mw_vec v = mw_vec_load_part(in + k * step + i, part);
-                mw_vec g = mw_vec_load_part(dout + k * step + i, part) * mish_slope(v * by + to);
+                mw_vec g = mw_vec_load_part(dout + k * step + i, part) * mish_slope(mw_vec_fma(v, by, to));
                 mw_vec_store_part(din + k * step + i, g, part);
                 total += g;
-                total_x += g * v;
+                total_x = mw_vec_fma(g, v, total_x);
             }
             mw_vec_store_part(sum + i, total, part);
             mw_vec_store_part(sum_x + i, total_x, part);
@@ -264,7 +282,7 @@ void mw_groupnorm_mish_backward(float *dx, float *dw, float *db, const float *dy
             for (int k = 0; k < t; k++) {
                 mw_vec g = mw_vec_load_part(din + k * step + i, part),
                        v = mw_vec_load_part(in + k * step + i, part);
-                mw_vec_store_part(din + k * step + i, g * a + v * e + f, part);
+                mw_vec_store_part(din + k * step + i, mw_vec_fma(g, a, mw_vec_fma(v, e, f)), part);
             }
         }
     }
@@ -300,7 +318,7 @@ void mw_softmax_agents(float *x, int b, int n, int c) {
                 mw_vec_store_part(x + (long)a * c + i, e, part);
                 sum += e;
             }
-            mw_vec scale = mw_vec_reciprocal(sum);
+            const mw_vec scale = 1.0f / sum;
             for (int a = 0; a < n; a++)
                 mw_vec_store_part(x + (long)a * c + i, mw_vec_load_part(x + (long)a * c + i, part) * scale,
                                   part);
@@ -314,6 +332,27 @@ void mw_softmax_agents_backward(float *dx, const float *dy, const float *y, int 
             for (int a = 0; a < n; a++) sum += dy[(long)a * c + i] * y[(long)a * c + i];
             for (int a = 0; a < n; a++)
                 dx[(long)a * c + i] = y[(long)a * c + i] * (dy[(long)a * c + i] - sum);
+        }
+}
+
+/* ---- norm features ---- */
+
+void mw_norm_features_forward(float *y, int stride, const float *p, int rows, int features) {
+    for (int r = 0; r < rows; r++, y += stride, p += 2 * features) MW_VEC_FOR(i, part, features) {
+            const mw_vec u = mw_vec_load_part(p + i, part), v = mw_vec_load_part(p + features + i, part);
+            mw_vec_store_part(y + i, mw_vec_log(mw_vec_fma(u, u, mw_vec_fma(v, v, mw_vec_set(1e-3f)))), part);
+        }
+}
+
+void mw_norm_features_backward(float *dp, const float *dy, int stride, const float *p, int rows,
+                               int features) {
+    for (int r = 0; r < rows; r++, dy += stride, p += 2 * features, dp += 2 * features)
+        MW_VEC_FOR(i, part, features) {
+            const mw_vec u = mw_vec_load_part(p + i, part), v = mw_vec_load_part(p + features + i, part);
+            const mw_vec g = 2.0f * mw_vec_load_part(dy + i, part) /
+                             mw_vec_fma(u, u, mw_vec_fma(v, v, mw_vec_set(1e-3f)));
+            mw_vec_store_part(dp + i, g * u, part);
+            mw_vec_store_part(dp + features + i, g * v, part);
         }
 }
 
@@ -337,11 +376,11 @@ double mw_cross_entropy(float *dlogits, const float *logits, const uint8_t *lega
     for (int i = 0; i < c; i++)
         if ((!legal || legal[i]) && logits[i] > most) most = logits[i];
     for (int i = 0; i < c; i++)
-        if (!legal || legal[i]) sum += exp((double)logits[i] - most);
+        if (!legal || legal[i]) sum += mw_exp((double)logits[i] - most);
     if (dlogits)
         for (int i = 0; i < c; i++) {
-            double p = !legal || legal[i] ? exp((double)logits[i] - most) / sum : 0;
+            double p = !legal || legal[i] ? mw_exp((double)logits[i] - most) / sum : 0;
             dlogits[i] = (float)(scale * (p - (i == label)));
         }
-    return log(sum) + most - logits[label];
+    return mw_ln(sum) + most - logits[label];
 }

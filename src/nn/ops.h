@@ -44,12 +44,23 @@ void mw_softmax_agents_backward(float *dx, const float *dy, const float *y, int 
 void mw_add(float *y, const float *x, long n);                      /* y += x */
 void mw_multiply(float *y, const float *x, int n);                  /* y *= x */
 void mw_column_sums(float *sums, const float *x, long rows, int c); /* sums[c] += over rows of x[rows][c] */
+void mw_add_scaled(float *y, float a, const float *x, int n);       /* y += a x, fused */
+float mw_inner(const float *a, const float *b, int n);              /* over 16 lanes, fused */
 double mw_dot(const float *a, const float *b, long n);              /* in double, fixed order */
+
+/* ---- norm features of projections p[rows][2][features]: y[i] = log(u^2 + v^2 + 1e-3); rows of y lie `stride`
+ * floats apart ---- */
+void mw_norm_features_forward(float *y, int stride, const float *p, int rows, int features);
+/* dp[rows][2][features] */
+void mw_norm_features_backward(float *dp, const float *dy, int stride, const float *p, int rows,
+                               int features);
 
 /* ---- losses; they return the sum and write the gradient of scale * sum ---- */
 double mw_mse(float *dx, const float *x, const float *target, long n, float scale);
 /* Cross-entropy of logits[c] over legal[c] (NULL: all) at `label`; dlogits may be NULL. */
 double mw_cross_entropy(float *dlogits, const float *logits, const uint8_t *legal, int label, int c,
                         float scale);
+
+#include "nn/level.h"
 
 #endif

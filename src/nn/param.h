@@ -64,6 +64,8 @@ typedef enum mw_conv_kind {
     MW_CONV_UP,   /* transposed: 4 taps, stride 2, padding 1 */
 } mw_conv_kind;
 
+#define MW_MAX_TAPS 8
+
 typedef struct mw_dense {
     mw_conv_kind kind;
     int in, out, taps;
@@ -90,5 +92,7 @@ void mw_dense_backward(const mw_dense *layer, float *dx, float *grads, const flo
                        const float *packed, float *scratch, int t, int rows);
 size_t mw_dense_scratch(const mw_dense *layer, int t, int rows);
 double mw_dense_flops(const mw_dense *layer, int t, int rows); /* of one forward pass */
+
+#include "nn/level.h"
 
 #endif

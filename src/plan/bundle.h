@@ -3,11 +3,11 @@
 #ifndef MW_PLAN_BUNDLE_H
 #define MW_PLAN_BUNDLE_H
 
-#include "data/normalizer.h"
-#include "policy/inverse.h"
-#include "policy/network.h"
-#include "world/advantage.h"
-#include "world/network.h"
+#include "nn/normalizer.h"
+#include "model/inverse.h"
+#include "model/flow/network.h"
+#include "model/advantage.h"
+#include "model/rwm/network.h"
 
 #define MW_BUNDLE_VERSION 1
 

@@ -2,9 +2,10 @@
 #include "plan/planner.h"
 
 #include "core/clock.h"
+#include "core/math.h"
 #include "core/rng.h"
-#include "policy/sampler.h"
-#include "world/scorer.h"
+#include "model/flow/sampler.h"
+#include "plan/scorer.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -89,7 +90,6 @@ static mw_status check_options(const mw_bundle *b, mw_planner_options *o, mw_err
     const int generated = b->policy.config.time - b->policy.config.context;
     if (!o->horizon) o->horizon = b->info.horizon;
     if (!o->steps) o->steps = b->info.steps;
-    if (!o->threads) o->threads = mw_pool_cores() < MW_MAX_EXPERTS ? mw_pool_cores() : MW_MAX_EXPERTS;
     if (isnan(o->target)) o->target = b->info.target;
     if (isnan(o->explore)) o->explore = b->info.explore;
     if (isnan(o->blend)) o->blend = b->info.blend;
@@ -109,9 +109,6 @@ static mw_status check_options(const mw_bundle *b, mw_planner_options *o, mw_err
     if (o->envs < 1 || o->envs > 65536 || o->envs * o->candidates > 65536)
         return mw_fail(error, MW_ERR_ARGUMENT,
                        "envs is %d; it must be 1 to 65536, and at most 65536 with all candidates", o->envs);
-    if (o->threads < 0 || o->threads > MW_MAX_EXPERTS)
-        return mw_fail(error, MW_ERR_ARGUMENT, "threads is %d; it must be 0 (one per core) to %d", o->threads,
-                       MW_MAX_EXPERTS);
     if (!isfinite(o->target)) return mw_fail(error, MW_ERR_ARGUMENT, "the target return must be finite");
     if (!(o->explore >= 0) || !isfinite(o->explore))
         return mw_fail(error, MW_ERR_ARGUMENT, "exploration is %g; it must be finite and not negative",
@@ -154,6 +151,7 @@ mw_status mw_planner_create(mw_planner **out, const mw_bundle *bundle, const mw_
                             mw_error *error) {
     static const mw_planner_options defaults = MW_PLANNER_OPTIONS_DEFAULT;
     *out = NULL;
+    MW_TRY(mw_cpu_check(error));
     mw_planner *p = calloc(1, sizeof *p);
     if (!p) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a planner");
     p->bundle = bundle;
@@ -435,7 +433,7 @@ static const float *blend(mw_planner *p, int slot, int best) {
     for (int m = 0; m < most; m++) {
         if (!isfinite(scores[m])) continue;
         const double below = (double)scores[best] - (double)scores[m],
-                     weight = deviation > 0 ? exp(-below / (deviation * (double)p->options.blend)) : 1;
+                     weight = deviation > 0 ? mw_exp(-below / (deviation * (double)p->options.blend)) : 1;
         total += weight;
         for (int k = 0; k < length; k++)
             p->blended[k] += (float)weight * plans[(size_t)m * (size_t)length + (size_t)k];

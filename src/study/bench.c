@@ -5,10 +5,10 @@
 #include "core/clock.h"
 #include "core/rng.h"
 #include "nn/gemm.h"
-#include "policy/sampler.h"
-#include "policy/trainer.h"
-#include "world/scorer.h"
-#include "world/trainer.h"
+#include "model/flow/sampler.h"
+#include "model/flow/trainer.h"
+#include "plan/scorer.h"
+#include "model/rwm/trainer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -267,9 +267,9 @@ static mw_status measure(bench *b, const mw_bench_options *o, mw_bench_report *r
 mw_status mw_bench_run(const mw_bench_options *options, mw_bench_report *report, mw_error *error) {
     bench b = {0};
     *report = (mw_bench_report){0};
-    if (options->envs < 1 || options->candidates < 1 || options->threads > 64)
-        return mw_fail(error, MW_ERR_ARGUMENT, "cannot measure %d environments x %d candidates on %d threads",
-                       options->envs, options->candidates, options->threads);
+    if (options->envs < 1 || options->candidates < 1)
+        return mw_fail(error, MW_ERR_ARGUMENT, "cannot measure %d environments x %d candidates",
+                       options->envs, options->candidates);
     mw_status status = set_up(&b, options, error);
     if (status == MW_OK) status = measure(&b, options, report, error);
     tear_down(&b);

@@ -3,7 +3,7 @@
 #ifndef MW_STUDY_BENCH_H
 #define MW_STUDY_BENCH_H
 
-#include "policy/preset.h"
+#include "model/flow/preset.h"
 
 typedef struct mw_bench_options {
     const mw_task_shape *shape;

@@ -4,14 +4,14 @@
 #include "behavior/collect.h"
 #include "core/clock.h"
 #include "core/file.h"
-#include "core/machine.h"
+#include "core/cpu.h"
 #include "core/pool.h"
 #include "env/env.h"
-#include "study/assemble.h"
-#include "study/calibrate.h"
-#include "study/eval.h"
-#include "study/table.h"
-#include "study/train.h"
+#include "train/assemble.h"
+#include "eval/calibrate.h"
+#include "eval/eval.h"
+#include "report/table.h"
+#include "train/train.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -470,7 +470,7 @@ static json_t *last_number(const json_t *array) {
 }
 
 static json_t *origin_json(const json_t *provenance) {
-    static const char *const kept[] = {"seconds", "threads", "cpu", "vectors", "mawam", "command"};
+    static const char *const kept[] = {"seconds", "threads", "cpu", "level", "mawam", "command"};
     json_t *out = json_object();
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         json_object_set(out, kept[i], json_object_get(provenance, kept[i]));
@@ -485,7 +485,7 @@ static const json_t *origin_of(const json_t *root, const char *from) {
 }
 
 static json_t *training_json(const mw_chain *c) {
-    static const char *const kept[] = {"seconds",    "seed",       "threads",  "cpu",      "vectors",
+    static const char *const kept[] = {"seconds",    "seed",       "threads",  "cpu",      "level",
                                        "mawam",      "command",    "settings", "returns",  "episodes",
                                        "normalizer", "world_best", "curve",    "advantage"};
     json_t *root = bundle_provenance(c->bundle), *out = json_object();
@@ -510,7 +510,7 @@ static json_t *provenance_json(const mw_chain *c) {
     char cpu[128], seed[24];
     mw_pool *pool = NULL;
     mw_error error;
-    mw_machine_cpu(cpu, sizeof cpu);
+    mw_cpu_model(cpu, sizeof cpu);
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)c->options->seed);
     int threads = c->options->threads;
     if (!threads && mw_pool_create(&pool, 0, &error) == MW_OK) threads = mw_pool_threads(pool);
@@ -518,7 +518,7 @@ static json_t *provenance_json(const mw_chain *c) {
     return json_pack("{s:s, s:s, s:s, s:s, s:i, s:s, s:s}", "command",
                      c->options->command ? c->options->command : "", "mawam", mw_version(), "budget",
                      c->options->budget == MW_BUDGET_QUICK ? "quick" : "full", "seed", seed, "threads",
-                     threads, "cpu", cpu, "vectors", mw_machine_vectors());
+                     threads, "cpu", cpu, "level", mw_cpu_name());
 }
 
 static mw_status take(json_t *summary, const char *path, const char *const *keys, mw_error *error) {

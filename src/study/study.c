@@ -6,7 +6,7 @@
 #include "core/file.h"
 #include "data/dataset.h"
 #include "study/chain.h"
-#include "study/table.h"
+#include "report/table.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,7 @@
 #define MW_STUDY_STUDY_H
 
 #include "behavior/settings.h"
-#include "study/preset.h"
+#include "train/preset.h"
 
 #include <signal.h>
 

@@ -1,12 +1,12 @@
 /* Checks of the networks, the normaliser and the metrics against recorded numbers; see verify.h. */
 #include "study/verify.h"
 
-#include "data/normalizer.h"
-#include "policy/sampler.h"
-#include "policy/trainer.h"
-#include "study/metrics.h"
-#include "world/scorer.h"
-#include "world/trainer.h"
+#include "nn/normalizer.h"
+#include "model/flow/sampler.h"
+#include "model/flow/trainer.h"
+#include "eval/metrics.h"
+#include "plan/scorer.h"
+#include "model/rwm/trainer.h"
 
 #include <dirent.h>
 #include <math.h>

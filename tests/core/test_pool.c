@@ -4,15 +4,17 @@
 
 #include <stdatomic.h>
 
+enum { ROUNDS = 50 };
+
 typedef struct {
     mw_pool *pool;
     atomic_int inside;
-    int seen[8];
+    int seen[64];
 } shared;
 
 static void body(void *context, int worker) {
     shared *s = context;
-    for (int round = 0; round < 200; round++) {
+    for (int round = 0; round < ROUNDS; round++) {
         atomic_fetch_add(&s->inside, 1);
         mw_pool_barrier(s->pool);
         s->seen[worker] += atomic_load(&s->inside) == mw_pool_threads(s->pool) * (round + 1);
@@ -22,14 +24,14 @@ static void body(void *context, int worker) {
 
 static void runs_and_barriers(void **state) {
     (void)state;
-    for (int threads = 1; threads <= 5; threads += 2) {
+    FOR_THREADS(threads) {
         mw_error error;
         shared s = {0};
         CHECK_OK(mw_pool_create(&s.pool, threads, &error), error);
-        for (int run = 1; run <= 20; run++) {
+        for (int run = 1; run <= 10; run++) {
             atomic_store(&s.inside, 0);
             mw_pool_run(s.pool, body, &s);
-            for (int worker = 0; worker < threads; worker++) assert_int_equal(s.seen[worker], 200 * run);
+            for (int worker = 0; worker < threads; worker++) assert_int_equal(s.seen[worker], ROUNDS * run);
         }
         mw_pool_free(s.pool);
     }
@@ -54,6 +56,7 @@ static void shares(void **state) {
         }
     mw_pool_free(pool);
     CHECK_FAILS(mw_pool_create(&pool, -1, &error), MW_ERR_ARGUMENT, error, "got -1");
+    CHECK_FAILS(mw_pool_create(&pool, MW_MAX_THREADS + 1, &error), MW_ERR_ARGUMENT, error, "1 to 1024");
 }
 
 int main(void) {

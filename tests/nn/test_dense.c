@@ -204,7 +204,7 @@ static void long_sums(void **state) {
     (void)state;
     static const int shapes[][2] = {{1, 255}, {1, 256}, {1, 257}, {1, 700},
                                     {3, 100}, {9, 128}, {5, 257}, {300, 1}};
-    static float x[3000], dy[3000], grads[64], scratch[3000 * MW_PANEL], values[64];
+    static float x[3000], dy[3000], grads[64], scratch[3000 * MW_WIDEST_PANEL], values[64];
     float *packed = floats(4096);
     mw_rng rng = mw_rng_make(12, MW_RNG_TEST, 0, 0, 0);
     mw_rng_fill_normal(&rng, x, 3000);

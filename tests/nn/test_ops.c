@@ -29,6 +29,19 @@ static void through_slope(float *dx, const float *dy, const float *x, int n,
     memmove(dx, dy, (size_t)n * sizeof *dx);
     mw_multiply(dx, slope, n);
 }
+/* Hot functions are reached through the level in use, so their addresses are no constants. */
+static void silu_forward(float *y, const float *x, int n) {
+    mw_silu_forward(y, x, n);
+}
+static void mish_forward(float *y, const float *x, int n) {
+    mw_mish_forward(y, x, n);
+}
+static void relu_forward(float *y, const float *x, int n) {
+    mw_relu_forward(y, x, n);
+}
+static void mish_backward(float *dx, const float *dy, const float *x, int n) {
+    mw_mish_backward(dx, dy, x, n);
+}
 static void silu_backward(float *dx, const float *dy, const float *x, int n) {
     through_slope(dx, dy, x, n, mw_silu_forward, mw_silu_slope);
 }
@@ -44,9 +57,9 @@ typedef struct {
 } activation;
 
 static const activation activations[] = {
-    {"silu", mw_silu_forward, silu_backward, silu},
-    {"mish", mw_mish_forward, mw_mish_backward, mish},
-    {"relu", mw_relu_forward, relu_backward, relu},
+    {"silu", silu_forward, silu_backward, silu},
+    {"mish", mish_forward, mish_backward, mish},
+    {"relu", relu_forward, relu_backward, relu},
 };
 enum { ACTIVATIONS = sizeof activations / sizeof *activations };
 
@@ -129,7 +142,7 @@ static void activation_ends(void **state) {
 
 static void exponential_and_logarithm(void **state) {
     (void)state;
-    double worst_exp = 0, worst_log = 0, worst_reciprocal = 0;
+    double worst_exp = 0, worst_log = 0;
     for (int i = 0; i <= 200000; i++) {
         const float x = -87.0f + 175.0f * (float)i / 200000;
         const double e = exp((double)x);
@@ -137,13 +150,10 @@ static void exponential_and_logarithm(void **state) {
         const float p = (float)exp(-80 + 160.0 * i / 200000);
         worst_log = fmax(worst_log, fabs(mw_vec_log(mw_vec_set(p))[0] - log((double)p)) /
                                         fmax(1e-3, fabs(log((double)p))));
-        worst_reciprocal = fmax(worst_reciprocal, fabs(mw_vec_reciprocal(mw_vec_set(p))[0] * (double)p - 1));
     }
     CHECK_NEAR(worst_exp, 0, 1.5e-7);
     CHECK_NEAR(worst_log, 0, 2.5e-7);
-    CHECK_NEAR(worst_reciprocal, 0, 1.5e-7);
     assert_true(mw_vec_exp(mw_vec_set(0))[0] == 1 && mw_vec_log(mw_vec_set(1))[0] == 0);
-    assert_true(mw_vec_reciprocal(mw_vec_set(1))[0] == 1); /* silu'(x) = 1 far out rests on it */
     assert_true(isnan(mw_vec_exp(mw_vec_set(NAN))[0]) && isnan(mw_vec_log(mw_vec_set(NAN))[0]));
     assert_true(mw_vec_exp(mw_vec_set(-1e30f))[0] < 2e-38f && mw_vec_exp(mw_vec_set(1e30f))[0] > 1e38f);
 }

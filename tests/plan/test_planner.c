@@ -72,9 +72,10 @@ static void same_decisions(void **state) {
         options.threads = 1;
         float first[ENVS * STEPS * N * D] = {0}, second[ENVS * STEPS * N * D];
         play(bundle, options, -1, first);
-        for (int variant = 0; variant < 3; variant++) {
+        FOR_THREADS(threads)
+        for (int variant = 0; variant < (threads <= 3 ? 3 : 1); variant++) { /* one by one; alone */
             memset(second, 0, sizeof second);
-            options.threads = variant == 0 ? 3 : 2;
+            options.threads = threads;
             options.sequential = variant == 1;
             if (variant < 2)
                 play(bundle, options, -1, second);

@@ -1,6 +1,8 @@
 /* Scripted policies of the ant, for a scale: doing nothing, which earns the survival bonus, and a walk. */
 #include "env/ant/ant.h"
 
+#include "core/math.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -34,12 +36,12 @@ static double gait_command(const mw_env *env, int joint) {
                    gait_numbers.phase[leg];
     double target;
     if (joint == MW_ANT_HIP(leg + 1)) {
-        double heading = atan2(2 * (q[3] * q[6] + q[4] * q[5]), 1 - 2 * (q[5] * q[5] + q[6] * q[6]));
+        double heading = mw_atan2(2 * (q[3] * q[6] + q[4] * q[5]), 1 - 2 * (q[5] * q[5] + q[6] * q[6]));
         double direction = heading + M_PI / 4 + leg * M_PI / 2; /* of the leg, in the world */
-        target = gait_numbers.hip_swing * sin(direction) * sin(cycle);
+        target = gait_numbers.hip_swing * mw_sin(direction) * mw_sin(cycle);
     } else {
         double down = physics->jnt_range[2 * joint] > 0 ? 1 : -1; /* the ankles' signs differ by leg */
-        target = down * (gait_numbers.ankle + gait_numbers.ankle_lift * sin(cycle + gait_numbers.ankle_lead));
+        target = down * (gait_numbers.ankle + gait_numbers.ankle_lift * mw_sin(cycle + gait_numbers.ankle_lead));
     }
     double angle = q[physics->jnt_qposadr[joint]], velocity = state->data->qvel[physics->jnt_dofadr[joint]];
     return clamp(gait_numbers.stiffness * (target - angle) - gait_numbers.damping * velocity);

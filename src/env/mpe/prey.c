@@ -2,6 +2,8 @@
  * Each is a function of the state alone, so a snapshot of the state is a snapshot of the prey. */
 #include "env/mpe/mpe.h"
 
+#include "core/math.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -227,7 +229,7 @@ static void network_act(const mw_prey_net *net, const mw_mpe_task *task, const m
         y = swap;
     }
     /* Sums of finite weights may still overflow; such a prey stands still rather than poison the world. */
-    for (int c = 0; c < 2; c++) action[c] = x[c] == x[c] ? (double)tanhf(x[c]) : 0;
+    for (int c = 0; c < 2; c++) action[c] = x[c] == x[c] ? (double)(float)mw_tanh((double)x[c]) : 0;
 }
 
 void mw_prey_act(const mw_prey_net *net, const mw_mpe_task *task, const mw_mpe_state *state,

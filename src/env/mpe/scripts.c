@@ -2,6 +2,8 @@
  * anchors. */
 #include "env/mpe/mpe.h"
 
+#include "core/math.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -12,7 +14,7 @@ static void still_act(const mw_env *env, mw_rng *rng, float *real, int32_t *inde
 }
 
 static double start_distance(const mw_mpe_state *state, int agent, int landmark) {
-    return hypot(state->start[agent][0] - state->pos[landmark][0],
+    return mw_length(state->start[agent][0] - state->pos[landmark][0],
                  state->start[agent][1] - state->pos[landmark][1]);
 }
 

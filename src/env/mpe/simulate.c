@@ -3,6 +3,8 @@
  * rearrange. */
 #include "env/mpe/mpe.h"
 
+#include "core/math.h"
+
 #include <math.h>
 
 static const double time_step = 0.1, keep = 0.75 /* 1 - damping */, stiffness = 100, margin = 0.001;
@@ -20,7 +22,7 @@ static void push_apart(const double a[2], const double b[2], double radii, doubl
     double dx = a[0] - b[0], dy = a[1] - b[1];
     double d = sqrt(dx * dx + dy * dy);
     double y = -(d - radii) / margin;
-    double penetration = ((y > 0 ? y : 0) + log1p(exp(-fabs(y)))) * margin;
+    double penetration = ((y > 0 ? y : 0) + mw_ln1p(mw_exp(-fabs(y)))) * margin;
     if (d == 0) dx = d = 1; /* coincident centres have no direction: part them along x */
     force[0] = stiffness * dx / d * penetration;
     force[1] = stiffness * dy / d * penetration;
@@ -122,7 +124,7 @@ void mw_mpe_rewards_cover(const mw_mpe_task *task, const mw_mpe_state *state, do
 static double border_penalty(double u) {
     if (u < 0.9) return 0;
     if (u < 1) return 10 * (u - 0.9);
-    double penalty = exp(2 * u - 2);
+    double penalty = mw_exp(2 * u - 2);
     return penalty < 10 ? penalty : 10;
 }
 

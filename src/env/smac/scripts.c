@@ -2,6 +2,8 @@
  * true state. */
 #include "env/smac/battle.h"
 
+#include "core/math.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -20,7 +22,7 @@ static int32_t toward(double dx, double dy, const uint8_t *legal) {
 }
 
 static double distance(const mw_battle_state *state, int a, int b) {
-    return hypot((double)state->x[b] - state->x[a], (double)state->y[b] - state->y[a]);
+    return mw_length((double)state->x[b] - state->x[a], (double)state->y[b] - state->y[a]);
 }
 
 /* Ties go to the lower id. */
@@ -89,7 +91,7 @@ static double exposure(const ambush_plan *plan, int unit, double x, double y) {
     double range = MW_BATTLE_SCAN + plan->model->radius[unit] + 0.1, sum = 0;
     for (uint32_t left = plan->quiet; left; left &= left - 1) {
         int enemy = __builtin_ctz(left);
-        sum += fmax(0, range - hypot(plan->state->x[enemy] - x, plan->state->y[enemy] - y));
+        sum += fmax(0, range - mw_length(plan->state->x[enemy] - x, plan->state->y[enemy] - y));
     }
     return sum;
 }
@@ -114,7 +116,7 @@ static int choose_victim(const mw_battle_model *model, const mw_battle_state *st
 }
 
 static double away_from_victim(const ambush_plan *plan, double x, double y) {
-    return hypot(plan->state->x[plan->victim] - x, plan->state->y[plan->victim] - y);
+    return mw_length(plan->state->x[plan->victim] - x, plan->state->y[plan->victim] - y);
 }
 
 /* Moves lead along a lattice of strides: looks for the nearest point of it that is in shooting distance of
@@ -180,7 +182,7 @@ static void ambush(const mw_env *env, mw_rng *rng, float *real, int32_t *index) 
     for (uint32_t left = mw_battle_living_enemies(model, state); left; left &= left - 1) {
         int enemy = __builtin_ctz(left);
         if (state->target[enemy] >= 0) engaged |= 1u << enemy;
-        settled &= hypot(state->x[enemy] - MW_BATTLE_GOAL_X, state->y[enemy] - MW_BATTLE_GOAL_Y) < 2.5;
+        settled &= mw_length(state->x[enemy] - MW_BATTLE_GOAL_X, state->y[enemy] - MW_BATTLE_GOAL_Y) < 2.5;
     }
     ambush_plan plan = {model, state, choose_victim(model, state, engaged), engaged, 0};
     plan.quiet =

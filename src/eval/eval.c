@@ -1,0 +1,365 @@
+/* Paired episodes over arms; see eval.h. Episodes wait in a queue; an environment that has finished one takes
+ * the next, so that the planner's batches stay full. */
+#include "eval/eval.h"
+
+#include "behavior/settings.h"
+#include "core/clock.h"
+#include "eval/oracle.h"
+#include "eval/stage.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const arm_names[MW_EVAL_ARMS] = {"reactive", "random", "plan", "plain", "oracle"};
+
+const char *mw_eval_arm_name(mw_eval_arm arm) {
+    return arm_names[arm];
+}
+
+mw_status mw_eval_arms_parse(const char *text, unsigned *arms, mw_error *error) {
+    *arms = 0;
+    for (const char *at = text; *at;) {
+        const size_t length = strcspn(at, ",");
+        int arm = 0;
+        while (arm < MW_EVAL_ARMS &&
+               (strlen(arm_names[arm]) != length || strncmp(arm_names[arm], at, length)))
+            arm++;
+        if (arm == MW_EVAL_ARMS)
+            return mw_fail(error, MW_ERR_ARGUMENT,
+                           "unknown arm '%.*s'; known: reactive, random, plan, plain, oracle",
+                           (int)(length < 64 ? length : 64), at);
+        *arms |= 1u << arm;
+        at += length + (at[length] == ',');
+    }
+    if (!*arms)
+        return mw_fail(error, MW_ERR_ARGUMENT, "no arms given; known: reactive, random, plan, plain, oracle");
+    return MW_OK;
+}
+
+mw_eval_options mw_eval_options_default(void) {
+    return (mw_eval_options){.arms = (1u << MW_EVAL_ARMS) - 1,
+                             .first_seed = MW_EVAL_FIRST_SEED,
+                             .seeds = 5,
+                             .candidates = 8,
+                             .target = NAN,
+                             .explore = NAN,
+                             .blend = NAN,
+                             .advantage = NAN,
+                             .carry = -1,
+                             .timed = 60,
+                             .world = MW_ENV_OPTIONS_DEFAULT};
+}
+
+int mw_eval_episodes_of(const char *family) {
+    return !strcmp(family, "battle") ? 20 : !strcmp(family, "ant") ? 4 : 40;
+}
+
+/* ---- one arm on some environments ---- */
+
+typedef struct {
+    mw_eval_arm arm;
+    const mw_eval_options *options;
+    mw_pool *pool; /* steps environments, executes the oracle's candidates */
+    mw_stage stage;
+    mw_planner *planner;
+    mw_oracle *oracle;
+    mw_oracle_job *jobs; /* [envs] */
+    mw_planner_times times;
+} player;
+
+static void player_free(player *p) {
+    mw_stage_free(&p->stage);
+    mw_planner_free(p->planner);
+    mw_oracle_free(p->oracle);
+    mw_pool_free(p->pool);
+    free(p->jobs);
+}
+
+static mw_status player_build(player *p, const mw_bundle *bundle, int envs, mw_error *error) {
+    const mw_eval_options *o = p->options;
+    const mw_planner_options planner = {.arm = p->arm == MW_EVAL_REACTIVE ? MW_ARM_REACTIVE
+                                               : p->arm == MW_EVAL_RANDOM ? MW_ARM_RANDOM
+                                                                          : MW_ARM_PLAN,
+                                        .candidates = o->candidates,
+                                        .horizon = o->horizon,
+                                        .steps = o->steps,
+                                        .envs = envs,
+                                        .threads = o->threads,
+                                        .carry = p->arm == MW_EVAL_PLAIN ? 0 : o->carry,
+                                        .target = o->target,
+                                        .explore = p->arm == MW_EVAL_PLAIN ? 0 : o->explore,
+                                        .blend = p->arm == MW_EVAL_PLAIN ? 0 : o->blend,
+                                        .advantage = p->arm == MW_EVAL_PLAIN ? 0 : o->advantage};
+    MW_TRY(mw_pool_create(&p->pool, o->threads, error));
+    MW_TRY(mw_stage_create(&p->stage, bundle, &o->world, envs, p->pool, error));
+    MW_TRY(mw_planner_create(&p->planner, bundle, &planner, error));
+    if (p->arm != MW_EVAL_ORACLE) return MW_OK;
+    MW_TRY(mw_oracle_create(&p->oracle, bundle->info.task, &o->world, p->pool, error));
+    p->jobs = calloc((size_t)envs, sizeof *p->jobs);
+    return p->jobs ? MW_OK : mw_fail(error, MW_ERR_MEMORY, "cannot allocate %d environments", envs);
+}
+
+static mw_status player_create(player *p, const mw_bundle *bundle, const mw_eval_options *options,
+                               mw_eval_arm arm, int envs, mw_error *error) {
+    *p = (player){.arm = arm, .options = options};
+    mw_status status = player_build(p, bundle, envs, error);
+    if (status != MW_OK) player_free(p);
+    return status;
+}
+
+static mw_status ask_oracle(player *p, mw_error *error) {
+    mw_stage *s = &p->stage;
+    int count = 0;
+    for (int e = 0; e < s->count; e++)
+        if (s->active[e])
+            p->jobs[count++] = (mw_oracle_job){s->envs[e], mw_planner_actions(p->planner, e),
+                                               mw_planner_scores(p->planner, e)};
+    return mw_oracle_score(p->oracle, p->jobs, count, p->options->candidates, p->options->horizon, error);
+}
+
+/* Actions for all active environments. */
+static mw_status decide(player *p, mw_error *error) {
+    mw_stage *s = &p->stage;
+    if (p->arm != MW_EVAL_ORACLE) {
+        MW_TRY(mw_planner_act(p->planner, s->obs, s->legal, s->active, s->real, s->index, error));
+        p->times = mw_planner_last_times(p->planner);
+        return MW_OK;
+    }
+    MW_TRY(mw_planner_propose(p->planner, s->obs, s->legal, s->active, error));
+    p->times = mw_planner_last_times(p->planner);
+    const double start = mw_clock_seconds();
+    MW_TRY(ask_oracle(p, error));
+    mw_planner_choose(p->planner, s->active, s->real, s->index);
+    p->times.score = mw_clock_seconds() - start;
+    return MW_OK;
+}
+
+/* ---- all episodes ---- */
+
+/* Episode k of the queue starts in environment e. */
+static void start(player *p, mw_eval_episode *episodes, int e, long k) {
+    const mw_eval_options *o = p->options;
+    const mw_episode_seeds seeds =
+        mw_episode_seeds_of(o->first_seed + (uint64_t)(k / o->episodes), k % o->episodes);
+    episodes[k] = (mw_eval_episode){.world = seeds.world};
+    mw_stage_begin(&p->stage, p->planner, e, seeds);
+}
+
+static mw_status play_queue(player *p, mw_eval_report *report, long *playing, mw_error *error) {
+    const mw_eval_options *o = p->options;
+    const long total = (long)o->seeds * o->episodes;
+    mw_stage *s = &p->stage;
+    long next = 0, done = 0;
+    for (int e = 0; e < s->count && next < total; e++) {
+        playing[e] = next;
+        start(p, report->episodes, e, next++);
+    }
+    while (done < total) {
+        MW_TRY(decide(p, error));
+        MW_TRY(mw_stage_step(s, p->planner, error));
+        for (int e = 0; e < s->count; e++) {
+            if (!s->active[e]) continue;
+            mw_eval_episode *episode = &report->episodes[playing[e]];
+            episode->total += mw_stage_reward(s, e);
+            episode->length = s->last[e].step;
+            episode->won = s->last[e].won;
+            report->decisions++;
+            if (!mw_stage_over(s, e)) continue;
+            done++;
+            s->active[e] = 0;
+            playing[e] = next;
+            if (next < total) start(p, report->episodes, e, next++);
+        }
+        if (o->progress) o->progress(o->context, p->arm, done, total);
+        if (o->stop && *o->stop)
+            return mw_fail(error, MW_ERR_INTERRUPTED, "stopped after %ld of %ld episodes of the %s arm", done,
+                           total, mw_eval_arm_name(p->arm));
+    }
+    return MW_OK;
+}
+
+static mw_status play_arm(mw_eval_result *result, const mw_bundle *bundle, mw_eval_arm arm, mw_error *error) {
+    const mw_eval_options *o = &result->options;
+    mw_eval_report *report = &result->arm[arm];
+    player p;
+    MW_TRY(player_create(&p, bundle, o, arm, o->envs, error));
+    report->episodes = calloc((size_t)o->seeds * (size_t)o->episodes, sizeof *report->episodes);
+    long *playing = calloc((size_t)o->envs, sizeof *playing);
+    const double start = mw_clock_seconds();
+    mw_status status =
+        report->episodes && playing
+            ? play_queue(&p, report, playing, error)
+            : mw_fail(error, MW_ERR_MEMORY, "cannot keep %d x %d episodes", o->seeds, o->episodes);
+    report->seconds = mw_clock_seconds() - start;
+    report->played = status == MW_OK;
+    free(playing);
+    player_free(&p);
+    return status;
+}
+
+/* ---- the time of a decision ---- */
+
+enum { WARM_UP = 10 };
+
+static mw_latency latency(double *ms, int count) {
+    mw_sort(ms, count);
+    return (mw_latency){mw_quantile(ms, count, 0.5), mw_quantile(ms, count, 0.95)};
+}
+
+static mw_status time_queue(player *p, mw_eval_report *report, double *ms, int count, mw_error *error) {
+    mw_stage *s = &p->stage;
+    long episode = 0;
+    mw_stage_begin(s, p->planner, 0, mw_episode_seeds_of(p->options->first_seed, episode++));
+    for (int i = -WARM_UP; i < count; i++) {
+        MW_TRY(decide(p, error));
+        if (i >= 0) {
+            ms[i] = 1e3 * p->times.generate;
+            ms[count + i] = 1e3 * p->times.score;
+            ms[2 * count + i] = 1e3 * (p->times.generate + p->times.score);
+        }
+        MW_TRY(mw_stage_step(s, p->planner, error));
+        if (mw_stage_over(s, 0))
+            mw_stage_begin(s, p->planner, 0, mw_episode_seeds_of(p->options->first_seed, episode++));
+    }
+    report->generation = latency(ms, count);
+    report->scoring = latency(ms + count, count);
+    report->decision = latency(ms + 2 * count, count);
+    return MW_OK;
+}
+
+static mw_status time_arm(mw_eval_result *result, const mw_bundle *bundle, mw_eval_arm arm, mw_error *error) {
+    const int count = result->options.timed;
+    mw_eval_report *report = &result->arm[arm];
+    report->generation = report->scoring = report->decision = (mw_latency){NAN, NAN};
+    if (count <= 0) return MW_OK;
+    player p;
+    double *ms = calloc(3 * (size_t)count, sizeof *ms);
+    if (!ms) return mw_fail(error, MW_ERR_MEMORY, "cannot time %d decisions", count);
+    mw_status status = player_create(&p, bundle, &result->options, arm, 1, error);
+    if (status == MW_OK) {
+        status = time_queue(&p, report, ms, count, error);
+        player_free(&p);
+    }
+    free(ms);
+    return status;
+}
+
+/* ---- summaries ---- */
+
+typedef enum { TOTAL, WON, LENGTH } quantity;
+
+static double of_episode(const mw_eval_episode *episode, quantity what) {
+    return what == TOTAL ? episode->total : what == WON ? episode->won : episode->length;
+}
+
+/* Mean over episodes and deviation over seeds; each seed has equally many episodes. */
+static double summarise(const mw_eval_options *o, const mw_eval_report *report, quantity what,
+                        double *seed_means, double *deviation) {
+    for (int s = 0; s < o->seeds; s++) {
+        double sum = 0;
+        for (int i = 0; i < o->episodes; i++)
+            sum += of_episode(&report->episodes[(long)s * o->episodes + i], what);
+        seed_means[s] = sum / o->episodes;
+    }
+    if (deviation) *deviation = mw_deviation(seed_means, o->seeds);
+    return mw_mean(seed_means, o->seeds);
+}
+
+static void summarise_arm(mw_eval_result *result, mw_eval_report *report, double *seed_means) {
+    const mw_eval_options *o = &result->options;
+    /* the scales of tag and world belong to their default prey */
+    const mw_scale *scale = o->world.prey_file ? NULL : mw_scale_of(result->info.task);
+    report->total = summarise(o, report, TOTAL, seed_means, &report->total_deviation);
+    report->length = summarise(o, report, LENGTH, seed_means, NULL);
+    report->won = report->won_deviation = report->score = report->score_deviation = NAN;
+    if (!strcmp(result->info.family, "battle"))
+        report->won = summarise(o, report, WON, seed_means, &report->won_deviation);
+    if (scale) {
+        report->score = mw_score(result->info.task, report->total);
+        report->score_deviation = report->total_deviation * 100 / (scale->expert - scale->random);
+    }
+}
+
+static mw_status compare_arm(mw_eval_result *result, mw_eval_report *report, mw_error *error) {
+    const mw_eval_report *reactive = &result->arm[MW_EVAL_REACTIVE], *oracle = &result->arm[MW_EVAL_ORACLE];
+    const long count = (long)result->options.seeds * result->options.episodes;
+    report->gain = (mw_interval){NAN, NAN, NAN};
+    report->relative_gain = report->oracle_share = NAN;
+    if (!reactive->played || report == reactive) return MW_OK;
+    double *difference = malloc((size_t)count * sizeof *difference);
+    if (!difference) return mw_fail(error, MW_ERR_MEMORY, "cannot compare %ld episodes", count);
+    for (long k = 0; k < count; k++) difference[k] = report->episodes[k].total - reactive->episodes[k].total;
+    mw_status status = mw_bootstrap_mean(&report->gain, difference, count, MW_BOOTSTRAP_RESAMPLES,
+                                         result->options.first_seed, error);
+    free(difference);
+    const bool scaled = isfinite(report->score);
+    const double ours = scaled ? report->score : report->total;
+    const double base = scaled ? reactive->score : reactive->total;
+    report->relative_gain = (ours - base) / fabs(base);
+    if (report != oracle && oracle->played && oracle->total > reactive->total)
+        report->oracle_share = (report->total - reactive->total) / (oracle->total - reactive->total);
+    return status;
+}
+
+static mw_status summarise_all(mw_eval_result *result, mw_error *error) {
+    double *seed_means = malloc((size_t)result->options.seeds * sizeof *seed_means);
+    if (!seed_means) return mw_fail(error, MW_ERR_MEMORY, "cannot summarise");
+    mw_status status = MW_OK;
+    for (int a = 0; a < MW_EVAL_ARMS; a++)
+        if (result->arm[a].played) summarise_arm(result, &result->arm[a], seed_means);
+    for (int a = 0; a < MW_EVAL_ARMS && status == MW_OK; a++)
+        if (result->arm[a].played) status = compare_arm(result, &result->arm[a], error);
+    free(seed_means);
+    return status;
+}
+
+/* ---- the whole ---- */
+
+/* Checks what was asked for and fills in what was left to the bundle and the protocol. */
+static mw_status resolve(mw_eval_result *result, const mw_bundle *bundle, mw_error *error) {
+    mw_eval_options *o = &result->options;
+    mw_env *env;
+    MW_TRY(mw_env_create(&env, bundle->info.task, &o->world, error));
+    mw_status status = mw_bundle_expect(bundle, mw_env_describe(env), error);
+    result->info = *mw_env_describe(env);
+    result->info.task = bundle->info.task; /* the environment's strings go with it */
+    result->info.rules = bundle->info.rules;
+    result->info.summary = NULL;
+    mw_env_free(env);
+    MW_TRY(status);
+    if (!o->episodes) o->episodes = mw_eval_episodes_of(result->info.family);
+    if (!o->horizon) o->horizon = bundle->info.horizon;
+    if (!o->steps) o->steps = bundle->info.steps;
+    if (isnan(o->target)) o->target = bundle->info.target;
+    if (isnan(o->explore)) o->explore = bundle->info.explore;
+    if (isnan(o->blend)) o->blend = bundle->info.blend;
+    if (isnan(o->advantage)) o->advantage = bundle->info.advantage;
+    if (o->carry < 0) o->carry = bundle->info.carry;
+    if (o->seeds < 1 || o->episodes < 1 || (long)o->seeds * o->episodes > 10000000)
+        return mw_fail(error, MW_ERR_ARGUMENT, "there must be 1 to 10000000 episodes; got %d seeds x %d",
+                       o->seeds, o->episodes);
+    const int total = o->seeds * o->episodes;
+    if (!o->envs) o->envs = 32;
+    if (o->envs > total) o->envs = total;
+    return MW_OK;
+}
+
+mw_status mw_eval_run(mw_eval_result *result, const mw_bundle *bundle, const mw_eval_options *options,
+                      mw_error *error) {
+    *result = (mw_eval_result){.options = *options};
+    mw_status status = resolve(result, bundle, error);
+    for (int a = 0; a < MW_EVAL_ARMS && status == MW_OK; a++) {
+        if (!(options->arms >> a & 1)) continue;
+        status = play_arm(result, bundle, (mw_eval_arm)a, error);
+        if (status == MW_OK) status = time_arm(result, bundle, (mw_eval_arm)a, error);
+    }
+    if (status == MW_OK) status = summarise_all(result, error);
+    if (status != MW_OK) mw_eval_result_free(result);
+    return status;
+}
+
+void mw_eval_result_free(mw_eval_result *result) {
+    for (int a = 0; a < MW_EVAL_ARMS; a++) free(result->arm[a].episodes);
+    *result = (mw_eval_result){0};
+}

@@ -1,0 +1,84 @@
+/* The result of an evaluation as JSON; see eval.h. What does not apply is left out or null, never NaN. */
+#include "eval/eval.h"
+
+#include "core/json.h"
+
+#include <math.h>
+
+/* Members that do not apply are left out. */
+static void set(json_t *object, const char *key, double value) {
+    if (isfinite(value)) json_object_set_new(object, key, json_real(value));
+}
+
+static json_t *latency_json(mw_latency latency) {
+    return json_pack("{s:o, s:o}", "p50", mw_number_json(latency.p50), "p95", mw_number_json(latency.p95));
+}
+
+/* [seeds][episodes] of returns, lengths or victories. */
+static void set_episodes(json_t *object, const mw_eval_result *result, const mw_eval_report *report) {
+    const mw_eval_options *o = &result->options;
+    json_t *totals = json_array(), *lengths = json_array(), *won = json_array(), *means = json_array();
+    for (int s = 0; s < o->seeds; s++) {
+        json_t *total = json_array(), *length = json_array(), *victory = json_array();
+        double sum = 0;
+        for (int i = 0; i < o->episodes; i++) {
+            const mw_eval_episode *episode = &report->episodes[(long)s * o->episodes + i];
+            json_array_append_new(total, mw_number_json(episode->total));
+            json_array_append_new(length, json_integer(episode->length));
+            json_array_append_new(victory, json_boolean(episode->won));
+            sum += episode->total;
+        }
+        json_array_append_new(totals, total);
+        json_array_append_new(lengths, length);
+        json_array_append_new(won, victory);
+        json_array_append_new(means, mw_number_json(sum / o->episodes));
+    }
+    json_object_set_new(object, "seed_returns", means);
+    json_object_set_new(object, "episode_returns", totals);
+    json_object_set_new(object, "episode_lengths", lengths);
+    if (isfinite(report->won))
+        json_object_set_new(object, "episodes_won", won);
+    else
+        json_decref(won);
+}
+
+static json_t *arm_json(const mw_eval_result *result, const mw_eval_report *report) {
+    json_t *object =
+        json_pack("{s:o, s:o, s:o}", "return", mw_number_json(report->total), "return_deviation",
+                  mw_number_json(report->total_deviation), "episode_length", mw_number_json(report->length));
+    set(object, "score", report->score);
+    set(object, "score_deviation", report->score_deviation);
+    set(object, "win_rate", report->won);
+    set(object, "win_rate_deviation", report->won_deviation);
+    if (isfinite(report->gain.mean))
+        json_object_set_new(object, "gain",
+                            json_pack("{s:o, s:o, s:o}", "mean", mw_number_json(report->gain.mean), "low",
+                                      mw_number_json(report->gain.low), "high",
+                                      mw_number_json(report->gain.high)));
+    set(object, "relative_gain", report->relative_gain);
+    set(object, "oracle_share", report->oracle_share);
+    if (isfinite(report->decision.p50))
+        json_object_set_new(object, "ms",
+                            json_pack("{s:o, s:o, s:o}", "decision", latency_json(report->decision),
+                                      "generation", latency_json(report->generation), "scoring",
+                                      latency_json(report->scoring)));
+    json_object_set_new(object, "seconds", mw_number_json(report->seconds));
+    json_object_set_new(object, "decisions", json_integer(report->decisions));
+    set_episodes(object, result, report);
+    return object;
+}
+
+json_t *mw_eval_json(const mw_eval_result *result, const mw_bundle *bundle) {
+    const mw_eval_options *o = &result->options;
+    json_t *arms = json_object();
+    for (int a = 0; a < MW_EVAL_ARMS; a++)
+        if (result->arm[a].played)
+            json_object_set_new(arms, mw_eval_arm_name((mw_eval_arm)a), arm_json(result, &result->arm[a]));
+    return json_pack(
+        "{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:b, s:I, s:i, s:i, s:i, s:o}", "mawam",
+        mw_version(), "task", result->info.task, "quality", bundle->info.quality, "rules", result->info.rules,
+        "M", o->candidates, "H", o->horizon, "K", o->steps, "target", mw_number_json((double)o->target),
+        "explore", mw_number_json((double)o->explore), "blend", mw_number_json((double)o->blend), "advantage",
+        mw_number_json((double)o->advantage), "carry", o->carry, "first_seed", (json_int_t)o->first_seed,
+        "seeds", o->seeds, "episodes", o->episodes, "threads", o->threads, "arms", arms);
+}

@@ -1,0 +1,110 @@
+/* Ranking metrics; see metrics.h. */
+#include "eval/metrics.h"
+
+#include "core/json.h"
+#include "eval/statistics.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+double mw_pearson(const double *x, const double *y, long n) {
+    double mean_x = 0, mean_y = 0, xx = 0, yy = 0, xy = 0;
+    for (long i = 0; i < n; i++) {
+        mean_x += x[i] / (double)n;
+        mean_y += y[i] / (double)n;
+    }
+    for (long i = 0; i < n; i++) {
+        double a = x[i] - mean_x, b = y[i] - mean_y;
+        xx += a * a;
+        yy += b * b;
+        xy += a * b;
+    }
+    return xy / sqrt(xx * yy);
+}
+
+typedef struct {
+    float value;
+    long index;
+} entry;
+
+static int by_value(const void *a, const void *b) {
+    const entry *x = a, *y = b;
+    if (x->value != y->value) return x->value < y->value ? -1 : 1;
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+mw_status mw_average_ranks(double *rank, const float *x, long n, mw_error *error) {
+    entry *entries = malloc((size_t)(n ? n : 1) * sizeof *entries);
+    if (!entries) return mw_fail(error, MW_ERR_MEMORY, "cannot rank %ld values", n);
+    for (long i = 0; i < n; i++) entries[i] = (entry){x[i], i};
+    qsort(entries, (size_t)n, sizeof *entries, by_value);
+    for (long first = 0, last; first < n; first = last) {
+        for (last = first + 1; last < n && entries[last].value == entries[first].value;) last++;
+        for (long i = first; i < last; i++) rank[entries[i].index] = 0.5 * (double)(first + last - 1);
+    }
+    free(entries);
+    return MW_OK;
+}
+
+static int argmax(const float *x, int n) {
+    int best = 0;
+    for (int i = 1; i < n; i++)
+        if (x[i] > x[best]) best = i;
+    return best;
+}
+
+/* Adds one group's contributions; pairs counts pairs and right ones. */
+static void add_group(mw_ranking *r, long pairs[2], const float *realized, const float *predicted, int size) {
+    int best = argmax(realized, size), chosen = argmax(predicted, size), above = 0;
+    float low = realized[0];
+    for (int i = 0; i < size; i++) {
+        low = realized[i] < low ? realized[i] : low;
+        above += predicted[i] > predicted[best] || (predicted[i] == predicted[best] && i < best);
+        for (int j = i + 1; j < size; j++) {
+            if (realized[i] == realized[j]) continue;
+            pairs[0]++;
+            pairs[1] += ((double)realized[i] - realized[j]) * ((double)predicted[i] - predicted[j]) > 0;
+        }
+    }
+    double regret = (double)realized[best] - realized[chosen];
+    r->top1 += chosen == best;
+    r->top2 += above < 2;
+    r->regret += regret;
+    r->normalized_regret += regret / ((double)realized[best] - low + 1e-8);
+}
+
+mw_status mw_ranking_of(mw_ranking *ranking, const float *realized, const float *predicted, int groups,
+                        int size, mw_error *error) {
+    *ranking = (mw_ranking){0};
+    if (groups < 1 || size < 2)
+        return mw_fail(error, MW_ERR_ARGUMENT, "ranking needs groups of at least two; got %d groups of %d",
+                       groups, size);
+    const long n = (long)groups * size;
+    double *x = malloc(2 * (size_t)n * sizeof *x), *y = x ? x + n : NULL;
+    if (!x) return mw_fail(error, MW_ERR_MEMORY, "cannot rank %ld values", n);
+    long pairs[2] = {0};
+    for (int g = 0; g < groups; g++)
+        add_group(ranking, pairs, realized + (long)g * size, predicted + (long)g * size, size);
+    ranking->top1 /= groups;
+    ranking->top2 /= groups;
+    ranking->regret /= groups;
+    ranking->normalized_regret /= groups;
+    ranking->pair_accuracy = pairs[0] ? (double)pairs[1] / (double)pairs[0] : NAN;
+    for (long i = 0; i < n; i++) {
+        x[i] = realized[i];
+        y[i] = predicted[i];
+    }
+    ranking->pearson = mw_pearson(x, y, n);
+    mw_status status = mw_average_ranks(x, realized, n, error);
+    if (status == MW_OK) status = mw_average_ranks(y, predicted, n, error);
+    ranking->spearman = mw_pearson(x, y, n);
+    free(x);
+    return status;
+}
+
+json_t *mw_ranking_json(const mw_ranking *r) {
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "pearson", mw_number_json(r->pearson), "spearman",
+                     mw_number_json(r->spearman), "top1", mw_number_json(r->top1), "top2",
+                     mw_number_json(r->top2), "pair_accuracy", mw_number_json(r->pair_accuracy), "regret",
+                     mw_number_json(r->regret), "normalized_regret", mw_number_json(r->normalized_regret));
+}

@@ -1,0 +1,210 @@
+/* Calibration on recorded snippets; see calibrate.h. */
+#include "core/json.h"
+#include "core/rng.h"
+#include "data/split.h"
+#include "eval/calibrate.h"
+#include "eval/statistics.h"
+#include "plan/scorer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+mw_snippet_options mw_snippet_options_default(void) {
+    return (mw_snippet_options){.count = 2000, .seed = 2000, .held_out = MW_HELD_OUT};
+}
+
+mw_snippet_options mw_snippet_options_of(const mw_bundle *bundle) {
+    mw_snippet_options options = mw_snippet_options_default();
+    json_t *root = json_loads(bundle->provenance, 0, NULL);
+    const json_t *other = json_object_get(json_object_get(root, "world_from"), "provenance");
+    const json_t *made = other ? other : root;
+    const char *seed = json_string_value(json_object_get(made, "seed"));
+    const json_t *share = json_object_get(json_object_get(made, "settings"), "data.held_out");
+    if (seed) options.split_seed = strtoull(seed, NULL, 10);
+    if (json_is_number(share)) options.held_out = json_number_value(share);
+    json_decref(root);
+    return options;
+}
+
+static mw_status match(const mw_bundle *bundle, const mw_dataset *data, mw_error *error) {
+    const mw_bundle_info *b = &bundle->info;
+    const mw_dataset_spec *d = &data->spec;
+    if (strcmp(b->task, d->task) || strcmp(b->rules, d->rules))
+        return mw_fail(error, MW_ERR_MISMATCH,
+                       "%s: the data is of %s under rules %s, the bundle of %s under %s", data->folder,
+                       d->task, d->rules, b->task, b->rules);
+    if (b->agents != d->agents || b->obs != d->obs_size || b->act != d->act_size ||
+        b->discrete != d->discrete)
+        return mw_fail(
+            error, MW_ERR_MISMATCH,
+            "%s: the data has %d agents, %d observation features and %d %s actions; the bundle has "
+            "%d, %d and %d %s",
+            data->folder, d->agents, d->obs_size, d->act_size, d->discrete ? "discrete" : "real", b->agents,
+            b->obs, b->act, b->discrete ? "discrete" : "real");
+    return MW_OK;
+}
+
+/* All places in the set with `horizon` transitions ahead; NULL: out of memory. */
+static mw_place *places_of(const mw_dataset *data, const mw_episode_set *set, int horizon, long *count) {
+    mw_place *places = malloc((size_t)(set->transitions + 1) * sizeof *places);
+    *count = 0;
+    for (long k = 0; places && k < set->count; k++) {
+        const long last = mw_dataset_transitions(data, set->episodes[k]) - horizon;
+        for (long t = 0; t <= last; t++) places[(*count)++] = (mw_place){set->episodes[k], t};
+    }
+    return places;
+}
+
+/* A random selection in random order: the first `wanted` of a shuffle. */
+static void choose(mw_place *places, long count, long wanted, uint64_t seed) {
+    mw_rng rng = mw_rng_make(seed, MW_RNG_STUDY, 2, 0, 0);
+    for (long i = 0; i < wanted; i++) {
+        const long j = i + (long)mw_rng_below(&rng, (uint32_t)(count - i));
+        const mw_place other = places[i];
+        places[i] = places[j];
+        places[j] = other;
+    }
+}
+
+/* ---- rolling ---- */
+
+typedef struct {
+    const mw_dataset *data;
+    const mw_place *places;
+    int count, agents, obs, act;
+    mw_scorer *scorer;
+    float *now, *next, *action;           /* [count][n][o] twice, [count][n][d] */
+    float *reward, *realized, *predicted; /* [count] */
+} roll;
+
+static void recorded_action(const roll *r, int i, int h) {
+    const mw_episode episode = mw_dataset_episode(r->data, r->places[i].episode);
+    const size_t at = (size_t)(r->places[i].t + h) * (size_t)r->agents, joint = (size_t)(r->agents * r->act);
+    float *action = r->action + (size_t)i * joint;
+    if (episode.real) {
+        memcpy(action, episode.real + at * (size_t)r->act, joint * sizeof *action);
+        return;
+    }
+    memset(action, 0, joint * sizeof *action);
+    for (int a = 0; a < r->agents; a++) action[a * r->act + episode.index[at + (size_t)a]] = 1;
+}
+
+static double recorded_reward(const roll *r, int i, int h) {
+    const mw_episode episode = mw_dataset_episode(r->data, r->places[i].episode);
+    const float *rewards = episode.rewards + (size_t)(r->places[i].t + h) * (size_t)r->agents;
+    double sum = 0;
+    for (int a = 0; a < r->agents; a++) sum += rewards[a];
+    return sum;
+}
+
+/* One step of all snippets: returns grow, observations move on. Returns the mean squared error. */
+static double roll_step(roll *r, int h) {
+    const size_t joint = (size_t)(r->agents * r->obs);
+    for (int i = 0; i < r->count; i++) recorded_action(r, i, h);
+    mw_scorer_score(r->scorer, r->reward, r->next, r->now, r->action, r->count, 1);
+    double square = 0;
+    for (int i = 0; i < r->count; i++) {
+        const float *truth = mw_dataset_obs(r->data, r->places[i].episode, r->places[i].t + h + 1);
+        const float *seen = r->next + (size_t)i * joint;
+        r->predicted[i] += r->reward[i];
+        r->realized[i] += (float)recorded_reward(r, i, h);
+        for (size_t k = 0; k < joint; k++)
+            square += ((double)seen[k] - truth[k]) * ((double)seen[k] - truth[k]);
+    }
+    float *swap = r->now;
+    r->now = r->next;
+    r->next = swap;
+    return square / ((double)r->count * (double)joint);
+}
+
+static mw_status roll_all(mw_snippets *result, roll *r, mw_error *error) {
+    const size_t joint = (size_t)(r->agents * r->obs);
+    for (int i = 0; i < r->count; i++)
+        memcpy(r->now + (size_t)i * joint, mw_dataset_obs(r->data, r->places[i].episode, r->places[i].t),
+               joint * sizeof *r->now);
+    for (int h = 0; h < result->horizons; h++) {
+        result->error[h] = roll_step(r, h);
+        MW_TRY(mw_ranking_of(&result->ranking[h], r->realized, r->predicted, r->count / MW_SNIPPET_GROUP,
+                             MW_SNIPPET_GROUP, error));
+    }
+    return MW_OK;
+}
+
+static mw_status roll_places(mw_snippets *result, const mw_bundle *bundle, const mw_dataset *data,
+                             const mw_place *places, int threads, mw_error *error) {
+    const mw_bundle_info *b = &bundle->info;
+    const size_t count = (size_t)result->count, joint = count * (size_t)(b->agents * b->obs);
+    roll r = {data, places, result->count, b->agents, b->obs, b->act, NULL,
+              NULL, NULL,   NULL,          NULL,      NULL,   NULL};
+    mw_pool *pool = NULL;
+    r.now = malloc(joint * sizeof *r.now);
+    r.next = malloc(joint * sizeof *r.next);
+    r.action = malloc(count * (size_t)(b->agents * b->act) * sizeof *r.action);
+    r.reward = calloc(3 * count, sizeof *r.reward);
+    mw_status status = r.now && r.next && r.action && r.reward
+                           ? mw_pool_create(&pool, threads, error)
+                           : mw_fail(error, MW_ERR_MEMORY, "cannot roll %d snippets", result->count);
+    if (status == MW_OK)
+        status = mw_world_scorer_create(&r.scorer, &bundle->world, bundle->world_values, bundle->world_packed,
+                                        128, pool, error);
+    if (status == MW_OK) {
+        r.realized = r.reward + count;
+        r.predicted = r.reward + 2 * count;
+        status = roll_all(result, &r, error);
+    }
+    mw_scorer_free(r.scorer);
+    mw_pool_free(pool);
+    free(r.now);
+    free(r.next);
+    free(r.action);
+    free(r.reward);
+    return status;
+}
+
+mw_status mw_snippets_run(mw_snippets *result, const mw_bundle *bundle, const mw_dataset *dataset,
+                          const mw_snippet_options *options, mw_error *error) {
+    *result = (mw_snippets){0};
+    MW_TRY(match(bundle, dataset, error));
+    if (options->count < MW_SNIPPET_GROUP)
+        return mw_fail(error, MW_ERR_ARGUMENT, "snippets are ranked in groups of %d; %d are too few",
+                       MW_SNIPPET_GROUP, options->count);
+    mw_split split;
+    MW_TRY(mw_split_make(&split, dataset, options->held_out, options->split_seed, error));
+    /* a single episode cannot be held out */
+    const mw_episode_set *set = split.held.count ? &split.held : &split.train;
+    long found = 0;
+    mw_place *places = NULL;
+    /* Where episodes are short, so are snippets: some share of all starts must remain. */
+    int horizon = MW_SNIPPET_HORIZON + 1;
+    do {
+        free(places);
+        places = places_of(dataset, set, --horizon, &found);
+    } while (places && horizon > 1 && (found < MW_SNIPPET_GROUP || 4 * found < set->transitions));
+    mw_status status =
+        !places ? mw_fail(error, MW_ERR_MEMORY, "%s: cannot list its snippets", dataset->folder)
+        : found < MW_SNIPPET_GROUP
+            ? mw_fail(error, MW_ERR_ARGUMENT, "%s: the held-out episodes hold fewer than %d steps",
+                      dataset->folder, MW_SNIPPET_GROUP)
+            : MW_OK;
+    if (status == MW_OK) {
+        const long most = found < options->count ? found : options->count;
+        result->horizons = horizon;
+        result->count = (int)(most - most % MW_SNIPPET_GROUP);
+        choose(places, found, result->count, options->seed);
+        status = roll_places(result, bundle, dataset, places, options->threads, error);
+    }
+    free(places);
+    mw_split_free(&split);
+    return status;
+}
+
+json_t *mw_snippets_json(const mw_snippets *r) {
+    json_t *rows = json_array();
+    for (int h = 0; h < r->horizons; h++) {
+        json_t *row = mw_ranking_json(&r->ranking[h]);
+        json_object_set_new(row, "horizon", json_integer(h + 1));
+        json_object_set_new(row, "rollout_mse", mw_number_json(r->error[h]));
+        json_array_append_new(rows, row);
+    }
+    return json_pack("{s:i, s:o}", "count", r->count, "horizons", rows);
+}

@@ -1,0 +1,142 @@
+/* Environments under one planner; see stage.h. */
+#include "eval/stage.h"
+
+#include "core/rng.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+mw_status mw_bundle_expect(const mw_bundle *bundle, const mw_env_info *info, mw_error *error) {
+    const mw_bundle_info *b = &bundle->info;
+    if (strcmp(b->task, info->task))
+        return mw_fail(error, MW_ERR_MISMATCH, "the bundle plans for %s, the environment is %s", b->task,
+                       info->task);
+    if (strcmp(b->rules, info->rules))
+        return mw_fail(error, MW_ERR_MISMATCH,
+                       "%s: the bundle was trained under rules %s, this environment has rules %s", info->task,
+                       b->rules, info->rules);
+    if (b->agents != info->agents || b->obs != info->obs_size || b->act != info->act_size ||
+        b->discrete != info->discrete)
+        return mw_fail(error, MW_ERR_MISMATCH,
+                       "%s: the bundle has %d agents, %d observation features and %d %s actions; the "
+                       "environment has %d, %d and %d %s",
+                       info->task, b->agents, b->obs, b->act, b->discrete ? "discrete" : "real", info->agents,
+                       info->obs_size, info->act_size, info->discrete ? "discrete" : "real");
+    return MW_OK;
+}
+
+static mw_status allocate(mw_stage *s, mw_error *error) {
+    const size_t count = (size_t)s->count, n = count * (size_t)s->info->agents, d = (size_t)s->info->act_size;
+    s->active = calloc(count, 1);
+    s->obs = calloc(n * (size_t)s->info->obs_size, sizeof *s->obs);
+    s->legal = calloc(n * d, 1);
+    s->rewards = calloc(n, sizeof *s->rewards);
+    s->last = calloc(count, sizeof *s->last);
+    s->errors = calloc(count, sizeof *s->errors);
+    if (s->info->discrete)
+        s->index = calloc(n, sizeof *s->index);
+    else
+        s->real = calloc(n * d, sizeof *s->real);
+    if (!s->active || !s->obs || !s->legal || !s->rewards || !s->last || !s->errors ||
+        (!s->index && !s->real))
+        return mw_fail(error, MW_ERR_MEMORY, "cannot allocate %d environments of %s", s->count,
+                       s->info->task);
+    return MW_OK;
+}
+
+static mw_status build(mw_stage *s, const mw_bundle *bundle, const mw_env_options *world, mw_error *error) {
+    if (s->count < 1 || s->count > 65536)
+        return mw_fail(error, MW_ERR_ARGUMENT, "1 to 65536 environments can play together; got %d", s->count);
+    s->envs = calloc((size_t)s->count, sizeof *s->envs);
+    if (!s->envs) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate %d environments", s->count);
+    for (int e = 0; e < s->count; e++) {
+        MW_TRY(mw_env_create(&s->envs[e], bundle->info.task, world, error));
+        if (e == 0) MW_TRY(mw_bundle_expect(bundle, mw_env_describe(s->envs[0]), error));
+    }
+    s->info = mw_env_describe(s->envs[0]);
+    return allocate(s, error);
+}
+
+mw_status mw_stage_create(mw_stage *stage, const mw_bundle *bundle, const mw_env_options *world, int count,
+                          mw_pool *pool, mw_error *error) {
+    *stage = (mw_stage){.count = count, .pool = pool};
+    mw_status status = build(stage, bundle, world, error);
+    if (status != MW_OK) mw_stage_free(stage);
+    return status;
+}
+
+void mw_stage_free(mw_stage *s) {
+    for (int e = 0; s->envs && e < s->count; e++) mw_env_free(s->envs[e]);
+    free(s->envs);
+    free(s->active);
+    free(s->obs);
+    free(s->legal);
+    free(s->real);
+    free(s->index);
+    free(s->rewards);
+    free(s->last);
+    free(s->errors);
+    *s = (mw_stage){0};
+}
+
+mw_episode_seeds mw_episode_seeds_of(uint64_t seed, long episode) {
+    mw_rng rng = mw_rng_make(seed, MW_RNG_EVAL, (uint64_t)episode, 0, 0);
+    mw_episode_seeds seeds;
+    seeds.world = mw_rng_u64(&rng);
+    seeds.planner = mw_rng_u64(&rng);
+    return seeds;
+}
+
+static void observe(mw_stage *s, int e) {
+    const mw_env_info *i = s->info;
+    mw_env_observe(s->envs[e], s->obs + (size_t)e * (size_t)(i->agents * i->obs_size));
+    mw_env_legal(s->envs[e], s->legal + (size_t)e * (size_t)(i->agents * i->act_size));
+}
+
+void mw_stage_begin(mw_stage *s, mw_planner *planner, int e, mw_episode_seeds seeds) {
+    mw_env_reset(s->envs[e], seeds.world);
+    mw_planner_begin(planner, e, seeds.planner);
+    s->last[e] = (mw_outcome){0};
+    s->active[e] = 1;
+    observe(s, e);
+}
+
+static void step_share(void *context, int worker) {
+    mw_stage *s = context;
+    const int n = s->info->agents, d = s->info->act_size;
+    int begin, end;
+    mw_pool_share(s->pool, worker, s->count, 1, &begin, &end);
+    for (int e = begin; e < end; e++) {
+        s->errors[e].status = MW_OK;
+        if (!s->active[e]) continue;
+        const mw_action action = {s->real ? s->real + (size_t)e * (size_t)(n * d) : NULL,
+                                  s->index ? s->index + (size_t)e * (size_t)n : NULL};
+        if (mw_env_step(s->envs[e], action, s->rewards + (size_t)e * (size_t)n, &s->last[e], &s->errors[e]) ==
+            MW_OK)
+            observe(s, e);
+    }
+}
+
+mw_status mw_stage_step(mw_stage *s, mw_planner *planner, mw_error *error) {
+    mw_pool_run(s->pool, step_share, s);
+    for (int e = 0; e < s->count; e++) {
+        if (!s->active[e]) continue;
+        if (s->errors[e].status != MW_OK) {
+            if (error) *error = s->errors[e];
+            return mw_fail_within(error, s->errors[e].status, "environment %d", e);
+        }
+        mw_planner_reward(planner, e, (float)mw_stage_reward(s, e));
+    }
+    return MW_OK;
+}
+
+double mw_stage_reward(const mw_stage *s, int e) {
+    const int n = s->info->agents;
+    double sum = 0;
+    for (int i = 0; i < n; i++) sum += s->rewards[e * n + i];
+    return sum / n;
+}
+
+bool mw_stage_over(const mw_stage *s, int e) {
+    return s->last[e].terminated || s->last[e].truncated;
+}

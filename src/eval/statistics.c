@@ -1,0 +1,60 @@
+/* Statistics of reports; see statistics.h. */
+#include "eval/statistics.h"
+
+#include "core/rng.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+double mw_mean(const double *x, long n) {
+    double sum = 0;
+    for (long i = 0; i < n; i++) sum += x[i];
+    return sum / (double)n;
+}
+
+double mw_deviation(const double *x, long n) {
+    if (n < 2) return NAN;
+    const double mean = mw_mean(x, n);
+    double square = 0;
+    for (long i = 0; i < n; i++) square += (x[i] - mean) * (x[i] - mean);
+    return sqrt(square / (double)(n - 1));
+}
+
+static int ascending(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+void mw_sort(double *x, long n) {
+    qsort(x, (size_t)n, sizeof *x, ascending);
+}
+
+double mw_quantile(const double *x, long n, double q) {
+    const double at = q * (double)(n - 1);
+    const long below = (long)at;
+    if (below >= n - 1) return x[n - 1];
+    return x[below] + (at - (double)below) * (x[below + 1] - x[below]);
+}
+
+mw_status mw_bootstrap_mean(mw_interval *interval, const double *x, long n, int resamples, uint64_t seed,
+                            mw_error *error) {
+    *interval = (mw_interval){NAN, NAN, NAN};
+    if (n < 1 || n > UINT32_MAX || resamples < 1)
+        return mw_fail(error, MW_ERR_ARGUMENT,
+                       "a bootstrap needs values and resamples; got %ld values, %d "
+                       "resamples",
+                       n, resamples);
+    double *means = malloc((size_t)resamples * sizeof *means);
+    if (!means) return mw_fail(error, MW_ERR_MEMORY, "cannot keep %d resamples", resamples);
+    for (int r = 0; r < resamples; r++) {
+        mw_rng rng = mw_rng_make(seed, MW_RNG_STUDY, (uint64_t)r, 0, 0);
+        double sum = 0;
+        for (long i = 0; i < n; i++) sum += x[mw_rng_below(&rng, (uint32_t)n)];
+        means[r] = sum / (double)n;
+    }
+    mw_sort(means, resamples);
+    *interval = (mw_interval){mw_mean(x, n), mw_quantile(means, resamples, 0.025),
+                              mw_quantile(means, resamples, 0.975)};
+    free(means);
+    return MW_OK;
+}

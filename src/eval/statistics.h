@@ -1,0 +1,25 @@
+/* The few statistics that all reports share: mean, deviation, quantiles and a bootstrap interval. */
+#ifndef MW_EVAL_STATISTICS_H
+#define MW_EVAL_STATISTICS_H
+
+#include "core/error.h"
+
+double mw_mean(const double *x, long n);
+double mw_deviation(const double *x, long n); /* of the sample (n - 1); NaN below two values */
+
+/* Quantile q in [0,1] of ascending x[n], n >= 1, interpolated between neighbours. */
+double mw_quantile(const double *x, long n, double q);
+void mw_sort(double *x, long n); /* ascending */
+
+typedef struct mw_interval {
+    double mean, low, high;
+} mw_interval;
+
+#define MW_BOOTSTRAP_RESAMPLES 10000
+
+/* Mean of x[n] and the 95% percentile interval over means of resampled values: a pure function of the values
+ * and the seed. */
+mw_status mw_bootstrap_mean(mw_interval *interval, const double *x, long n, int resamples, uint64_t seed,
+                            mw_error *error);
+
+#endif

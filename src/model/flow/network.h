@@ -1,0 +1,102 @@
+/* The proposer's velocity network u(x, j | ret, keep): a U-Net over time, shared by all agents, which meet in
+ * attention. Inside, sequences are time-major, [t][b*n][channels]. Spec section 3. */
+#ifndef MW_MODEL_FLOW_NETWORK_H
+#define MW_MODEL_FLOW_NETWORK_H
+
+#include "core/arena.h"
+#include "nn/mlp.h"
+
+#define MW_LEVELS 3
+#define MW_GROUPS 8
+#define MW_HEADS  4
+
+typedef struct mw_policy_config {
+    int agents, obs;
+    int dim, mults[MW_LEVELS];
+    int time;     /* T: observations in a segment, context included; divisible by 4 */
+    int context;  /* C: clamped steps at its start */
+    int bins;     /* N: time bins of the flow */
+    bool project; /* attention has its output projection W_O */
+    bool changes; /* what is generated are changes from the present, see mw_policy_forward */
+    int forecast; /* with changes: width of the MLP that expects them, see mw_policy_expect; 0: none */
+    float scale;  /* with changes: what the flow works on is multiplied by this; 0 is 1 */
+} mw_policy_config;
+
+mw_status mw_policy_config_check(const mw_policy_config *config, mw_error *error);
+
+typedef struct mw_res_block {
+    int in, out;
+    mw_dense conv1, conv2, time, skip; /* skip: only if in != out */
+    size_t norm1_w, norm1_b, norm2_w, norm2_b;
+} mw_res_block;
+
+typedef struct mw_agent_attention {
+    int channels, qk, v; /* qk, v: per head */
+    mw_dense q, k, value, q_time, k_time, value_time, out;
+    size_t gamma;
+} mw_agent_attention;
+
+typedef struct mw_policy_net {
+    mw_policy_config config;
+    mw_params params;
+    mw_dense time_mlp[2], return_mlp[3];
+    mw_res_block down[MW_LEVELS][2], middle[2], up[MW_LEVELS - 1][2];
+    mw_dense shrink[MW_LEVELS - 1], grow[MW_LEVELS - 1];
+    mw_agent_attention middle_attention, skip_attention[MW_LEVELS - 1];
+    mw_dense final_conv, final_out;
+    size_t final_norm_w, final_norm_b;
+    mw_mlp forecast; /* o and which agent it is -> width -> width -> width -> [T - C][o] */
+} mw_policy_net;
+
+/* The network's structure and parameter table; weights live in arrays of params.total floats, packed matrices
+ * in arrays of params.packed floats. */
+mw_status mw_policy_net_make(mw_policy_net *net, const mw_policy_config *config, mw_error *error);
+void mw_policy_net_free(mw_policy_net *net);
+/* Packs the matrices that fall to `worker` of `workers`; all of them together pack everything. */
+void mw_policy_net_pack(const mw_policy_net *net, const float *values, float *packed, bool backward,
+                        int worker, int workers);
+double mw_policy_net_flops(const mw_policy_net *net, int batch); /* of one forward pass over `batch` joint
+                                                                    trajectories */
+
+/* One thread's kept values and scratch. */
+typedef struct mw_policy_acts mw_policy_acts;
+
+/* With arena->base NULL this only measures and returns NULL. */
+mw_policy_acts *mw_policy_acts_take(const mw_policy_net *net, mw_arena *arena, int max_batch, bool training);
+
+/* The network's input buffer for a batch: [t][b*n][o], to be filled before forward. */
+float *mw_policy_input(mw_policy_acts *acts);
+
+/* bin[b], target[b], keep[b]; returns the velocity [t][b*n][o], inside acts.
+ *
+ * With changes, x after the context is observation - current observation, and the network's output is what is
+ * left of the velocity after x / level[b], where level is the flow time of x: all of it, were the future to
+ * repeat the present. So noise need not pass through the network, which is narrower than an observation of a
+ * battle, and what it predicts is the change. Without changes level may be NULL. */
+const float *mw_policy_forward(const mw_policy_net *net, mw_policy_acts *acts, const float *values,
+                               const float *packed, const int *bin, const float *level, const float *target,
+                               const float *keep, int batch);
+
+/* A forecast expects of each agent's present what its observation will change by, and the flow generates only
+ * what that leaves open. The flow meets pure noise, where the present has to say everything, in few of its
+ * rows, and all its agents are one; the forecast is told which agent it is, and learns the mean by regression
+ * from batches of its own that cost little.
+ *
+ * The forecast's n rows [n][o + n] of a joint observation [n][o]: the observation, and the agent one-hot. */
+void mw_policy_present(const mw_policy_net *net, float *rows, const float *joint);
+/* Of at most max_batch joint observations, laid out like that: the expected changes [batch][n][T - C][o],
+ * inside acts; NULL without a forecast. */
+const float *mw_policy_expect(const mw_policy_net *net, mw_policy_acts *acts, const float *values,
+                              const float *packed, const float *present, int batch);
+
+/* Observations x[T][n][o] to what the flow works on, and back; without changes nothing happens. expected:
+ * of mw_policy_expect, or NULL. */
+void mw_policy_to_flow(const mw_policy_net *net, float *x, const float *expected);
+void mw_policy_from_flow(const mw_policy_net *net, float *x, const float *expected);
+
+/* grads += gradient of <dvelocity, velocity> for the last forward pass; needs backward packing. */
+void mw_policy_backward(const mw_policy_net *net, mw_policy_acts *acts, float *grads, const float *dvelocity,
+                        const float *values, const float *packed, const float *target, const float *keep,
+                        int batch);
+
+#endif

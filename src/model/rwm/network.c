@@ -1,0 +1,546 @@
+/* The routed world model: structure and forward pass. See network.h. */
+#include "model/rwm/network.h"
+
+#include "nn/gemm.h"
+#include "nn/ops.h"
+#include "model/rwm/work.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- structure ---- */
+
+mw_world_config mw_world_config_default(void) {
+    return (mw_world_config){.hidden = 256,
+                             .experts = 8,
+                             .slots = 1,
+                             .reward_experts = 4,
+                             .top_k = 2,
+                             .standardise = true,
+                             .reward_features = 64,
+                             .dynamics_features = 64,
+                             .shared = 256,
+                             .joint = true};
+}
+
+mw_world_config mw_world_config_paper(void) {
+    mw_world_config config = mw_world_config_default();
+    config.standardise = false;
+    config.slots = 4;
+    config.reward_features = config.dynamics_features = config.shared = 0;
+    config.joint = false;
+    return config;
+}
+
+static mw_status check(const char *field, int value, int low, int high, mw_error *error) {
+    if (value >= low && value <= high) return MW_OK;
+    return mw_fail(error, MW_ERR_ARGUMENT, "world.%s is %d; it must be %d to %d", field, value, low, high);
+}
+
+mw_status mw_world_config_check(const mw_world_config *c, mw_error *error) {
+    MW_TRY(check("agents", c->agents, 1, 64, error));
+    MW_TRY(check("obs", c->obs, 1, 4096, error));
+    MW_TRY(check("act", c->act, 1, 4096, error));
+    MW_TRY(check("hidden", c->hidden, 1, 4096, error));
+    MW_TRY(check("experts", c->experts, 1, MW_MAX_EXPERTS, error));
+    MW_TRY(check("slots", c->slots, 1, 64, error));
+    MW_TRY(check("reward_experts", c->reward_experts, 1, MW_MAX_EXPERTS, error));
+    MW_TRY(
+        check("top_k", c->top_k, 1, c->reward_experts < MW_MAX_TOP ? c->reward_experts : MW_MAX_TOP, error));
+    const int features = c->standardise ? 1024 : 0; /* the paper's variant has none */
+    MW_TRY(check("reward_features", c->reward_features, 0, features, error));
+    MW_TRY(check("dynamics_features", c->dynamics_features, 0, features, error));
+    MW_TRY(check("shared", c->shared, 0, c->standardise ? 4096 : 0, error));
+    MW_TRY(check("joint", c->joint, 0, c->standardise, error));
+    return check("everyone", c->everyone, 0, c->standardise, error);
+}
+
+static mw_token make_token(mw_params *p, const char *prefix, int values, int features,
+                           const mw_world_config *c) {
+    const int own = values + (c->everyone ? c->agents : 0),
+              shared = c->everyone ? c->agents * values
+                       : c->joint  ? values
+                                   : 0,
+              raw = own + shared;
+    mw_token token = {.values = values, .own = own, .raw = raw, .features = features, .size = raw + features};
+    if (!c->standardise) {
+        token.norm_w = mw_params_add(p, mw_name_of("%s.input_norm.weight", prefix).text, MW_PARAM_PLAIN,
+                                     MW_INIT_ONE, 0, raw, 0, 0);
+        token.norm_b = mw_params_add(p, mw_name_of("%s.input_norm.bias", prefix).text, MW_PARAM_PLAIN,
+                                     MW_INIT_ZERO, 0, raw, 0, 0);
+    }
+    if (features)
+        token.project = mw_dense_matrix(p, mw_name_of("%s.norm_features", prefix).text, raw, 2 * features,
+                                        MW_INIT_NORMAL, 1.0f / sqrtf((float)raw));
+    return token;
+}
+
+static size_t constant(mw_params *p, const char *name, mw_init init, int count) {
+    return mw_params_add(p, name, MW_PARAM_PLAIN, init, 0, count, 0, 0);
+}
+
+mw_status mw_world_net_make(mw_world_net *net, const mw_world_config *config, mw_error *error) {
+    *net = (mw_world_net){0};
+    MW_TRY(mw_world_config_check(config, error));
+    const mw_world_config *c = &net->config;
+    mw_params *p = &net->params;
+    net->config = *config;
+    net->dynamics_token = make_token(p, "dynamics", c->obs + c->act, c->dynamics_features, c);
+    const int size = net->dynamics_token.size, slots = c->experts * c->slots;
+    net->dispatch = mw_dense_matrix(p, "dynamics.dispatch", size, slots, MW_INIT_NORMAL, 0.02f);
+    net->combine = mw_dense_matrix(p, "dynamics.combine", size, slots, MW_INIT_NORMAL, 0.02f);
+    for (int e = 0; e < c->experts; e++)
+        net->expert[e] = mw_mlp_make(p, mw_name_of("dynamics.experts.%d", e).text,
+                                     (int[]){size, c->hidden, c->hidden, c->obs}, 3, MW_SILU);
+    if (c->shared)
+        net->shared =
+            mw_mlp_make(p, "dynamics.shared", (int[]){size, c->shared, c->shared, c->obs}, 3, MW_SILU);
+    net->reward_token = make_token(p, "reward", 2 * c->obs + c->act, c->reward_features, c);
+    net->router = mw_dense_linear(p, "reward.router", net->reward_token.size, c->reward_experts);
+    for (int e = 0; e < c->reward_experts; e++)
+        net->reward_expert[e] =
+            mw_mlp_make(p, mw_name_of("reward.experts.%d", e).text,
+                        (int[]){net->reward_token.size, c->hidden, c->hidden, 1}, 3, MW_SILU);
+    if (c->standardise) {
+        net->obs_mean = constant(p, "scale.obs_mean", MW_INIT_ZERO, c->obs);
+        net->obs_scale = constant(p, "scale.obs_scale", MW_INIT_ONE, c->obs);
+        net->act_mean = constant(p, "scale.act_mean", MW_INIT_ZERO, c->act);
+        net->act_scale = constant(p, "scale.act_scale", MW_INIT_ONE, c->act);
+        net->delta_mean = constant(p, "scale.delta_mean", MW_INIT_ZERO, c->obs);
+        net->delta_scale = constant(p, "scale.delta_scale", MW_INIT_ONE, c->obs);
+        net->reward_mean = constant(p, "scale.reward_mean", MW_INIT_ZERO, 1);
+        net->reward_scale = constant(p, "scale.reward_scale", MW_INIT_ONE, 1);
+    } else {
+        net->output_w = constant(p, "dynamics.output_norm.weight", MW_INIT_ONE, c->obs);
+        net->output_b = constant(p, "dynamics.output_norm.bias", MW_INIT_ZERO, c->obs);
+    }
+    if (p->failed) {
+        mw_world_net_free(net);
+        return mw_fail(error, MW_ERR_MEMORY, "cannot allocate the world model's parameter table");
+    }
+    return MW_OK;
+}
+
+void mw_world_net_free(mw_world_net *net) {
+    mw_params_free(&net->params);
+}
+
+/* Pairs i and i + gap of an observation that starts at value `first` of the token: all of gap 0 first. */
+static void aim_token(const mw_token *token, float *values, const float *scale, int first, int obs) {
+    const int pairs = obs / 2, features = token->features, width = 2 * features;
+    float *w = values + token->project.w;
+    for (int gap = 0, k = 0; gap < pairs; gap++)
+        for (int i = 0; i + gap < pairs && k < features; i++, k++) {
+            const int here = 2 * i, there = 2 * (i + gap);
+            const float unit =
+                fmaxf(fmaxf(scale[here], scale[here + 1]), fmaxf(scale[there], scale[there + 1]));
+            for (int c = 0; c < 2; c++) {
+                float *column = w + c * features + k;
+                for (int r = 0; r < token->raw; r++) column[r * width] = 0;
+                column[(first + here + c) * width] = scale[here + c] / unit;
+                if (gap) column[(first + there + c) * width] = -scale[there + c] / unit;
+            }
+        }
+}
+
+void mw_world_net_aim(const mw_world_net *net, float *values) {
+    const mw_world_config *c = &net->config;
+    aim_token(&net->dynamics_token, values, values + net->obs_scale, 0, c->obs);
+    aim_token(&net->reward_token, values, values + net->obs_scale, c->obs + c->act, c->obs);
+}
+
+void mw_world_net_pack(const mw_world_net *net, const float *values, float *packed, bool backward, int worker,
+                       int workers) {
+    const mw_world_config *c = &net->config;
+    int next = 0;
+    for (int e = 0; e < c->experts; e++)
+        if (next++ % workers == worker) mw_mlp_pack(&net->expert[e], values, packed, backward);
+    if (c->shared && next++ % workers == worker) mw_mlp_pack(&net->shared, values, packed, backward);
+    for (int e = 0; e < c->reward_experts; e++)
+        if (next++ % workers == worker) mw_mlp_pack(&net->reward_expert[e], values, packed, backward);
+    if (worker > 0) return;
+    mw_dense_pack(&net->dispatch, values, packed, backward);
+    mw_dense_pack(&net->combine, values, packed, backward);
+    mw_dense_pack(&net->router, values, packed, backward);
+    if (c->dynamics_features) mw_dense_pack(&net->dynamics_token.project, values, packed, backward);
+    if (c->reward_features) mw_dense_pack(&net->reward_token.project, values, packed, backward);
+}
+
+double mw_world_net_flops(const mw_world_net *net, int batch) {
+    const mw_world_config *c = &net->config;
+    const int tokens = batch * c->agents;
+    double flops = mw_dense_flops(&net->dispatch, 1, tokens) + mw_dense_flops(&net->combine, 1, tokens) +
+                   mw_dense_flops(&net->router, 1, tokens);
+    flops += c->experts * mw_mlp_flops(&net->expert[0], batch * c->slots);
+    if (c->shared) flops += mw_mlp_flops(&net->shared, tokens);
+    flops += mw_mlp_flops(&net->reward_expert[0], tokens * c->top_k);
+    if (c->dynamics_features) flops += mw_dense_flops(&net->dynamics_token.project, 1, tokens);
+    if (c->reward_features) flops += mw_dense_flops(&net->reward_token.project, 1, tokens);
+    flops += 2.0 * tokens * c->experts * c->slots * (net->dynamics_token.size + c->obs); /* slots in and out
+                                                                                          */
+    return flops;
+}
+
+/* ---- work ---- */
+
+#define MAX_BATCH (1 << 18) /* row numbers stay far within an int for every configuration */
+
+static void take_token(mw_token_acts *a, mw_arena *arena, const mw_token *token, size_t rows) {
+    a->raw = mw_arena_floats(arena, rows * (size_t)token->raw);
+    a->stats = mw_arena_floats(arena, rows * 2);
+    a->projected = mw_arena_floats(arena, rows * 2 * (size_t)token->features);
+    a->y = mw_arena_floats(arena, rows * (size_t)token->size);
+}
+
+static void take_backward(mw_world_work *w, const mw_world_net *net, size_t b) {
+    const mw_world_config *c = &net->config;
+    mw_arena *arena = &w->arena;
+    const size_t rows = b * (size_t)c->agents, picks = rows * (size_t)c->top_k,
+                 slots = (size_t)(c->experts * c->slots);
+    w->dslot_in = mw_arena_floats(arena, b * slots * (size_t)net->dynamics_token.size);
+    w->dslot_out = mw_arena_floats(arena, b * slots * (size_t)c->obs);
+    w->dshared = mw_arena_floats(arena, c->shared ? rows * (size_t)net->dynamics_token.size : 0);
+    w->dnext = mw_arena_floats(arena, rows * (size_t)c->obs);
+    w->dmixed = mw_arena_floats(arena, rows * (size_t)c->obs);
+    w->ddispatch = mw_arena_floats(arena, rows * slots);
+    w->dcombine = mw_arena_floats(arena, rows * slots);
+    w->droute = mw_arena_floats(arena, rows * (size_t)c->reward_experts);
+    w->dtop_out = mw_arena_floats(arena, picks);
+    w->dpick_out = mw_arena_floats(arena, picks);
+    w->dpicked = mw_arena_floats(arena, picks * (size_t)net->reward_token.size);
+    const mw_token *const tokens[2] = {&net->dynamics_token, &net->reward_token};
+    for (int i = 0; i < 2; i++) {
+        const int widths[] = {2 * tokens[i]->features, c->experts * c->slots, c->reward_experts};
+        int wide = 0; /* of the matrices that a token meets */
+        for (int k = 0; k < 3; k++) wide = widths[k] > wide ? widths[k] : wide;
+        w->dtoken[i] = mw_arena_floats(arena, rows * (size_t)tokens[i]->size);
+        w->dprojected[i] = mw_arena_floats(arena, rows * (size_t)(2 * tokens[i]->features + tokens[i]->size));
+        w->scratch[i] = mw_arena_floats(arena, mw_packed_size((int)rows, wide));
+    }
+}
+
+/* [count] work areas of a perceptron; NULL while measuring. */
+static mw_mlp_acts *take_acts(mw_world_work *w, const mw_mlp *mlp, int count, int rows) {
+    mw_mlp_acts *all = mw_arena_take(&w->arena, (size_t)count, sizeof *all);
+    for (int i = 0; i < count; i++) {
+        mw_mlp_acts acts;
+        mw_mlp_acts_take(mlp, &acts, &w->arena, rows, w->training);
+        if (all) all[i] = acts;
+    }
+    return all;
+}
+
+static void carve(mw_world_work *w, const mw_world_net *net) {
+    const mw_world_config *c = &net->config;
+    mw_arena *arena = &w->arena;
+    const size_t b = (size_t)w->max_batch, rows = b * (size_t)c->agents,
+                 slots = (size_t)(c->experts * c->slots);
+    const size_t picks = rows * (size_t)c->top_k;
+    take_token(&w->dynamics, arena, &net->dynamics_token, rows);
+    take_token(&w->reward, arena, &net->reward_token, rows);
+    w->dispatch = mw_arena_floats(arena, rows * slots);
+    w->combine = mw_arena_floats(arena, rows * slots);
+    w->slot_in = mw_arena_floats(arena, b * slots * (size_t)net->dynamics_token.size);
+    w->slot_out = mw_arena_floats(arena, b * slots * (size_t)c->obs);
+    w->shared_out = mw_arena_floats(arena, c->shared ? rows * (size_t)c->obs : 0);
+    w->mixed = mw_arena_floats(arena, rows * (size_t)c->obs);
+    w->mixed_stats = mw_arena_floats(arena, rows * 2);
+    w->route = mw_arena_floats(arena, rows * (size_t)c->reward_experts);
+    w->top = mw_arena_take(arena, picks, sizeof *w->top);
+    w->top_weight = mw_arena_floats(arena, picks);
+    w->top_out = mw_arena_floats(arena, picks);
+    w->picks = mw_arena_take(arena, picks, sizeof *w->picks);
+    w->picked = mw_arena_floats(arena, picks * (size_t)net->reward_token.size);
+    const int threads = mw_pool_threads(w->pool), slot_rows = (int)b * c->slots;
+    if (w->training) { /* every token may pick the same reward expert */
+        w->shared = take_acts(w, &net->shared, c->shared ? 1 : 0, (int)rows);
+        w->expert = take_acts(w, &net->expert[0], c->experts, slot_rows);
+        w->reward_expert = take_acts(w, &net->reward_expert[0], c->reward_experts, (int)rows);
+    } else {
+        const int share = (w->max_batch + threads - 1) / threads * c->agents; /* tokens of a worker */
+        w->shared = take_acts(w, &net->shared, c->shared ? threads : 0, share);
+        w->expert = take_acts(w, &net->expert[0], threads < c->experts ? threads : c->experts, slot_rows);
+        w->reward_expert = take_acts(w, &net->reward_expert[0], threads, share * c->top_k);
+    }
+    if (w->training) take_backward(w, net, b);
+}
+
+mw_status mw_world_work_create(mw_world_work **out, const mw_world_net *net, int max_batch, bool training,
+                               mw_pool *pool, mw_error *error) {
+    *out = NULL;
+    if (max_batch < 1 || max_batch > MAX_BATCH)
+        return mw_fail(error, MW_ERR_ARGUMENT, "a batch of %d is not possible; it must be 1 to %d", max_batch,
+                       MAX_BATCH);
+    mw_world_work measured = {.pool = pool, .max_batch = max_batch, .training = training};
+    carve(&measured, net);
+    mw_world_work *work = calloc(1, sizeof *work);
+    if (!work) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a work area");
+    *work = (mw_world_work){.pool = pool, .max_batch = max_batch, .training = training};
+    mw_status status = mw_arena_create(&work->arena, measured.arena.used, error);
+    if (status != MW_OK) {
+        free(work);
+        return status;
+    }
+    carve(work, net);
+    *out = work;
+    return MW_OK;
+}
+
+void mw_world_work_free(mw_world_work *work) {
+    if (!work) return;
+    mw_arena_free(&work->arena);
+    free(work);
+}
+
+size_t mw_world_work_bytes(const mw_world_work *work) {
+    return work->arena.size;
+}
+
+int mw_world_work_batch(const mw_world_work *work) {
+    return work->max_batch;
+}
+
+/* ---- forward ---- */
+
+/* y[rows][size] from raw[rows][raw]: norm or copy, then the norm features behind it. */
+static void token_forward(const mw_token *token, const mw_token_acts *a, const float *values,
+                          const float *packed, bool standardise, int first, int rows) {
+    const int raw = token->raw, features = token->features, size = token->size;
+    const float *in = a->raw + (size_t)first * (size_t)raw;
+    float *y = a->y + (size_t)first * (size_t)size;
+    for (int r = 0; r < rows; r++) {
+        float *at = y + (size_t)r * (size_t)size;
+        const float *from = in + (size_t)r * (size_t)raw;
+        if (standardise)
+            memcpy(at, from, (size_t)raw * sizeof *at);
+        else
+            mw_layernorm_forward(at, a->stats + 2 * (first + r), from, values + token->norm_w,
+                                 values + token->norm_b, 1, raw);
+    }
+    if (!features) return;
+    float *p = a->projected + (size_t)first * 2 * (size_t)features;
+    mw_gemm shape = {.m = rows,
+                     .n = 2 * features,
+                     .k = raw,
+                     .a_row = size,
+                     .a_col = 1,
+                     .b_rows = raw,
+                     .c_row = 2 * features};
+    mw_gemm_parts(&shape, &(mw_part){y, packed + token->project.packed, 0}, 1, p);
+    mw_norm_features_forward(y + raw, size, p, rows, features);
+}
+
+static void standard(float *out, const float *x, const float *mean, const float *scale, int n) {
+    for (int i = 0; i < n; i++) out[i] = (x[i] - mean[i]) / scale[i];
+}
+
+/* What all agents share behind each one's own values, for joint rows [begin, end). */
+static void share_values(const mw_token *token, float *raw, const mw_world_config *c, int begin, int end) {
+    const size_t values = (size_t)token->values, own = (size_t)token->own, width = (size_t)token->raw;
+    const int n = c->agents;
+    if (width == values) return;
+    for (int b = begin; b < end; b++) {
+        float *first = raw + (size_t)(b * n) * width, *shared = first + own;
+        if (c->everyone)
+            for (int a = 0; a < n; a++) {
+                float *from = first + (size_t)a * width;
+                for (int i = 0; i < n; i++) from[values + (size_t)i] = i == a;
+                memcpy(shared + (size_t)a * values, from, values * sizeof *shared);
+            }
+        else {
+            memcpy(shared, first, values * sizeof *shared);
+            for (int a = 1; a < n; a++) mw_add(shared, first + (size_t)a * width, (long)values);
+            for (size_t i = 0; i < values; i++) shared[i] /= (float)n;
+        }
+        for (int a = 1; a < n; a++)
+            memcpy(shared + (size_t)a * width, shared, (width - own) * sizeof *shared);
+    }
+}
+
+/* Dynamics tokens, their dispatch and combine weights, and the inputs of all slots, for joint rows [begin,
+ * end). */
+static void dispatch_share(const mw_world_net *net, mw_world_work *w, const float *values,
+                           const float *packed, const float *obs, const float *act, int batch, int begin,
+                           int end) {
+    const mw_world_config *c = &net->config;
+    const int n = c->agents, o = c->obs, d = c->act, size = net->dynamics_token.size,
+              slots = c->experts * c->slots;
+    for (int r = begin * n; r < end * n; r++) {
+        float *raw = w->dynamics.raw + (size_t)r * (size_t)net->dynamics_token.raw;
+        if (c->standardise) {
+            standard(raw, obs + (size_t)r * (size_t)o, values + net->obs_mean, values + net->obs_scale, o);
+            standard(raw + o, act + (size_t)r * (size_t)d, values + net->act_mean, values + net->act_scale,
+                     d);
+        } else {
+            memcpy(raw, obs + (size_t)r * (size_t)o, (size_t)o * sizeof *raw);
+            memcpy(raw + o, act + (size_t)r * (size_t)d, (size_t)d * sizeof *raw);
+        }
+    }
+    share_values(&net->dynamics_token, w->dynamics.raw, c, begin, end);
+    const int first = begin * n, rows = (end - begin) * n;
+    token_forward(&net->dynamics_token, &w->dynamics, values, packed, c->standardise, first, rows);
+    const float *z = w->dynamics.y + (size_t)first * (size_t)size;
+    float *dispatch = w->dispatch + (size_t)first * (size_t)slots,
+          *combine = w->combine + (size_t)first * (size_t)slots;
+    mw_dense_forward(&net->dispatch, dispatch, z, values, packed, 1, rows);
+    mw_dense_forward(&net->combine, combine, z, values, packed, 1, rows);
+    mw_softmax_agents(dispatch, end - begin, n, slots);
+    mw_softmax_rows(combine, rows, slots);
+    for (int b = begin; b < end; b++)
+        for (int l = 0; l < slots; l++) {
+            float *u = w->slot_in + (((size_t)(l / c->slots) * (size_t)batch + (size_t)b) * (size_t)c->slots +
+                                     (size_t)(l % c->slots)) *
+                                        (size_t)size;
+            memset(u, 0, (size_t)size * sizeof *u);
+            for (int a = 0; a < n; a++) {
+                const float weight = w->dispatch[(size_t)(b * n + a) * (size_t)slots + (size_t)l];
+                const float *from = w->dynamics.y + (size_t)(b * n + a) * (size_t)size;
+                mw_add_scaled(u, weight, from, size);
+            }
+        }
+}
+
+/* What the shared expert says to tokens [begin, end). */
+static void shared_rows(const mw_world_net *net, mw_world_work *w, const float *values, const float *packed,
+                        mw_mlp_acts *acts, int begin, int end) {
+    const size_t o = (size_t)net->config.obs, first = (size_t)begin, count = (size_t)(end - begin);
+    const float *z = w->dynamics.y + first * (size_t)net->dynamics_token.size;
+    const float *out = mw_mlp_forward(&net->shared, acts, z, values, packed, end - begin);
+    memcpy(w->shared_out + first * o, out, count * o * sizeof *out);
+}
+
+/* The next observation and the reward tokens with their routes, for joint rows [begin, end). */
+static void combine_share(const mw_world_net *net, mw_world_work *w, const float *values, const float *packed,
+                          const float *obs, float *next, int batch, int begin, int end) {
+    const mw_world_config *c = &net->config;
+    const int n = c->agents, o = c->obs, d = c->act, slots = c->experts * c->slots;
+    for (int r = begin * n; r < end * n; r++) {
+        float *mixed = w->mixed + (size_t)r * (size_t)o, *out = next + (size_t)r * (size_t)o;
+        const float *from = obs + (size_t)r * (size_t)o;
+        if (c->shared)
+            memcpy(mixed, w->shared_out + (size_t)r * (size_t)o, (size_t)o * sizeof *mixed);
+        else
+            memset(mixed, 0, (size_t)o * sizeof *mixed);
+        for (int l = 0; l < slots; l++) {
+            const float weight = w->combine[(size_t)r * (size_t)slots + (size_t)l];
+            const float *v =
+                w->slot_out + (((size_t)(l / c->slots) * (size_t)batch + (size_t)(r / n)) * (size_t)c->slots +
+                               (size_t)(l % c->slots)) *
+                                  (size_t)o;
+            mw_add_scaled(mixed, weight, v, o);
+        }
+        float *raw = w->reward.raw + (size_t)r * (size_t)net->reward_token.raw;
+        memcpy(raw, w->dynamics.raw + (size_t)r * (size_t)net->dynamics_token.raw,
+               (size_t)(o + d) * sizeof *raw);
+        if (c->standardise) {
+            for (int i = 0; i < o; i++)
+                out[i] = from[i] + values[net->delta_mean + (size_t)i] +
+                         values[net->delta_scale + (size_t)i] * mixed[i];
+            standard(raw + o + d, out, values + net->obs_mean, values + net->obs_scale, o);
+        } else {
+            mw_layernorm_forward(out, w->mixed_stats + 2 * r, mixed, values + net->output_w,
+                                 values + net->output_b, 1, o);
+            for (int i = 0; i < o; i++) out[i] += from[i];
+            memcpy(raw + o + d, out, (size_t)o * sizeof *raw);
+        }
+    }
+    share_values(&net->reward_token, w->reward.raw, c, begin, end);
+    const int first = begin * n, rows = (end - begin) * n;
+    token_forward(&net->reward_token, &w->reward, values, packed, c->standardise, first, rows);
+    float *route = w->route + (size_t)(first * c->reward_experts);
+    mw_dense_forward(&net->router, route, w->reward.y + (size_t)first * (size_t)net->reward_token.size,
+                     values, packed, 1, rows);
+    mw_softmax_rows(route, rows, c->reward_experts);
+    for (int r = first; r < first + rows; r++) {
+        const float *q = w->route + (size_t)(r * c->reward_experts);
+        int *top = w->top + r * c->top_k;
+        float sum = 0;
+        for (int k = 0; k < c->top_k; k++) { /* the largest that is not taken yet; the first of equals */
+            int best = -1;
+            for (int e = 0; e < c->reward_experts; e++) {
+                bool taken = false;
+                for (int j = 0; j < k; j++) taken |= top[j] == e;
+                if (!taken && (best < 0 || q[e] > q[best])) best = e;
+            }
+            top[k] = best;
+            sum += q[best];
+        }
+        for (int k = 0; k < c->top_k; k++) w->top_weight[r * c->top_k + k] = q[top[k]] / (sum + 1e-8f);
+    }
+}
+
+/* The picks sorted by expert; the same list whoever makes it. */
+static void sort_picks(const mw_world_net *net, mw_world_work *w, int tokens) {
+    const int k = net->config.top_k;
+    int at = 0;
+    for (int e = 0; e < net->config.reward_experts; e++) {
+        w->first_pick[e] = at;
+        for (int i = 0; i < tokens * k; i++)
+            if (w->top[i] == e) w->picks[at++] = (mw_pick){i / k, i % k};
+    }
+    w->first_pick[net->config.reward_experts] = at;
+}
+
+/* Outputs of reward expert e for its picks [begin, end). */
+static void reward_expert_rows(const mw_world_net *net, mw_world_work *w, const float *values,
+                               const float *packed, mw_mlp_acts *acts, int e, int begin, int end) {
+    const size_t size = (size_t)net->reward_token.size;
+    for (int i = begin; i < end; i++)
+        memcpy(w->picked + (size_t)i * size, w->reward.y + (size_t)w->picks[i].token * size,
+               size * sizeof *w->picked);
+    const float *out = mw_mlp_forward(&net->reward_expert[e], acts, w->picked + (size_t)begin * size, values,
+                                      packed, end - begin);
+    for (int i = begin; i < end; i++)
+        w->top_out[w->picks[i].token * net->config.top_k + w->picks[i].slot] = out[i - begin];
+}
+
+void mw_world_forward(const mw_world_net *net, mw_world_work *w, const float *values, const float *packed,
+                      const float *obs, const float *act, float *next, float *reward, int batch, int worker) {
+    const mw_world_config *c = &net->config;
+    const int threads = mw_pool_threads(w->pool), n = c->agents;
+    int begin, end;
+    mw_pool_share(w->pool, worker, batch, 1, &begin, &end);
+    dispatch_share(net, w, values, packed, obs, act, batch, begin, end);
+    mw_pool_barrier(w->pool);
+    for (int e = worker; e < c->experts; e += threads) {
+        const size_t rows = (size_t)(batch * c->slots);
+        mw_mlp_acts *acts = &w->expert[w->training ? e : worker];
+        const float *out = mw_mlp_forward(&net->expert[e], acts,
+                                          w->slot_in + (size_t)e * rows * (size_t)net->dynamics_token.size,
+                                          values, packed, (int)rows);
+        memcpy(w->slot_out + (size_t)e * rows * (size_t)c->obs, out, rows * (size_t)c->obs * sizeof *out);
+    }
+    if (c->shared && w->training && worker == threads - 1)
+        shared_rows(net, w, values, packed, &w->shared[0], 0, batch * n);
+    if (c->shared && !w->training)
+        shared_rows(net, w, values, packed, &w->shared[worker], begin * n, end * n);
+    mw_pool_barrier(w->pool);
+    combine_share(net, w, values, packed, obs, next, batch, begin, end);
+    mw_pool_barrier(w->pool);
+    if (worker == 0) sort_picks(net, w, batch * n);
+    mw_pool_barrier(w->pool);
+    if (w->training) {
+        for (int e = worker; e < c->reward_experts; e += threads)
+            reward_expert_rows(net, w, values, packed, &w->reward_expert[e], e, w->first_pick[e],
+                               w->first_pick[e + 1]);
+    } else { /* an even share of all picks, whichever experts they belong to */
+        int from, to;
+        mw_pool_share(w->pool, worker, w->first_pick[c->reward_experts], 1, &from, &to);
+        for (int e = 0; e < c->reward_experts; e++) {
+            int low = w->first_pick[e] > from ? w->first_pick[e] : from,
+                high = w->first_pick[e + 1] < to ? w->first_pick[e + 1] : to;
+            if (low < high)
+                reward_expert_rows(net, w, values, packed, &w->reward_expert[worker], e, low, high);
+        }
+    }
+    mw_pool_barrier(w->pool);
+    const float mean = c->standardise ? values[net->reward_mean] : 0,
+                scale = c->standardise ? values[net->reward_scale] : 1;
+    for (int r = begin * n; r < end * n; r++) {
+        float sum = 0;
+        for (int k = 0; k < c->top_k; k++)
+            sum += w->top_weight[r * c->top_k + k] * w->top_out[r * c->top_k + k];
+        reward[r] = mean + scale * sum;
+    }
+}

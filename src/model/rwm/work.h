@@ -1,0 +1,45 @@
+/* Inside the world model: the values that a forward pass leaves behind, shared by forward and backward. */
+#ifndef MW_MODEL_RWM_WORK_H
+#define MW_MODEL_RWM_WORK_H
+
+#include "model/rwm/network.h"
+
+#define MW_MAX_TOP 4
+
+typedef struct mw_token_acts {
+    float *raw;       /* [rows][raw] before the layer norm (paper) */
+    float *stats;     /* [rows][2] */
+    float *projected; /* [rows][2*features] */
+    float *y;         /* [rows][size] */
+} mw_token_acts;
+
+/* One agent's token sent to one reward expert. Picks are sorted by expert, then token. */
+typedef struct mw_pick {
+    int token, slot; /* slot: which of the token's top_k */
+} mw_pick;
+
+struct mw_world_work {
+    mw_arena arena;
+    mw_pool *pool;
+    int max_batch;
+    bool training;
+    mw_token_acts dynamics, reward;
+    float *dispatch, *combine;   /* [b][n][slots]: softmax over agents, over slots */
+    float *slot_in, *slot_out;   /* [experts][b*slots per expert][token], [..][o] */
+    float *shared_out;           /* [b*n][o] of the shared expert */
+    float *mixed, *mixed_stats;  /* [b*n][o] before the output norm */
+    float *route;                /* [b*n][reward experts] softmax */
+    int *top;                    /* [b*n][top_k] expert */
+    float *top_weight, *top_out; /* [b*n][top_k] renormalised weight, expert's output */
+    mw_pick *picks;              /* [b*n*top_k] */
+    int first_pick[MW_MAX_EXPERTS + 1];
+    float *picked; /* [b*n*top_k][reward token] gathered tokens */
+    /* training: [experts], [reward experts], [1]; else one for each worker */
+    mw_mlp_acts *expert, *reward_expert, *shared;
+    /* backward */
+    float *dslot_in, *dslot_out, *dshared, *dnext, *dmixed, *ddispatch, *dcombine, *droute, *dpicked,
+        *dtop_out, *dpick_out, *dtoken[2], *dprojected[2];
+    float *scratch[2];
+};
+
+#endif

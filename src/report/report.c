@@ -1,0 +1,398 @@
+/* The study's files for programs and the short summary; see report.h. The page is in report_page.c. */
+#include "report/report.h"
+
+#include "core/json.h"
+#include "core/file.h"
+#include "eval/eval.h"
+#include "eval/statistics.h"
+
+#include <locale.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const mw_report_families[3] = {"mpe", "battle", "ant"};
+
+const char *mw_report_family_title(const char *family) {
+    if (!family) return "all";
+    return !strcmp(family, "mpe") ? "MPE" : !strcmp(family, "battle") ? "SMAC" : "Ant";
+}
+
+/* ---- the lines ---- */
+
+static mw_report_line *add(mw_report_line *lines, int *count, const char *what) {
+    mw_report_line *line = &lines[(*count)++];
+    *line = (mw_report_line){.paper = "-", .ours = "-", .met = -1};
+    snprintf(line->what, sizeof line->what, "%s", what);
+    return line;
+}
+
+/* More of what is ours, cut where the line is full. */
+__attribute__((format(printf, 2, 3))) static void append(mw_report_line *line, const char *format, ...) {
+    const size_t used = strlen(line->ours);
+    va_list list;
+    va_start(list, format);
+    vsnprintf(line->ours + used, sizeof line->ours - used, format, list);
+    va_end(list);
+}
+
+/* one_unit: of settings that are measured alike, so that their sums mean something. */
+static void comparison_line(mw_report_line *line, mw_comparison ours, bool one_unit, int paper_count,
+                            int paper_wins, double paper_relative) {
+    if (paper_wins)
+        snprintf(line->paper, sizeof line->paper, "%d of %d, %+.1f%%", paper_wins, paper_count,
+                 100 * paper_relative);
+    else if (!isnan(paper_relative))
+        snprintf(line->paper, sizeof line->paper, "%+.1f%%", 100 * paper_relative);
+    if (!ours.count) return;
+    line->ours[0] = 0;
+    append(line, "%d of %d, %+.1f%% (median %+.1f%%", ours.wins, ours.count, 100 * ours.relative,
+           100 * ours.median);
+    if (one_unit) append(line, ", aggregate %+.1f%%", 100 * ours.aggregate);
+    append(line, ")");
+    if (ours.count == paper_count)
+        line->met = ours.wins >= paper_wins && fmin(ours.relative, ours.median) >= paper_relative;
+}
+
+/* Compared as they are shown: the paper's figures are rounded. */
+static void number_line(mw_report_line *line, double ours, double paper, const char *format, bool less,
+                        bool complete) {
+    if (!isnan(paper)) snprintf(line->paper, sizeof line->paper, format, paper);
+    if (isnan(ours)) return;
+    snprintf(line->ours, sizeof line->ours, format, ours);
+    const double shown = strtod(line->ours, NULL);
+    if (!isnan(paper) && complete) line->met = less ? shown <= paper : shown >= paper;
+}
+
+/* Mean of a column over the settings of which the paper has same-state figures. */
+static double state_mean(const mw_study_table *t, mw_column_id column, int *missing) {
+    double sum = 0;
+    int count = 0;
+    *missing = 0;
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        const mw_study_row *row = &t->rows[i];
+        if (!mw_paper_state_find(row->setting->task, row->setting->quality)) continue;
+        if (isnan(row->value[column])) {
+            ++*missing;
+            continue;
+        }
+        sum += row->value[column];
+        count++;
+    }
+    return count ? sum / count : NAN;
+}
+
+static void count_line(mw_report_line *line, mw_comparison c) {
+    if (c.count) snprintf(line->ours, sizeof line->ours, "%d of %d", c.wins, c.count);
+}
+
+static void gain_lines(const mw_study_table *t, mw_report_line *lines, int *n) {
+    const mw_paper_gains *paper = mw_paper_gains_of(NULL);
+    char what[96];
+    comparison_line(add(lines, n, "Planning beats Reactive: settings, mean relative gain"),
+                    mw_table_compare(t, NULL, MW_COL_PLAN, MW_COL_REACTIVE), false, paper->count,
+                    paper->improved, paper->relative);
+    for (int f = 0; f < 3; f++) {
+        const mw_paper_gains *p = mw_paper_gains_of(mw_report_families[f]);
+        snprintf(what, sizeof what, "Planning beats Reactive: %s", mw_report_family_title(p->family));
+        comparison_line(add(lines, n, what), mw_table_compare(t, p->family, MW_COL_PLAN, MW_COL_REACTIVE),
+                        true, p->count, p->improved, p->relative);
+    }
+    comparison_line(add(lines, n, "Planning among candidates as drawn beats Reactive"),
+                    mw_table_compare(t, NULL, MW_COL_PLAIN, MW_COL_REACTIVE), false, 0, 0, NAN);
+    int judged = 0;
+    for (int i = 0; i < MW_TABLE_ROWS; i++) judged += t->rows[i].value[MW_COL_EVAL_ADVANTAGE] > 0;
+    char selector[48] = "";
+    if (judged > 0) snprintf(selector, sizeof selector, " (in %d settings the advantage selects)", judged);
+    snprintf(what, sizeof what, "RWM selection beats Random, M = 8%s", selector);
+    comparison_line(add(lines, n, what), mw_table_compare(t, NULL, MW_COL_PLAN, MW_COL_RANDOM), false,
+                    paper->count, paper->random_improved, paper->random_relative);
+    const mw_comparison won = mw_table_compare(t, "battle", MW_COL_PLAN_WON, MW_COL_REACTIVE_WON),
+                        theirs =
+                            mw_table_compare(t, "battle", MW_COL_PAPER_PLAN_WON, MW_COL_PAPER_REACTIVE_WON);
+    mw_report_line *line = add(lines, n, "SMAC win rate improved");
+    count_line(line, won);
+    snprintf(line->paper, sizeof line->paper, "%d of %d", theirs.wins, theirs.count);
+    if (won.count == theirs.count) line->met = won.wins >= theirs.wins;
+    count_line(add(lines, n, "Planning above the dataset's mean return"),
+               mw_table_compare(t, NULL, MW_COL_PLAN, MW_COL_DATA));
+}
+
+static double family_share(const mw_study_table *t, const char *family) {
+    int count;
+    return mw_table_share(t, family, &count);
+}
+
+static double family_spearman(const mw_study_table *t, const char *family) {
+    return mw_table_median(t, family, MW_COL_SNIPPET_SPEARMAN);
+}
+
+/* A number per family, behind what the line says already. */
+static void family_numbers(mw_report_line *line, const mw_study_table *t,
+                           double (*number)(const mw_study_table *, const char *)) {
+    const bool first = !strcmp(line->ours, "-");
+    if (first) line->ours[0] = 0;
+    for (int f = 0; f < 3; f++) {
+        const double value = number(t, mw_report_families[f]);
+        append(line, "%s", f ? ", " : first ? "" : "; ");
+        if (isnan(value))
+            append(line, "-");
+        else
+            append(line, "%.2f", value);
+    }
+}
+
+int mw_report_lines(const mw_study_table *t, mw_report_line lines[MW_REPORT_LINES]) {
+    const mw_paper_gains *paper = mw_paper_gains_of(NULL);
+    const mw_paper_state state = mw_paper_state_mean();
+    const bool all = t->present == MW_TABLE_ROWS;
+    int n = 0, shared, missing;
+    char what[96];
+    gain_lines(t, lines, &n);
+    const double share = mw_table_share(t, NULL, &shared);
+    snprintf(what, sizeof what, "Share of the oracle's gain: mean of %d settings; MPE, SMAC, Ant", shared);
+    mw_report_line *line = add(lines, &n, what);
+    number_line(line, share, NAN, "%.2f", false, all);
+    family_numbers(line, t, family_share);
+    number_line(add(lines, &n, "Snippets at H=8: Spearman (median)"),
+                mw_table_median(t, NULL, MW_COL_SNIPPET_SPEARMAN), paper->spearman, "%.2f", false, all);
+    family_numbers(add(lines, &n, "Snippets at H=8: Spearman of MPE, SMAC, Ant (medians)"), t,
+                   family_spearman);
+    number_line(add(lines, &n, "Snippets at H=8: Top-2 (median)"),
+                mw_table_median(t, NULL, MW_COL_SNIPPET_TOP2), paper->top2, "%.2f", false, all);
+    number_line(add(lines, &n, "Snippets at H=8: pairwise accuracy (median)"),
+                mw_table_median(t, NULL, MW_COL_SNIPPET_PAIRS), paper->pairs, "%.2f", false, all);
+    number_line(add(lines, &n, "Snippets at H=8: normalised regret (median)"),
+                mw_table_median(t, NULL, MW_COL_SNIPPET_REGRET), paper->regret, "%.2f", true, all);
+    double mean = state_mean(t, MW_COL_STATE_SPEARMAN, &missing);
+    number_line(add(lines, &n, "Same state, the paper's five settings: Spearman (mean)"), mean,
+                state.spearman, "%.3f", false, !missing);
+    mean = state_mean(t, MW_COL_STATE_REGRET, &missing);
+    number_line(add(lines, &n, "Same state, the paper's five settings: normalised regret (mean)"), mean,
+                state.regret, "%.3f", true, !missing);
+    number_line(add(lines, &n, "ms per decision, one environment, M = 8 (median)"),
+                mw_table_median(t, NULL, MW_COL_MS_DECISION), NAN, "%.1f", true, all);
+    return n;
+}
+
+/* ---- CSV ---- */
+
+static void write_csv(const mw_study_table *t, FILE *out) {
+    fputs("setting,task,quality,family,present", out);
+    for (int c = 0; c < MW_TABLE_WIDTH; c++) fprintf(out, ",%s", mw_table_column_name((mw_column_id)c));
+    fputc('\n', out);
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        const mw_study_row *row = &t->rows[i];
+        fprintf(out, "%s,%s,%s,%s,%d", row->name, row->setting->task, row->setting->quality, row->family,
+                row->summary != NULL);
+        for (int c = 0; c < MW_TABLE_WIDTH; c++)
+            if (isfinite(row->value[c]))
+                fprintf(out, ",%.10g", row->value[c]);
+            else
+                fputc(',', out);
+        fputc('\n', out);
+    }
+}
+
+/* ---- JSON ---- */
+
+static json_t *comparison_json(mw_comparison c) {
+    return json_pack("{s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o}", "settings", c.count, "wins", c.wins,
+                     "losses", c.losses, "ties", c.ties, "mean_relative_gain", mw_number_json(c.relative),
+                     "median_relative_gain", mw_number_json(c.median), "aggregate_relative_gain",
+                     mw_number_json(c.aggregate), "sign_test_p", mw_number_json(c.p));
+}
+
+static void set_number(json_t *object, const char *key, double value) {
+    json_object_set_new(object, key, mw_number_json(value));
+}
+
+static json_t *family_json(const mw_study_table *t, const char *family) {
+    json_t *root = json_object(), *paper = json_object(), *snippets = json_object(), *state = json_object();
+    int shared;
+    const mw_paper_gains *p = mw_paper_gains_of(family);
+    json_object_set_new(root, "plan_vs_reactive",
+                        comparison_json(mw_table_compare(t, family, MW_COL_PLAN, MW_COL_REACTIVE)));
+    json_object_set_new(root, "plain_vs_reactive",
+                        comparison_json(mw_table_compare(t, family, MW_COL_PLAIN, MW_COL_REACTIVE)));
+    json_object_set_new(root, "plain_vs_plan",
+                        comparison_json(mw_table_compare(t, family, MW_COL_PLAIN, MW_COL_PLAN)));
+    json_object_set_new(root, "plain_vs_data",
+                        comparison_json(mw_table_compare(t, family, MW_COL_PLAIN, MW_COL_DATA)));
+    json_object_set_new(root, "plan_vs_random",
+                        comparison_json(mw_table_compare(t, family, MW_COL_PLAN, MW_COL_RANDOM)));
+    json_object_set_new(root, "plan_vs_data",
+                        comparison_json(mw_table_compare(t, family, MW_COL_PLAN, MW_COL_DATA)));
+    json_object_set_new(root, "reactive_vs_data",
+                        comparison_json(mw_table_compare(t, family, MW_COL_REACTIVE, MW_COL_DATA)));
+    json_object_set_new(root, "win_rate",
+                        comparison_json(mw_table_compare(t, family, MW_COL_PLAN_WON, MW_COL_REACTIVE_WON)));
+    set_number(root, "oracle_share", mw_table_share(t, family, &shared));
+    json_object_set_new(root, "oracle_share_settings", json_integer(shared));
+    set_number(snippets, "spearman", mw_table_median(t, family, MW_COL_SNIPPET_SPEARMAN));
+    set_number(snippets, "pearson", mw_table_median(t, family, MW_COL_SNIPPET_PEARSON));
+    set_number(snippets, "top2", mw_table_median(t, family, MW_COL_SNIPPET_TOP2));
+    set_number(snippets, "pair_accuracy", mw_table_median(t, family, MW_COL_SNIPPET_PAIRS));
+    set_number(snippets, "normalized_regret", mw_table_median(t, family, MW_COL_SNIPPET_REGRET));
+    set_number(snippets, "rollout_mse", mw_table_median(t, family, MW_COL_SNIPPET_ERROR));
+    json_object_set_new(root, "snippets_h8_medians", snippets);
+    set_number(state, "top1", mw_table_mean(t, family, MW_COL_STATE_TOP1));
+    set_number(state, "top2", mw_table_mean(t, family, MW_COL_STATE_TOP2));
+    set_number(state, "spearman", mw_table_mean(t, family, MW_COL_STATE_SPEARMAN));
+    set_number(state, "pair_accuracy", mw_table_mean(t, family, MW_COL_STATE_PAIRS));
+    set_number(state, "normalized_regret", mw_table_mean(t, family, MW_COL_STATE_REGRET));
+    set_number(state, "random_normalized_regret", mw_table_mean(t, family, MW_COL_STATE_RANDOM_REGRET));
+    json_object_set_new(root, "same_state_means", state);
+    set_number(root, "ms_per_decision_median", mw_table_median(t, family, MW_COL_MS_DECISION));
+    set_number(paper, "mean_relative_gain", p->relative);
+    set_number(paper, "mean_relative_gain_random", p->random_relative);
+    set_number(paper, "spearman", p->spearman);
+    set_number(paper, "rollout_mse", p->rollout_mse);
+    json_object_set_new(root, "paper", paper);
+    return root;
+}
+
+static json_t *summary_json(const mw_study_table *t) {
+    json_t *root =
+        json_pack("{s:s, s:i, s:i}", "mawam", mw_version(), "settings", MW_TABLE_ROWS, "present", t->present);
+    json_t *missing = json_array(), *families = json_object(), *origin = json_object(),
+           *seconds = json_object();
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        const mw_study_row *row = &t->rows[i];
+        if (!row->summary)
+            json_array_append_new(missing, json_string(row->name));
+        else
+            json_object_set(origin, row->name, json_object_get(row->summary, "provenance"));
+    }
+    for (int f = 0; f < 3; f++)
+        json_object_set_new(families, mw_report_families[f], family_json(t, mw_report_families[f]));
+    set_number(seconds, "data", mw_table_sum(t, NULL, MW_COL_SECONDS_DATA));
+    set_number(seconds, "train", mw_table_sum(t, NULL, MW_COL_SECONDS_TRAIN));
+    set_number(seconds, "eval", mw_table_sum(t, NULL, MW_COL_SECONDS_EVAL));
+    set_number(seconds, "diagnose", mw_table_sum(t, NULL, MW_COL_SECONDS_DIAGNOSE));
+    json_object_set_new(root, "missing", missing);
+    json_object_set_new(root, "all", family_json(t, NULL));
+    json_object_set_new(root, "families", families);
+    json_object_set_new(root, "seconds", seconds);
+    json_object_set_new(root, "provenance", origin);
+    return root;
+}
+
+/* A setting's own file again, without what is large: the single episodes and the curves of training. */
+static mw_status write_setting(const mw_study_row *row, const char *folder, mw_error *error) {
+    static const char *const large[] = {"episode_returns", "episode_lengths", "episodes_won"};
+    char path[1024];
+    const char *name;
+    json_t *copy = json_deep_copy(row->summary), *arm;
+    if (!copy) return mw_fail(error, MW_ERR_MEMORY, "cannot copy %s", row->name);
+    json_object_foreach(json_object_get(json_object_get(copy, "eval"), "arms"), name,
+                        arm) for (size_t i = 0; i < sizeof large / sizeof *large; i++)
+        json_object_del(arm, large[i]);
+    json_object_del(json_object_get(copy, "training"), "curve");
+    snprintf(path, sizeof path, "%.900s/settings/%s.json", folder, row->name);
+    const mw_status status = mw_json_write(copy, path, error);
+    json_decref(copy);
+    return status;
+}
+
+/* ---- Markdown ---- */
+
+static void cell(FILE *out, const char *format, double value) {
+    fputs(" ", out);
+    if (isnan(value))
+        fputs("-", out);
+    else
+        fprintf(out, format, value); // NOLINT: formats are this file's own
+    fputs(" |", out);
+}
+
+static void write_markdown(const mw_study_table *t, FILE *out) {
+    mw_report_line lines[MW_REPORT_LINES];
+    const int count = mw_report_lines(t, lines);
+    fprintf(
+        out,
+        "# Results\n\n%d of %d settings, written by `mawam study report`. The whole report, with figures, "
+        "is\n[index.html](index.html); every number is in [settings.csv](settings.csv) and\n"
+        "[summary.json](summary.json). How they are made: [docs/study.md](../docs/study.md).\n\n",
+        t->present, MW_TABLE_ROWS);
+    fputs("| | paper | mawam |\n|---|---|---|\n", out);
+    for (int i = 0; i < count; i++)
+        fprintf(out, "| %s | %s | %s |\n", lines[i].what, lines[i].paper, lines[i].ours);
+    fputs(
+        "\nMPE in normalised score, SMAC and Ant in return. Share: of the gain that the true simulator as a "
+        "scorer would bring. As drawn: planning\namong candidates as the policy draws them, as in the paper; "
+        "Planning may let them explore, blend them, judge them by their advantage and carry on "
+        "(docs/evaluation.md). "
+        "Gains are "
+        "means and medians over settings of (planning - other) / |other|; settings with a score near zero\n"
+        "rule the means. Aggregate: the sum of differences over the sum of |other|.\n\n"
+        "| setting | data | Reactive | Random | Planning | gain | share | as drawn | gain | paper: "
+        "Reactive "
+        "| Planning | gain |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n",
+        out);
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        const mw_study_row *row = &t->rows[i];
+        const double *v = row->value;
+        const char *format = strcmp(row->family, "ant") ? "%.1f" : "%.0f";
+        fprintf(out, "| %s |", row->name);
+        cell(out, format, v[MW_COL_DATA]);
+        cell(out, format, v[MW_COL_REACTIVE]);
+        cell(out, format, v[MW_COL_RANDOM]);
+        cell(out, format, v[MW_COL_PLAN]);
+        cell(out, "%+.1f%%", 100 * v[MW_COL_RELATIVE]);
+        cell(out, "%.2f", v[MW_COL_SHARE]);
+        cell(out, format, v[MW_COL_PLAIN]);
+        cell(out, "%+.1f%%", 100 * v[MW_COL_RELATIVE_PLAIN]);
+        cell(out, format, v[MW_COL_PAPER_REACTIVE]);
+        cell(out, format, v[MW_COL_PAPER_PLAN]);
+        cell(out, "%+.1f%%", 100 * v[MW_COL_PAPER_RELATIVE]);
+        fputc('\n', out);
+    }
+}
+
+/* ---- all files ---- */
+
+static mw_status write_text(const mw_study_table *t, const char *folder, const char *name,
+                            void (*put)(const mw_study_table *, FILE *), mw_error *error) {
+    char path[1024], *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    if (!stream) return mw_fail(error, MW_ERR_MEMORY, "cannot write %s", name);
+    put(t, stream);
+    if (fclose(stream) != 0) {
+        free(text);
+        return mw_fail(error, MW_ERR_MEMORY, "cannot write %s", name);
+    }
+    snprintf(path, sizeof path, "%.900s/%s", folder, name);
+    const mw_status status = mw_file_write(path, text, size, error);
+    free(text);
+    return status;
+}
+
+static mw_status write_all(const mw_study_table *t, const char *folder, mw_error *error) {
+    char path[1024];
+    if (strlen(folder) > 900) return mw_fail(error, MW_ERR_ARGUMENT, "'%.40s...' is too long", folder);
+    snprintf(path, sizeof path, "%.900s/settings", folder);
+    MW_TRY(mw_dir_make(path, error));
+    for (int i = 0; i < MW_TABLE_ROWS; i++)
+        if (t->rows[i].summary) MW_TRY(write_setting(&t->rows[i], folder, error));
+    json_t *summary = summary_json(t);
+    snprintf(path, sizeof path, "%.900s/summary.json", folder);
+    const mw_status status = mw_json_write(summary, path, error);
+    json_decref(summary);
+    MW_TRY(status);
+    MW_TRY(write_text(t, folder, "settings.csv", write_csv, error));
+    MW_TRY(write_text(t, folder, "README.md", write_markdown, error));
+    return write_text(t, folder, "index.html", mw_report_page, error);
+}
+
+mw_status mw_report_write(const mw_study_table *table, const char *folder, mw_error *error) {
+    locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0), before;
+    if (!plain) return mw_fail(error, MW_ERR_MEMORY, "no plain locale");
+    before = uselocale(plain);
+    const mw_status status = write_all(table, folder, error);
+    uselocale(before);
+    freelocale(plain);
+    return status;
+}

@@ -1,0 +1,344 @@
+/* Diagnostics of the ranking: the true simulator as judge of one state's candidates, and recorded snippets
+ * whose numbers are recomputed here the slow way. */
+#include "core/json.h"
+#include "data/split.h"
+#include "dataset/fixture.h"
+#include "env/env.h"
+#include "plan/planner.h"
+#include "eval/calibrate.h"
+#include "eval/oracle.h"
+#include "eval/stage.h"
+#include "eval/statistics.h"
+#include "train/tiny.h"
+#include "plan/scorer.h"
+
+#include <sys/wait.h>
+
+/* ---- same state ---- */
+
+static mw_same_state_options few_anchors(void) {
+    mw_same_state_options o = mw_same_state_options_default();
+    o.anchors = 10;
+    o.candidates = 5;
+    o.threads = 1;
+    return o;
+}
+
+static void same_state(void **state) {
+    (void)state;
+    static const char *const tasks[] = {"spread", "3m", "2ant"};
+    for (int k = 0; k < 3; k++) {
+        mw_error error;
+        mw_env *env;
+        if (mw_env_create(&env, tasks[k], NULL, &error) == MW_ERR_UNSUPPORTED) continue; /* no MuJoCo */
+        mw_env_free(env);
+        mw_bundle *bundle = tiny_bundle(tasks[k], NULL);
+        mw_same_state_options options = few_anchors();
+        mw_same_state one, two;
+        CHECK_OK(mw_same_state_run(&one, bundle, &options, &error), error);
+        assert_int_equal(one.anchors, 10);
+        FOR_THREADS(threads) {
+            options.threads = threads;
+            CHECK_OK(mw_same_state_run(&two, bundle, &options, &error), error);
+            assert_true(one.exact && two.exact);
+            assert_memory_equal(one.realized, two.realized, 50 * sizeof(float));
+            assert_memory_equal(one.predicted, two.predicted, 50 * sizeof(float));
+            mw_same_state_free(&two);
+        }
+
+        double best = 0, chosen = 0, average = 0, within = 0;
+        int counted = 0, different = 0;
+        for (int a = 0; a < 10; a++) {
+            const float *truth = one.realized + a * 5, *guess = one.predicted + a * 5;
+            int top = 0, pick = 0;
+            for (int m = 1; m < 5; m++) {
+                if (truth[m] > truth[top]) top = m;
+                if (guess[m] > guess[pick]) pick = m;
+                different += truth[m] != truth[0];
+            }
+            best += truth[top] / 10.0;
+            chosen += truth[pick] / 10.0;
+            for (int m = 0; m < 5; m++) average += truth[m] / 50.0;
+            mw_ranking ranking;
+            CHECK_OK(mw_ranking_of(&ranking, truth, guess, 1, 5, &error), error);
+            if (isfinite(ranking.spearman)) within += ranking.spearman, counted++;
+        }
+        assert_true(different > 0); /* candidates do lead to different returns */
+        CHECK_NEAR(one.best, best, 1e-6 * (1 + fabs(best)));
+        CHECK_NEAR(one.chosen, chosen, 1e-6 * (1 + fabs(chosen)));
+        CHECK_NEAR(one.average, average, 1e-6 * (1 + fabs(average)));
+        assert_true(one.best >= one.chosen && one.best >= one.average);
+        CHECK_NEAR(one.ranking.regret, best - chosen, 1e-5 * (1 + fabs(best)));
+        CHECK_NEAR(one.random_regret, best - average, 1e-5 * (1 + fabs(best)));
+        CHECK_NEAR(one.spearman_within, within / counted, 1e-9);
+        mw_same_state_free(&one);
+        mw_bundle_free(bundle);
+    }
+}
+
+/* The first anchor of an episode, found again by hand: reactive play up to it, then the oracle. */
+static void anchors_lie_on_reactive_play(void **state) {
+    (void)state;
+    mw_error error;
+    mw_bundle *bundle = tiny_bundle("spread", NULL);
+    mw_same_state_options options = few_anchors();
+    options.anchors = 4; /* one episode */
+    mw_same_state result;
+    CHECK_OK(mw_same_state_run(&result, bundle, &options, &error), error);
+    assert_int_equal(result.episodes, 1);
+
+    mw_stage stage;
+    mw_planner *reactive, *wide;
+    mw_oracle *oracle;
+    mw_planner_options one = {
+        .arm = MW_ARM_REACTIVE, .candidates = 1, .envs = 1, .threads = 1, .target = NAN};
+    mw_planner_options five = {
+        .arm = MW_ARM_PLAN, .candidates = 5, .envs = 1, .threads = 1, .target = NAN, .explore = NAN};
+    const mw_env_options world = MW_ENV_OPTIONS_DEFAULT;
+    CHECK_OK(mw_stage_create(&stage, bundle, &world, 1, NULL, &error), error);
+    CHECK_OK(mw_planner_create(&reactive, bundle, &one, &error), error);
+    CHECK_OK(mw_planner_create(&wide, bundle, &five, &error), error);
+    CHECK_OK(mw_oracle_create(&oracle, "spread", NULL, NULL, &error), error);
+    const mw_episode_seeds seeds = mw_episode_seeds_of(options.seed, 0);
+    mw_planner_begin(wide, 0, seeds.planner);
+    mw_stage_begin(&stage, reactive, 0, seeds);
+    float unused_real[6], scores[5];
+    int found = 0;
+    while (!mw_stage_over(&stage, 0)) {
+        CHECK_OK(mw_planner_act(wide, stage.obs, NULL, NULL, unused_real, NULL, &error), error);
+        const mw_candidates c = mw_planner_candidates(wide, 0);
+        const mw_oracle_job job = {stage.envs[0], c.actions, scores};
+        CHECK_OK(mw_oracle_score(oracle, &job, 1, 5, c.horizon, &error), error);
+        if (found < 4 && !memcmp(scores, result.realized + found * 5, sizeof scores) &&
+            !memcmp(c.scores, result.predicted + found * 5, sizeof scores))
+            found++;
+        CHECK_OK(mw_planner_act(reactive, stage.obs, NULL, NULL, stage.real, NULL, &error), error);
+        CHECK_OK(mw_stage_step(&stage, reactive, &error), error);
+    }
+    assert_int_equal(found, 4);
+    mw_oracle_free(oracle);
+    mw_planner_free(wide);
+    mw_planner_free(reactive);
+    mw_stage_free(&stage);
+    mw_same_state_free(&result);
+    mw_bundle_free(bundle);
+}
+
+/* ---- snippets ---- */
+
+/* A bundle for the made-up task of the fixture. */
+static mw_bundle *maze_bundle(bool discrete) {
+    return random_bundle((mw_bundle_info){.task = "maze",
+                                          .rules = "maze-1",
+                                          .agents = FIXTURE_AGENTS,
+                                          .obs = FIXTURE_OBS,
+                                          .act = FIXTURE_ACT,
+                                          .discrete = discrete,
+                                          .episode_limit = FIXTURE_LIMIT},
+                         4);
+}
+
+enum { MAZE_EPISODES = 160, MAZE_HORIZON = 7, MAZE_JOINT = FIXTURE_AGENTS * FIXTURE_OBS };
+
+static long maze_places(const mw_split *split, int horizon) {
+    long count = 0;
+    for (long k = 0; k < split->held.count; k++) {
+        const long places = fixture_length(split->held.episodes[k]) - horizon + 1;
+        count += places > 0 ? places : 0;
+    }
+    return count;
+}
+
+/* A seed whose held-out episodes hold as many snippets of MAZE_HORIZON steps as can be grouped without
+ * leaving any out: at least a quarter of all starts, and no longer ones as many. */
+static uint64_t even_split(const mw_dataset *data, mw_split *split) {
+    mw_error error;
+    for (uint64_t seed = 0;; seed++) {
+        CHECK_OK(mw_split_make(split, data, MW_HELD_OUT, seed, &error), error);
+        const long here = maze_places(split, MAZE_HORIZON), longer = maze_places(split, MAZE_HORIZON + 1),
+                   all = maze_places(split, 1);
+        if (here % 8 == 0 && 4 * here >= all && 4 * longer < all) return seed;
+        mw_split_free(split);
+    }
+}
+
+/* Rolls one recorded snippet alone: its true and imagined return, the squared error at its end. */
+static double roll_alone(mw_scorer *scorer, const mw_dataset *data, bool discrete, long e, long t,
+                         float *truth, float *guess) {
+    float act[MAZE_HORIZON][FIXTURE_AGENTS][FIXTURE_ACT], path[MAZE_HORIZON][MAZE_JOINT];
+    double square = 0;
+    *truth = 0;
+    for (int h = 0; h < MAZE_HORIZON; h++)
+        for (int i = 0; i < FIXTURE_AGENTS; i++) {
+            for (int a = 0; a < FIXTURE_ACT; a++)
+                act[h][i][a] =
+                    discrete ? (float)(a == fixture_index(e, t + h, i)) : fixture_real(e, t + h, i, a);
+            *truth += fixture_reward(e, t + h, i);
+        }
+    mw_scorer_score(scorer, guess, path[0], mw_dataset_obs(data, e, t), act[0][0], 1, MAZE_HORIZON);
+    for (int x = 0; x < MAZE_JOINT; x++)
+        square += pow(path[MAZE_HORIZON - 1][x] -
+                          fixture_obs(e, t + MAZE_HORIZON, x / FIXTURE_OBS, x % FIXTURE_OBS),
+                      2);
+    return square / MAZE_JOINT;
+}
+
+static void snippets(void **state) {
+    (void)state;
+    for (int discrete = 0; discrete < 2; discrete++) {
+        mw_error error;
+        mw_dataset data;
+        mw_split split;
+        mw_scorer *scorer;
+        mw_snippets result, threaded;
+        mw_ranking ranking;
+        mw_snippet_options options = mw_snippet_options_default();
+        static float truth[1024], guess[1024];
+        fixture_make(scratch("maze"), discrete, true, MAZE_EPISODES);
+        CHECK_OK(mw_dataset_open(&data, scratch("maze"), &error), error);
+        mw_bundle *bundle = maze_bundle(discrete);
+        CHECK_OK(mw_world_scorer_create(&scorer, &bundle->world, bundle->world_values, bundle->world_packed,
+                                        4, NULL, &error),
+                 error);
+        options.split_seed = even_split(&data, &split);
+        options.threads = 1;
+        CHECK_OK(mw_snippets_run(&result, bundle, &data, &options, &error), error);
+        FOR_THREADS(threads) {
+            options.threads = threads;
+            CHECK_OK(mw_snippets_run(&threaded, bundle, &data, &options, &error), error);
+            assert_memory_equal(&result, &threaded, sizeof result);
+        }
+        assert_int_equal(result.horizons, MAZE_HORIZON);
+
+        double square = 0;
+        int count = 0;
+        for (long k = 0; k < split.held.count; k++)
+            for (long e = split.held.episodes[k], t = 0; t + MAZE_HORIZON <= fixture_length(e); t++, count++)
+                square += roll_alone(scorer, &data, discrete, e, t, &truth[count], &guess[count]);
+        assert_int_equal(count, result.count);
+        CHECK_NEAR(result.error[MAZE_HORIZON - 1], square / count, 1e-5 * square / count);
+        /* correlations over all do not depend on the order, which groups do */
+        CHECK_OK(mw_ranking_of(&ranking, truth, guess, count / 8, 8, &error), error);
+        CHECK_NEAR(result.ranking[MAZE_HORIZON - 1].pearson, ranking.pearson, 1e-4);
+        CHECK_NEAR(result.ranking[MAZE_HORIZON - 1].spearman, ranking.spearman, 1e-3);
+        json_t *json = mw_snippets_json(&result);
+        assert_int_equal(json_array_size(json_object_get(json, "horizons")), MAZE_HORIZON);
+        json_decref(json);
+
+        mw_scorer_free(scorer);
+        mw_bundle_free(bundle);
+        mw_split_free(&split);
+        mw_dataset_close(&data);
+        fixture_remove(scratch("maze"));
+    }
+}
+
+/* The split comes from what the bundle says about its training, or about that of its world model. */
+static void split_of_training(void **state) {
+    (void)state;
+    static const struct {
+        const char *provenance;
+        uint64_t seed;
+        double held_out;
+    } cases[] = {
+        {"{}", 0, MW_HELD_OUT},
+        {"{\"seed\": \"18446744073709551614\", \"settings\": {\"data.held_out\": 0.25}}",
+         18446744073709551614u, 0.25},
+        {"{\"seed\": \"1\", \"world_from\": {\"provenance\": {\"seed\": \"7\"}}}", 7, MW_HELD_OUT},
+        {"{\"seed\": 5}", 0, MW_HELD_OUT},
+    };
+    mw_bundle *bundle = maze_bundle(true);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        mw_error error;
+        CHECK_OK(mw_bundle_set_provenance(bundle, cases[i].provenance, &error), error);
+        const mw_snippet_options options = mw_snippet_options_of(bundle);
+        assert_true(options.split_seed == cases[i].seed);
+        CHECK_NEAR(options.held_out, cases[i].held_out, 0);
+    }
+    mw_bundle_free(bundle);
+}
+
+static void refusals(void **state) {
+    (void)state;
+    mw_error error;
+    mw_dataset data;
+    mw_snippets result;
+    mw_same_state same;
+    mw_snippet_options options = mw_snippet_options_default();
+    fixture_make(scratch("maze"), false, true, 40);
+    CHECK_OK(mw_dataset_open(&data, scratch("maze"), &error), error);
+    mw_bundle *bundle = maze_bundle(false);
+    options.count = 7;
+    CHECK_FAILS(mw_snippets_run(&result, bundle, &data, &options, &error), MW_ERR_ARGUMENT, error, "7");
+    options.count = 64;
+    snprintf(bundle->info.rules, sizeof bundle->info.rules, "maze-2");
+    CHECK_FAILS(mw_snippets_run(&result, bundle, &data, &options, &error), MW_ERR_MISMATCH, error, "maze-2");
+    CHECK_FAILS(
+        mw_same_state_run(&same, bundle, &(mw_same_state_options){.anchors = 4, .candidates = 2}, &error),
+        MW_ERR_ARGUMENT, error, "unknown task 'maze'");
+    mw_bundle_free(bundle);
+    bundle = maze_bundle(true);
+    CHECK_FAILS(mw_snippets_run(&result, bundle, &data, &options, &error), MW_ERR_MISMATCH, error,
+                "discrete");
+    mw_bundle_free(bundle);
+    mw_dataset_close(&data);
+    fixture_remove(scratch("maze"));
+    bundle = tiny_bundle("spread", "mpe-old-0");
+    mw_same_state_options anchors = few_anchors();
+    CHECK_FAILS(mw_same_state_run(&same, bundle, &anchors, &error), MW_ERR_MISMATCH, error, "mpe-old-0");
+    anchors.candidates = 1;
+    CHECK_FAILS(mw_same_state_run(&same, bundle, &anchors, &error), MW_ERR_ARGUMENT, error, "2 candidates");
+    mw_bundle_free(bundle);
+}
+
+/* ---- the command ---- */
+
+static char output[1 << 18];
+
+static int run(const char *arguments) {
+    char line[1024];
+    snprintf(line, sizeof line, "'%s' %s 2>&1", MAWAM_PROGRAM, arguments);
+    FILE *pipe = popen(line, "r");
+    assert_non_null(pipe);
+    output[fread(output, 1, sizeof output - 1, pipe)] = 0;
+    const int status = pclose(pipe);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void command_line(void **state) {
+    (void)state;
+    mw_error error;
+    char line[512];
+    mw_bundle *bundle = tiny_bundle("spread", NULL), *maze = maze_bundle(true);
+    CHECK_OK(mw_bundle_save(bundle, scratch("spread.bundle"), false, &error), error);
+    CHECK_OK(mw_bundle_save(maze, scratch("maze.bundle"), false, &error), error);
+    mw_bundle_free(bundle);
+    mw_bundle_free(maze);
+    fixture_make(scratch("maze"), true, true, 160);
+    assert_int_equal(run("diagnose --help"), 0);
+    assert_int_equal(run("diagnose"), 2);
+    assert_int_equal(run("diagnose x --anchors 0"), 2);
+    assert_int_equal(run("diagnose /nonexistent"), 1);
+    snprintf(line, sizeof line, "diagnose %s --anchors 6 --M 3 --json", scratch("spread.bundle"));
+    assert_int_equal(run(line), 0);
+    json_t *value = json_loads(output, JSON_REJECT_DUPLICATES, NULL);
+    assert_true(json_is_true(json_object_get(json_object_get(value, "same_state"), "exact")));
+    json_decref(value);
+    snprintf(line, sizeof line, "diagnose %s %s --anchors 0", scratch("maze.bundle"), scratch("maze"));
+    if (run(line)) fail_msg("%s", output);
+    assert_non_null(strstr(output, "snippets: "));
+    snprintf(line, sizeof line, "diagnose %s %s", scratch("spread.bundle"), scratch("maze"));
+    assert_int_equal(run(line), 1);
+    assert_non_null(strstr(output, "the data is of maze"));
+    fixture_remove(scratch("maze"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(same_state), cmocka_unit_test(anchors_lie_on_reactive_play),
+        cmocka_unit_test(snippets),   cmocka_unit_test(split_of_training),
+        cmocka_unit_test(refusals),   cmocka_unit_test(command_line),
+    };
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
+}

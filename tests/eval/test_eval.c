@@ -1,0 +1,411 @@
+/* Evaluation: the same episodes for every arm, results that do not depend on how they were computed,
+ * statistics against brute force, refusals, and the command's exit codes. */
+#include "core/json.h"
+#include "core/rng.h"
+#include "eval/eval.h"
+#include "eval/oracle.h"
+#include "eval/stage.h"
+#include "scratch.h"
+#include "train/tiny.h"
+
+#include <sys/wait.h>
+
+static mw_eval_options small_options(void) {
+    mw_eval_options o = mw_eval_options_default();
+    o.first_seed = 7;
+    o.seeds = 2;
+    o.episodes = 3;
+    o.candidates = 4;
+    o.envs = 4;
+    o.threads = 1;
+    o.timed = 0;
+    return o;
+}
+
+static void check_same(const mw_eval_result *a, const mw_eval_result *b, mw_eval_arm arm) {
+    const mw_eval_report *x = &a->arm[arm], *y = &b->arm[arm];
+    assert_true(x->played && y->played);
+    for (int k = 0; k < a->options.seeds * a->options.episodes; k++) {
+        assert_memory_equal(&x->episodes[k].total, &y->episodes[k].total, sizeof(double));
+        assert_int_equal(x->episodes[k].length, y->episodes[k].length);
+        assert_int_equal(x->episodes[k].won, y->episodes[k].won);
+        assert_true(x->episodes[k].world == y->episodes[k].world);
+    }
+    assert_memory_equal(&x->total, &y->total, sizeof(double));
+}
+
+/* ---- pairing ---- */
+
+static void pairing_of(const char *task, int episodes, int candidates) {
+    mw_error error;
+    mw_bundle *made = tiny_bundle(task, NULL), *bundle;
+    CHECK_OK(mw_bundle_save(made, scratch("tiny.bundle"), false, &error), error);
+    CHECK_OK(mw_bundle_load(&bundle, scratch("tiny.bundle"), &error), error);
+    mw_eval_options options = small_options();
+    options.episodes = episodes;
+    options.candidates = candidates;
+    mw_eval_result all, other;
+    CHECK_OK(mw_eval_run(&all, made, &options, &error), error);
+    for (int a = 0; a < MW_EVAL_ARMS; a++)
+        for (int k = 0; k < 2 * episodes; k++) {
+            const mw_eval_episode *episode = &all.arm[a].episodes[k];
+            assert_true(episode->world ==
+                        mw_episode_seeds_of(7 + (uint64_t)(k / episodes), k % episodes).world);
+            assert_true(episode->length >= 1 && episode->length <= all.info.episode_limit);
+        }
+    /* loaded from a file, each arm alone, other batches, other threads */
+    static const struct { int envs, threads; } ways[] = {{1, 1}, {6, 2}, {3, 2}};
+    for (int way = 0; way < 3; way++)
+        for (int a = 0; a < MW_EVAL_ARMS; a++) {
+            if (way != a % 3 && way != 1) continue;
+            options.arms = 1u << a;
+            options.envs = ways[way].envs;
+            options.threads = ways[way].threads;
+            CHECK_OK(mw_eval_run(&other, bundle, &options, &error), error);
+            check_same(&all, &other, (mw_eval_arm)a);
+            mw_eval_result_free(&other);
+        }
+    mw_eval_result_free(&all);
+    mw_bundle_free(bundle);
+    mw_bundle_free(made);
+}
+
+static void pairing_particles(void **state) {
+    (void)state;
+    pairing_of("spread", 3, 4);
+    pairing_of("tag", 2, 2);
+}
+
+static void pairing_battles(void **state) {
+    (void)state;
+    pairing_of("3m", 1, 3);
+}
+
+/* Another seed plays other episodes; a later seed of a longer evaluation is the first of a shorter one. */
+static void seeds(void **state) {
+    (void)state;
+    mw_error error;
+    mw_bundle *bundle = tiny_bundle("spread", NULL);
+    mw_eval_options options = small_options();
+    mw_eval_result two, one;
+    options.arms = 1u << MW_EVAL_RANDOM;
+    CHECK_OK(mw_eval_run(&two, bundle, &options, &error), error);
+    options.first_seed = 8;
+    options.seeds = 1;
+    CHECK_OK(mw_eval_run(&one, bundle, &options, &error), error);
+    for (int k = 0; k < 3; k++) {
+        CHECK_NEAR(one.arm[MW_EVAL_RANDOM].episodes[k].total, two.arm[MW_EVAL_RANDOM].episodes[3 + k].total,
+                   0);
+        assert_true(one.arm[MW_EVAL_RANDOM].episodes[k].total != two.arm[MW_EVAL_RANDOM].episodes[k].total);
+    }
+    assert_true(isnan(one.arm[MW_EVAL_RANDOM].total_deviation));
+    assert_true(isnan(two.arm[MW_EVAL_RANDOM].gain.mean)); /* nothing to compare with */
+    mw_eval_result_free(&two);
+    mw_eval_result_free(&one);
+    mw_bundle_free(bundle);
+}
+
+/* Reactive is planning with one candidate, and so is random. */
+static void one_candidate(void **state) {
+    (void)state;
+    mw_error error;
+    mw_bundle *bundle = tiny_bundle("tag", NULL);
+    mw_eval_options options = small_options();
+    mw_eval_result result;
+    options.candidates = 1;
+    CHECK_OK(mw_eval_run(&result, bundle, &options, &error), error);
+    for (int a = 0; a < MW_EVAL_ARMS; a++) {
+        CHECK_NEAR(result.arm[a].total, result.arm[MW_EVAL_REACTIVE].total, 0);
+        if (a == MW_EVAL_REACTIVE) continue;
+        CHECK_NEAR(result.arm[a].gain.mean, 0, 0);
+        CHECK_NEAR(result.arm[a].gain.high - result.arm[a].gain.low, 0, 0);
+    }
+    mw_eval_result_free(&result);
+    mw_bundle_free(bundle);
+}
+
+/* ---- summaries ---- */
+
+static void summaries(void **state) {
+    (void)state;
+    mw_error error;
+    mw_bundle *bundle = tiny_bundle("spread", NULL);
+    mw_eval_options options = small_options();
+    options.timed = 5;
+    mw_eval_result result;
+    CHECK_OK(mw_eval_run(&result, bundle, &options, &error), error);
+    const mw_eval_report *reactive = &result.arm[MW_EVAL_REACTIVE], *plan = &result.arm[MW_EVAL_PLAN],
+                         *oracle = &result.arm[MW_EVAL_ORACLE];
+    double seed_mean[2] = {0}, difference = 0;
+    for (int k = 0; k < 6; k++) {
+        seed_mean[k / 3] += plan->episodes[k].total / 3;
+        difference += (plan->episodes[k].total - reactive->episodes[k].total) / 6;
+    }
+    CHECK_NEAR(plan->total, (seed_mean[0] + seed_mean[1]) / 2, 1e-9);
+    CHECK_NEAR(plan->total_deviation, fabs(seed_mean[0] - seed_mean[1]) / sqrt(2), 1e-9);
+    CHECK_NEAR(plan->score, 100 * (plan->total - 159.8) / 357, 1e-9);
+    CHECK_NEAR(plan->score_deviation, 100 * plan->total_deviation / 357, 1e-9);
+    CHECK_NEAR(plan->gain.mean, difference, 1e-9);
+    CHECK_NEAR(plan->relative_gain, (plan->score - reactive->score) / fabs(reactive->score), 1e-12);
+    CHECK_NEAR(plan->oracle_share, difference / oracle->gain.mean, 1e-9);
+    int others = 0; /* exploring and carrying on do win sometimes */
+    for (int k = 0; k < 6; k++)
+        others += result.arm[MW_EVAL_PLAIN].episodes[k].total != plan->episodes[k].total;
+    assert_true(others > 0);
+    CHECK_NEAR(plan->length, 25, 0);
+    assert_true(plan->gain.low <= plan->gain.mean && plan->gain.mean <= plan->gain.high);
+    assert_true(isnan(plan->won) && isnan(reactive->gain.mean) && isnan(oracle->oracle_share));
+    assert_true(plan->decision.p50 > 0 && plan->decision.p95 >= plan->decision.p50);
+    assert_true(plan->decisions == 6 * 25);
+    json_t *report = mw_eval_json(&result, bundle);
+    CHECK_OK(mw_json_write(report, scratch("report.json"), &error), error);
+    json_decref(report);
+    CHECK_OK(mw_json_read(&report, scratch("report.json"), &error), error);
+    const json_t *arm = json_object_get(json_object_get(report, "arms"), "plan");
+    CHECK_NEAR(json_number_value(json_object_get(arm, "return")), plan->total, 0);
+    assert_int_equal(json_array_size(json_object_get(arm, "episode_returns")), 2);
+    CHECK_NEAR(json_number_value(json_object_get(json_object_get(arm, "gain"), "low")), plan->gain.low, 0);
+    assert_null(json_object_get(arm, "win_rate"));
+    json_decref(report);
+    mw_eval_result_free(&result);
+    mw_bundle_free(bundle);
+}
+
+static void statistics(void **state) {
+    (void)state;
+    mw_error error;
+    const double x[5] = {3, -1, 4, 1, 5};
+    CHECK_NEAR(mw_mean(x, 5), 2.4, 1e-15);
+    CHECK_NEAR(mw_deviation(x, 5), sqrt(5.8), 1e-15);
+    assert_true(isnan(mw_deviation(x, 1)));
+    double sorted[5];
+    memcpy(sorted, x, sizeof x);
+    mw_sort(sorted, 5);
+    CHECK_NEAR(mw_quantile(sorted, 5, 0.5), 3, 0);
+    CHECK_NEAR(mw_quantile(sorted, 5, 0.95), 4.8, 1e-12);
+    CHECK_NEAR(mw_quantile(sorted, 5, 1), 5, 0);
+
+    /* two values: resampled means are 0, 1/2, 1 with probabilities 1/4, 1/2, 1/4 */
+    mw_interval interval, again;
+    CHECK_OK(mw_bootstrap_mean(&interval, (const double[]){0, 1}, 2, 2000, 5, &error), error);
+    CHECK_NEAR(interval.low, 0, 0);
+    CHECK_NEAR(interval.high, 1, 0);
+    /* many values: the interval of the normal distribution, 1.96 standard errors */
+    static double values[400];
+    mw_rng rng = mw_rng_make(1, MW_RNG_TEST, 0, 0, 0);
+    for (int i = 0; i < 400; i++) values[i] = 2 + mw_rng_normal(&rng);
+    CHECK_OK(mw_bootstrap_mean(&interval, values, 400, 10000, 5, &error), error);
+    CHECK_OK(mw_bootstrap_mean(&again, values, 400, 10000, 5, &error), error);
+    assert_memory_equal(&interval, &again, sizeof interval);
+    const double half = 1.96 * mw_deviation(values, 400) / 20;
+    CHECK_NEAR(interval.low, mw_mean(values, 400) - half, 0.06 * half);
+    CHECK_NEAR(interval.high, mw_mean(values, 400) + half, 0.06 * half);
+    CHECK_FAILS(mw_bootstrap_mean(&interval, values, 0, 100, 1, &error), MW_ERR_ARGUMENT, error, "0 values");
+}
+
+/* ---- the oracle ---- */
+
+/* The same executions by hand in the environment itself. */
+static void oracle_executes(void **state) {
+    (void)state;
+    enum { M = 5, H = 6 };
+    mw_error error;
+    static const char *const tasks[] = {"spread", "3m"};
+    for (int k = 0; k < 2; k++) {
+        mw_env *env;
+        mw_oracle *oracle;
+        mw_pool *pool;
+        CHECK_OK(mw_env_create(&env, tasks[k], NULL, &error), error);
+        CHECK_OK(mw_pool_create(&pool, 2, &error), error);
+        CHECK_OK(mw_oracle_create(&oracle, tasks[k], NULL, pool, &error), error);
+        const mw_env_info *info = mw_env_describe(env);
+        const int n = info->agents, d = info->act_size;
+        static float actions[M * H * 64];
+        float scores[M], real[64], rewards[16];
+        int32_t index[16];
+        uint8_t legal[256];
+        mw_rng rng = mw_rng_make(3, MW_RNG_TEST, 0, 0, 0);
+        memset(actions, 0, sizeof actions);
+        for (int row = 0; row < M * H * n; row++)
+            if (info->discrete)
+                actions[row * d + (int)mw_rng_below(&rng, (uint32_t)d)] = 1; /* often illegal */
+            else
+                for (int a = 0; a < d; a++) actions[row * d + a] = (float)mw_rng_range(&rng, -1.5, 1.5);
+        mw_env_reset(env, 11);
+        const size_t size = mw_env_snapshot_size(env);
+        unsigned char *before = malloc(size), *after = malloc(size);
+        mw_env_snapshot(env, before);
+        const mw_oracle_job job = {env, actions, scores};
+        CHECK_OK(mw_oracle_score(oracle, &job, 1, M, H, &error), error);
+        mw_env_snapshot(env, after);
+        assert_memory_equal(before, after, size);
+        for (int m = 0; m < M; m++) {
+            double sum = 0;
+            mw_outcome outcome = {0};
+            CHECK_OK(mw_env_restore(env, before, size, &error), error);
+            for (int h = 0; h < H && !outcome.terminated; h++) {
+                const float *action = actions + (m * H + h) * n * d;
+                mw_env_legal(env, legal);
+                for (int i = 0; i < n; i++)
+                    for (int a = 0; a < d; a++) {
+                        const float value = action[i * d + a];
+                        real[i * d + a] = value > 1 ? 1 : value < -1 ? -1 : value;
+                        if (value > 0) index[i] = legal[i * d + a] ? a : legal[i * d + 1] ? 1 : 0;
+                    }
+                const mw_action joint = {info->discrete ? NULL : real, info->discrete ? index : NULL};
+                CHECK_OK(mw_env_step(env, joint, rewards, &outcome, &error), error);
+                for (int i = 0; i < n; i++) sum += rewards[i];
+            }
+            CHECK_NEAR(scores[m], (float)sum, 0);
+        }
+        free(before);
+        free(after);
+        mw_oracle_free(oracle);
+        mw_pool_free(pool);
+        mw_env_free(env);
+    }
+}
+
+/* ---- refusals ---- */
+
+static void refusals(void **state) {
+    (void)state;
+    mw_error error;
+    mw_eval_result result;
+    mw_eval_options options = small_options();
+    unsigned arms;
+    CHECK_OK(mw_eval_arms_parse("oracle,plan", &arms, &error), error);
+    assert_int_equal(arms, 1u << MW_EVAL_ORACLE | 1u << MW_EVAL_PLAN);
+    CHECK_FAILS(mw_eval_arms_parse("plan,genius", &arms, &error), MW_ERR_ARGUMENT, error, "'genius'");
+    CHECK_FAILS(mw_eval_arms_parse("", &arms, &error), MW_ERR_ARGUMENT, error, "no arms");
+
+    mw_bundle *old = tiny_bundle("spread", "mpe-old-0");
+    CHECK_FAILS(mw_eval_run(&result, old, &options, &error), MW_ERR_MISMATCH, error, "mpe-old-0");
+    assert_null(result.arm[0].episodes);
+    snprintf(old->info.rules, sizeof old->info.rules, "%s", "mpe-omar-1");
+    old->info.obs = 17;
+    CHECK_FAILS(mw_eval_run(&result, old, &options, &error), MW_ERR_MISMATCH, error, "17 observation");
+    old->info.obs = 18;
+    snprintf(old->info.task, sizeof old->info.task, "%s", "chess");
+    CHECK_FAILS(mw_eval_run(&result, old, &options, &error), MW_ERR_ARGUMENT, error, "chess");
+    mw_bundle_free(old);
+
+    mw_bundle *bundle = tiny_bundle("spread", NULL);
+    options.horizon = 99;
+    CHECK_FAILS(mw_eval_run(&result, bundle, &options, &error), MW_ERR_ARGUMENT, error, "99");
+    options = small_options();
+    options.episodes = -1;
+    CHECK_FAILS(mw_eval_run(&result, bundle, &options, &error), MW_ERR_ARGUMENT, error, "episodes");
+    CHECK_FAILS(mw_eval_replay(bundle, &options, "/nonexistent/page.html", &error), MW_ERR_IO, error,
+                "/nonexistent");
+    mw_bundle_free(bundle);
+}
+
+/* ---- the command ---- */
+
+static char output[1 << 20];
+
+static int run(const char *command, const char *arguments) {
+    char line[1024];
+    snprintf(line, sizeof line, "%s %s 2>&1", command, arguments);
+    FILE *pipe = popen(line, "r");
+    assert_non_null(pipe);
+    output[fread(output, 1, sizeof output - 1, pipe)] = 0;
+    const int status = pclose(pipe);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void command_line(void **state) {
+    (void)state;
+    mw_error error;
+    mw_bundle *bundle = tiny_bundle("3m", NULL), *old = tiny_bundle("spread", "mpe-old-0");
+    CHECK_OK(mw_bundle_save(bundle, scratch("3m.bundle"), true, &error), error);
+    CHECK_OK(mw_bundle_save(old, scratch("old.bundle"), false, &error), error);
+    mw_bundle_free(bundle);
+    mw_bundle_free(old);
+    static const struct {
+        const char *arguments, *text;
+        int code;
+    } cases[] = {
+        {"eval --help", "usage: mawam eval", 0},
+        {"eval", "name a bundle", 2},
+        {"eval %s --arms plan,genius", "unknown arm 'genius'", 2},
+        {"eval %s --seeds 0", "must be a number from 1", 2},
+        {"eval /nonexistent", "/nonexistent", 1},
+        {"eval %s --H 50", "H is 50", 1},
+        {"eval %s --seeds 2 --episodes 1 --M 2 --timed 2", "oracle", 0},
+    };
+    char line[512];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(line, sizeof line, cases[i].arguments, scratch("3m.bundle"));
+        const int code = run(MAWAM_PROGRAM, line);
+        if (code != cases[i].code || !strstr(output, cases[i].text))
+            fail_msg("%s: exit code %d, printed %s", line, code, output);
+    }
+    snprintf(line, sizeof line, "eval %s", scratch("old.bundle"));
+    assert_int_equal(run(MAWAM_PROGRAM, line), 1);
+    assert_non_null(strstr(output, "trained under rules mpe-old-0"));
+
+    snprintf(line, sizeof line,
+             "eval %s --arms plan --seeds 1 --episodes 1 --M 2 --timed 0 --json --replay %s",
+             scratch("3m.bundle"), scratch("page.html"));
+    if (run(MAWAM_PROGRAM, line)) fail_msg("%s: %s", line, output);
+    json_t *value = json_loads(output, JSON_REJECT_DUPLICATES, NULL);
+    assert_non_null(value);
+    assert_true(
+        json_is_number(json_object_get(json_object_get(json_object_get(value, "arms"), "plan"), "win_rate")));
+    json_decref(value);
+    static char page[4 << 20];
+    page[scratch_read(scratch("page.html"), page, sizeof page - 1)] = 0;
+    assert_non_null(strstr(page, "\"scores\":["));
+    assert_non_null(strstr(page, "\"labels\":["));
+}
+
+/* They lie next to the program. */
+static const char *example(const char *name) {
+    static char path[512];
+    snprintf(path, sizeof path, "%.*s/examples/%s", (int)(strrchr(MAWAM_PROGRAM, '/') - MAWAM_PROGRAM),
+             MAWAM_PROGRAM, name);
+    return path;
+}
+
+/* The examples are outside programs: they see the shared library and the header only. */
+static void examples(void **state) {
+    (void)state;
+    mw_error error;
+    mw_bundle *bundle = tiny_bundle("spread", NULL);
+    CHECK_OK(mw_bundle_save(bundle, scratch("spread.bundle"), false, &error), error);
+    mw_bundle_free(bundle);
+    char line[256];
+    snprintf(line, sizeof line, "%s 3", scratch("spread.bundle"));
+    assert_int_equal(run(example("plan_env"), line), 0);
+    assert_non_null(strstr(output, "spread-tiny: return "));
+    assert_non_null(strstr(output, "after 25 steps"));
+    snprintf(line, sizeof line, "%s < %s", scratch("spread.bundle"), scratch("obs.txt"));
+    char text[1024] = "";
+    for (int i = 0; i < 54; i++) snprintf(text + strlen(text), sizeof text - strlen(text), "%g ", 0.01 * i);
+    strcat(text, "\n");
+    scratch_write(scratch("obs.txt"), text, strlen(text));
+    assert_int_equal(run(example("plan_outside"), line), 0);
+    float a[6];
+    assert_int_equal(sscanf(output, "%f %f %f %f %f %f", &a[0], &a[1], &a[2], &a[3], &a[4], &a[5]), 6);
+    scratch_write(scratch("obs.txt"), "1 2 3\n", 6);
+    assert_int_equal(run(example("plan_outside"), line), 1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(statistics),
+        cmocka_unit_test(oracle_executes),
+        cmocka_unit_test(pairing_particles),
+        cmocka_unit_test(pairing_battles),
+        cmocka_unit_test(seeds),
+        cmocka_unit_test(one_candidate),
+        cmocka_unit_test(summaries),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(command_line),
+        cmocka_unit_test(examples),
+    };
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
+}

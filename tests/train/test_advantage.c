@@ -1,0 +1,176 @@
+/* The advantage of joint actions: its arithmetic, and that the fit finds what deviations earn later. */
+#include "dataset/fixture.h"
+#include "train/advantage_fit.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* A world whose answer is known: x' = 0.5 x + u a, every agent earns x, u is drawn anew at every step and
+ * both are observed (by the second agent too, as copies), with a constant. The second agent's action does
+ * nothing. So the discounted return rises by 0.99 u / (1 - 0.99/2) for a unit of the first agent's action. */
+enum { N = 2, O = 3, D = 1, LENGTH = 60, EPISODES = 300 };
+
+static void write_data(const char *path, bool discrete) {
+    mw_error error;
+    mw_dataset_writer *writer;
+    const mw_dataset_spec spec = {.task = "own",
+                                  .rules = "own-1",
+                                  .agents = N,
+                                  .obs_size = O,
+                                  .act_size = discrete ? 2 : D,
+                                  .discrete = discrete,
+                                  .episode_limit = LENGTH,
+                                  .command = "test"};
+    CHECK_OK(mw_dataset_writer_open(&writer, path, &spec, false, &error), error);
+    for (int e = 0; e < EPISODES; e++) {
+        mw_rng rng = mw_rng_make(1, MW_RNG_TEST, (uint64_t)e, 0, 0);
+        float obs[LENGTH + 1][N][O], act[LENGTH][N][D], rewards[LENGTH][N];
+        int32_t index[LENGTH][N];
+        uint8_t legal[LENGTH][N][2];
+        double x = 0;
+        for (int t = 0; t <= LENGTH; t++) {
+            const double u = mw_rng_range(&rng, -1, 1);
+            for (int a = 0; a < N; a++) {
+                obs[t][a][0] = (float)u;
+                obs[t][a][1] = (float)x;
+                obs[t][a][2] = 5;
+            }
+            if (t == LENGTH) break;
+            for (int a = 0; a < N; a++) {
+                act[t][a][0] = (float)(0.4 * u * u - 0.2 * a + 0.1 * mw_rng_normal(&rng));
+                rewards[t][a] = (float)x;
+                index[t][a] = 0;
+                legal[t][a][0] = legal[t][a][1] = 1;
+            }
+            x = 0.5 * x + u * (double)act[t][0][0];
+        }
+        const mw_episode episode = {.length = LENGTH,
+                                    .obs = obs[0][0],
+                                    .last_obs = obs[LENGTH][0],
+                                    .real = discrete ? NULL : act[0][0],
+                                    .index = discrete ? index[0] : NULL,
+                                    .legal = discrete ? legal[0][0] : NULL,
+                                    .rewards = rewards[0]};
+        CHECK_OK(mw_dataset_writer_add(writer, &episode, &error), error);
+    }
+    CHECK_OK(mw_dataset_writer_commit(writer, &error), error);
+}
+
+static mw_status fit(const char *path, float **values, mw_advantage_net *net, mw_advantage_report *report,
+                     int features, const volatile sig_atomic_t *stop, mw_error *error) {
+    mw_dataset data;
+    mw_split split;
+    const mw_advantage_options options = {
+        .hidden = 64, .steps = 1500, .discount = 0.99, .trace = 0.95, .ridge = 0.01, .seed = 3, .stop = stop};
+    CHECK_OK(mw_dataset_open(&data, path, error), *error);
+    CHECK_OK(mw_split_make(&split, &data, 0.1, 0, error), *error);
+    const mw_advantage_config config = {N, O, data.spec.act_size, features};
+    CHECK_OK(mw_advantage_net_make(net, &config, error), *error);
+    *values = calloc(net->params.total, sizeof **values);
+    const mw_status status = mw_advantage_fit(net, *values, &data, &split, &options, report, error);
+    mw_split_free(&split);
+    mw_dataset_close(&data);
+    return status;
+}
+
+static void test_finds_what_deviations_earn(void **state) {
+    (void)state;
+    mw_error error;
+    mw_advantage_net net, again_net;
+    mw_advantage_report report, again_report;
+    float *values, *again;
+    write_data(scratch("known"), false);
+    CHECK_OK(fit(scratch("known"), &values, &net, &report, 8, NULL, &error), error);
+    CHECK_NEAR(report.action_left, 0.01, 0.001); /* only the noise is left */
+    assert_true(report.held > 0.02 && report.correlation > 0.02);
+    assert_int_equal(report.rows + report.held_rows, LENGTH * EPISODES);
+    const double slope = 0.99 / (1 - 0.99 / 2);
+    double worst = 0, nothing = 0;
+    for (double u = -0.9; u < 1; u += 0.1) {
+        const float obs[N * O] = {(float)u, 0.1f, 5, (float)u, 0.1f, 5};
+        float terms[1 + N * O + 8], gradient[N * D];
+        mw_advantage_gradient(&net, values, obs, terms, gradient);
+        worst = fmax(worst, fabs((double)gradient[0] - slope * u));
+        nothing = fmax(nothing, fabs((double)gradient[1]));
+    }
+    assert_true(worst < 0.35 * slope);
+    assert_true(nothing < 0.35 * slope);
+    for (int i = 2; i < N * O; i++) { /* what does not vary, and copies */
+        assert_true(values[net.inverse + (size_t)i] == 0);
+        assert_true(values[net.weight + (size_t)(1 + i) * N * D] == 0);
+    }
+    CHECK_OK(fit(scratch("known"), &again, &again_net, &again_report, 8, NULL, &error), error);
+    assert_memory_equal(values, again, net.params.total * sizeof *values);
+    free(values);
+    free(again);
+    mw_advantage_net_free(&net);
+    mw_advantage_net_free(&again_net);
+}
+
+static void test_refuses(void **state) {
+    (void)state;
+    mw_error error;
+    mw_advantage_net net;
+    mw_advantage_report report;
+    float *values;
+    volatile sig_atomic_t stop = 1;
+    CHECK_FAILS(fit(scratch("known"), &values, &net, &report, 8, &stop, &error), MW_ERR_INTERRUPTED, error,
+                "stopped while fitting");
+    free(values);
+    mw_advantage_net_free(&net);
+    enum { MANY = 4096 };
+    mw_advantage_net wide = {.config = {N, O, MANY, MANY}}; /* refused before anything is read */
+    mw_dataset data = {.spec = {.task = "own", .agents = N, .obs_size = O, .act_size = MANY}};
+    const mw_advantage_options options = {.hidden = 8, .steps = 1};
+    CHECK_FAILS(mw_advantage_fit(&wide, NULL, &data, NULL, &options, &report, &error), MW_ERR_ARGUMENT, error,
+                "too many");
+    write_data(scratch("discrete"), true);
+    CHECK_FAILS(fit(scratch("discrete"), &values, &net, &report, 8, NULL, &error), MW_ERR_ARGUMENT, error,
+                "for real actions");
+    free(values);
+    mw_advantage_net_free(&net);
+    CHECK_FAILS(mw_advantage_net_make(&net, &(mw_advantage_config){N, O, D, -1}, &error), MW_ERR_ARGUMENT,
+                error, "-1 features");
+}
+
+/* Against the formula, far outside the data too. */
+static void test_gradient(void **state) {
+    (void)state;
+    mw_error error;
+    mw_advantage_net net;
+    enum { F = 5, TERMS = 1 + N * O + F, A = 2 * N };
+    CHECK_OK(mw_advantage_net_make(&net, &(mw_advantage_config){N, O, 2, F}, &error), error);
+    assert_int_equal(mw_advantage_terms(&net.config), TERMS);
+    float *v = calloc(net.params.total, sizeof *v);
+    mw_rng rng = mw_rng_make(4, MW_RNG_TEST, 0, 0, 0);
+    mw_rng_fill_normal(&rng, v, net.params.total);
+    const float obs[N * O] = {0.3f, -1, 1e6f, 0.5f, -1e30f, 2};
+    float terms[TERMS], gradient[A];
+    mw_advantage_gradient(&net, v, obs, terms, gradient);
+    double expected[TERMS] = {1};
+    for (int i = 0; i < N * O; i++) {
+        const double z =
+            ((double)obs[i] - (double)v[net.mean + (size_t)i]) * (double)v[net.inverse + (size_t)i];
+        expected[1 + i] = fmin(fmax(z, -4), 4);
+    }
+    for (int f = 0; f < F; f++) {
+        double sum = (double)v[net.bias + (size_t)f];
+        for (int i = 0; i < N * O; i++)
+            sum += (double)v[net.project + (size_t)(f * N * O + i)] * expected[1 + i];
+        expected[1 + N * O + f] = sum / (1 + fabs(sum));
+    }
+    for (int k = 0; k < A; k++) {
+        double sum = 0;
+        for (int t = 0; t < TERMS; t++) sum += expected[t] * (double)v[net.weight + (size_t)(t * A + k)];
+        CHECK_NEAR(gradient[k], sum, 1e-4);
+    }
+    free(v);
+    mw_advantage_net_free(&net);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_gradient),
+                                       cmocka_unit_test(test_finds_what_deviations_earn),
+                                       cmocka_unit_test(test_refuses)};
+    return cmocka_run_group_tests(tests, scratch_setup, fixture_teardown);
+}
