@@ -6,7 +6,7 @@ JOBS     ?= $(shell nproc)
 
 MINUTES  ?= 1
 
-.PHONY: all deps demo test bench asan tsan fuzz faults format install clean
+.PHONY: all deps demo test fingerprints bench arm asan tsan fuzz faults format install clean
 
 all: $(BUILD)/.configured
 	@ninja -C $(BUILD) -j $(JOBS)
@@ -25,9 +25,24 @@ test: all
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 
 bench: all
-	@cmake/need.sh python3-torch python3-numpy
+	@cmake/need.sh python3-torch python3-numpy libopenblas0-pthread
 	/usr/bin/python3 bench/compare.py $(BUILD)/mawam
 	/usr/bin/python3 bench/decide.py $(BUILD)/mawam bundles/*.safetensors
+
+# Records the checksums that test_fingerprint compares with, where bits change on purpose.
+fingerprints: all
+	@cd $(BUILD) && MAWAM_RECORD=$(CURDIR)/tests/data/fingerprints.txt tests/test_fingerprint
+
+# 64-bit ARM by Debian's cross compiler; tests run under qemu-user, those left out would take hours there.
+ARM_PACKAGES := gcc-aarch64-linux-gnu qemu-user libjansson-dev:arm64 libcmocka-dev:arm64 libmujoco-dev:arm64
+ARM_SLOW     := behavior|learner|shipped|study|train$$|eval|calibrate|flow|rwm|planner|battle_play|test_ant|cli_
+arm:
+	@cmake/need.sh cmake ninja-build pkg-config
+	@dpkg --print-foreign-architectures | grep -qx arm64 || cmake/root.sh dpkg --add-architecture arm64
+	@cmake/need.sh $(ARM_PACKAGES)
+	@cmake $(CONFIG) -DCMAKE_TOOLCHAIN_FILE=$(CURDIR)/cmake/aarch64.cmake -B build-arm > build-arm.log 2>&1 || { cat build-arm.log; exit 1; }
+	@ninja -C build-arm -j $(JOBS)
+	@ctest --test-dir build-arm --output-on-failure -j $(JOBS) -E '$(ARM_SLOW)'
 
 asan:
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)-asan OPTIONS="-DMAWAM_SANITIZE=ON -DCMAKE_BUILD_TYPE=Debug" test

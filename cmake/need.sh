@@ -10,7 +10,6 @@ command -v apt-get >/dev/null || {
     exit 1
 }
 echo "installing:$missing"
-root=
-[ "$(id -u)" = 0 ] || root=sudo
+root=$(dirname "$0")/root.sh
 $root apt-get install -y --no-install-recommends $missing >/dev/null 2>&1 ||
     { $root apt-get update >/dev/null && $root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing >/dev/null; }

@@ -1,5 +1,7 @@
 /* The thread pool; see pool.h. A run and a barrier are both a counter that waiters watch: first spinning,
- * then giving way to other threads, then in a futex. */
+ * then giving way to other threads, then in a futex. Schedulers may leave two threads that wake each other on
+ * one core for hundreds of milliseconds, where they take turns instead of working at the same time; a worker
+ * that finds itself there moves to a core that no other worker of its pool is on. */
 #include "core/pool.h"
 
 #include <linux/futex.h>
@@ -10,26 +12,35 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define SPINS  100 /* a microsecond or two of pause instructions */
-#define YIELDS 200 /* some tens of microseconds of offers to other threads */
+#define SPINS          100 /* some microseconds of pause instructions */
+#define YIELDS         500 /* about a hundred microseconds of offers to other threads */
+#define CROWDED_YIELDS 20  /* the same with more threads than cores, where spinning is pointless */
+#define APART          128 /* bytes: processors fetch cache lines in pairs */
 
 /* A number that some threads wait on. Waking costs a system call, which is skipped while nobody sleeps. */
 typedef struct {
     atomic_uint value, sleepers;
 } gate;
 
+/* Where a worker began its last run. Each has a cache line of its own. */
+typedef struct {
+    _Alignas(APART) atomic_int core;
+} place;
+
 struct mw_pool {
     int threads;
-    int started; /* threads that exist besides the caller */
+    int started;  /* threads that exist besides the caller */
+    bool crowded; /* more threads than cores: waiting only keeps the awaited from running */
     pthread_t *handles;
+    place *places; /* [threads] */
     /* What a worker needs to begin a run shares one cache line. */
-    _Alignas(64) gate epoch; /* raised once per run */
+    _Alignas(APART) gate epoch; /* raised once per run */
     mw_pool_body *body;
     void *context;
     atomic_bool stop;
-    _Alignas(64) gate finished;       /* raised by every worker at the end of a run */
-    _Alignas(64) atomic_uint arrived; /* at the current barrier */
-    _Alignas(64) gate phase;          /* raised when a barrier opens */
+    _Alignas(APART) gate finished;       /* raised by every worker at the end of a run */
+    _Alignas(APART) atomic_uint arrived; /* at the current barrier */
+    _Alignas(APART) gate phase;          /* raised when a barrier opens */
 };
 
 typedef struct {
@@ -45,17 +56,46 @@ static inline void pause_briefly(void) {
 #endif
 }
 
+static void note_core(const mw_pool *pool, int worker) {
+    atomic_store_explicit(&pool->places[worker].core, sched_getcpu(), memory_order_relaxed);
+}
+
+/* Moves the calling worker if one before it in the pool is on the same core. Its affinity is as before
+ * afterwards: where it runs stays the scheduler's decision. */
+static void leave_shared_core(const mw_pool *pool, int worker) {
+    const int here = sched_getcpu();
+    bool shared = false;
+    for (int other = 0; other < worker; other++)
+        shared |= atomic_load_explicit(&pool->places[other].core, memory_order_relaxed) == here;
+    cpu_set_t allowed, open;
+    if (!shared || sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+    open = allowed;
+    for (int other = 0; other < pool->threads; other++) {
+        const int core = atomic_load_explicit(&pool->places[other].core, memory_order_relaxed);
+        if (core >= 0 && core < CPU_SETSIZE) CPU_CLR(core, &open);
+    }
+    if (CPU_COUNT(&open) == 0 || sched_setaffinity(0, sizeof open, &open) != 0) return;
+    sched_setaffinity(0, sizeof allowed, &allowed);
+    note_core(pool, worker);
+}
+
+/* Spins until the value differs from seen; false: it did not for a while. */
+static bool spin_change(const mw_pool *pool, gate *g, unsigned seen) {
+    for (int spin = 0; spin < SPINS && !pool->crowded; spin++) {
+        if (atomic_load_explicit(&g->value, memory_order_acquire) != seen) return true;
+        pause_briefly();
+    }
+    return false;
+}
+
 /* Waits until the value differs from seen and returns it. A thread counts itself among the sleepers before it
  * looks a last time, and change() looks for sleepers after it has raised the value, so one of the two sees
  * the other. */
-static unsigned wait_change(gate *g, unsigned seen) {
+static unsigned wait_change(const mw_pool *pool, gate *g, unsigned seen) {
+    const int yields = pool->crowded ? CROWDED_YIELDS : YIELDS;
     unsigned value;
-    for (int spin = 0; spin < SPINS; spin++) {
-        value = atomic_load_explicit(&g->value, memory_order_acquire);
-        if (value != seen) return value;
-        pause_briefly();
-    }
-    for (int yield = 0; yield < YIELDS; yield++) { /* the one awaited may be queued behind us on this core */
+    spin_change(pool, g, seen);
+    for (int yield = 0; yield < yields; yield++) { /* the one awaited may be queued behind us on this core */
         value = atomic_load_explicit(&g->value, memory_order_acquire);
         if (value != seen) return value;
         sched_yield();
@@ -79,7 +119,7 @@ void mw_pool_barrier(mw_pool *pool) {
         atomic_store_explicit(&pool->arrived, 0, memory_order_release);
         change(&pool->phase);
     } else {
-        wait_change(&pool->phase, phase);
+        wait_change(pool, &pool->phase, phase);
     }
 }
 
@@ -88,8 +128,10 @@ static void *worker_main(void *argument) {
     mw_pool *pool = start.pool;
     free(argument);
     for (unsigned epoch = 0;; epoch++) {
-        wait_change(&pool->epoch, epoch);
+        if (!spin_change(pool, &pool->epoch, epoch) && !pool->crowded) leave_shared_core(pool, start.worker);
+        wait_change(pool, &pool->epoch, epoch);
         if (atomic_load(&pool->stop)) return NULL;
+        note_core(pool, start.worker);
         pool->body(pool->context, start.worker);
         change(&pool->finished);
     }
@@ -106,11 +148,13 @@ mw_status mw_pool_create(mw_pool **out, int threads, mw_error *error) {
         return mw_fail(error, MW_ERR_ARGUMENT, "threads must be 1 to %d, or 0 for one per core; got %d",
                        MW_MAX_THREADS, threads);
     if (threads == 0) threads = mw_pool_cores();
-    mw_pool *pool = aligned_alloc(64, sizeof *pool);
+    mw_pool *pool = aligned_alloc(APART, sizeof *pool);
     if (!pool) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a thread pool");
-    *pool = (mw_pool){.threads = threads};
+    *pool = (mw_pool){.threads = threads, .crowded = threads > mw_pool_cores()};
     pool->handles = calloc((size_t)threads, sizeof *pool->handles);
-    if (!pool->handles) goto fail;
+    pool->places = aligned_alloc(APART, (size_t)threads * sizeof *pool->places);
+    if (!pool->handles || !pool->places) goto fail;
+    for (int worker = 0; worker < threads; worker++) atomic_init(&pool->places[worker].core, -1);
     for (int worker = 1; worker < threads; worker++) {
         worker_start *start = malloc(sizeof *start);
         if (!start) goto fail;
@@ -133,6 +177,7 @@ void mw_pool_free(mw_pool *pool) {
     atomic_store(&pool->stop, true);
     change(&pool->epoch);
     for (int worker = 1; worker <= pool->started; worker++) pthread_join(pool->handles[worker], NULL);
+    free(pool->places);
     free(pool->handles);
     free(pool);
 }
@@ -148,10 +193,11 @@ void mw_pool_run(mw_pool *pool, mw_pool_body *body, void *context) {
     }
     pool->body = body;
     pool->context = context;
+    note_core(pool, 0);
     unsigned finished = atomic_load(&pool->finished.value), all = finished + (unsigned)pool->threads - 1;
     change(&pool->epoch);
     body(context, 0);
-    while (finished != all) finished = wait_change(&pool->finished, finished);
+    while (finished != all) finished = wait_change(pool, &pool->finished, finished);
 }
 
 void mw_pool_share(const mw_pool *pool, int worker, int count, int grain, int *begin, int *end) {

@@ -1,7 +1,7 @@
 /* Threads: a small pool whose workers run one function together (single program, many workers). Waiting spins
- * for some microseconds and then sleeps, so that short regions are cheap on idle cores and nothing burns when
- * cores are shared. Work is divided by index only, never by arrival, so that results do not depend on the
- * number of workers. */
+ * for some microseconds, offers the core to others for some more and then sleeps, so that short regions are
+ * cheap on idle cores and nothing burns when cores are shared. Work is divided by index only, never by
+ * arrival, so that results do not depend on the number of workers. */
 #ifndef MW_CORE_POOL_H
 #define MW_CORE_POOL_H
 

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Per worker, so that the first failing environment can be named whatever order the workers run in. */
+/* Per worker, so that the first failing environment can be named whatever order the workers run in. Written
+ * only on failure, so that nothing travels between cores while all goes well. */
 typedef struct {
     int index; /* of the failing environment; -1: none */
     mw_error error;
@@ -30,6 +31,25 @@ void mw_env_batch_free(mw_env_batch *batch) {
     free(batch);
 }
 
+typedef struct {
+    mw_env_batch *batch;
+    const char *task;
+    const mw_env_options *options;
+} create_job;
+
+/* Every worker makes the environments that it will step: then they lie in memory of its own, away from what
+ * the others write and their processors fetch ahead. */
+static void create_share(void *context, int worker) {
+    const create_job job = *(const create_job *)context;
+    failure *failed = &job.batch->failures[worker];
+    int begin, end;
+    mw_pool_share(job.batch->pool, worker, job.batch->count, 1, &begin, &end);
+    failed->index = -1;
+    for (int i = begin; i < end && failed->index < 0; i++)
+        if (mw_env_create(&job.batch->envs[i], job.task, job.options, &failed->error) != MW_OK)
+            failed->index = i;
+}
+
 mw_status mw_env_batch_create(mw_env_batch **out, const char *task, const mw_env_options *options, int count,
                               int threads, mw_error *error) {
     *out = NULL;
@@ -43,8 +63,13 @@ mw_status mw_env_batch_create(mw_env_batch **out, const char *task, const mw_env
     batch->failures = calloc((size_t)mw_pool_threads(batch->pool), sizeof *batch->failures);
     if (status == MW_OK && (!batch->envs || !batch->failures))
         status = mw_fail(error, MW_ERR_MEMORY, "cannot allocate a batch of %d environments", count);
-    for (int i = 0; status == MW_OK && i < count; i++)
-        status = mw_env_create(&batch->envs[i], task, options, error);
+    if (status == MW_OK) mw_pool_run(batch->pool, create_share, &(create_job){batch, task, options});
+    for (int worker = 0; status == MW_OK && worker < mw_pool_threads(batch->pool); worker++) {
+        const failure *failed = &batch->failures[worker];
+        if (failed->index < 0) continue;
+        if (error) *error = failed->error; /* the same whichever environment it is */
+        status = failed->error.status;
+    }
     if (status != MW_OK) {
         mw_env_batch_free(batch);
         return status;
@@ -112,7 +137,6 @@ static void step_share(void *context, int worker) {
     mw_env_batch *batch = job.batch;
     failure *failed = &batch->failures[worker];
     int begin, end;
-    failed->index = -1;
     mw_pool_share(batch->pool, worker, batch->count, 1, &begin, &end);
     for (int i = begin; i < end; i++) {
         mw_action action = {job.action.real ? job.action.real + (size_t)i * (size_t)batch->real_stride : NULL,
@@ -126,14 +150,18 @@ static void step_share(void *context, int worker) {
     }
 }
 
-static mw_status first_failure(const mw_env_batch *batch, mw_error *error) {
+/* Of the workers in order, and so of the environments; forgets them all. */
+static mw_status first_failure(mw_env_batch *batch, mw_error *error) {
+    mw_status status = MW_OK;
     for (int worker = 0; worker < mw_pool_threads(batch->pool); worker++) {
-        const failure *failed = &batch->failures[worker];
-        if (failed->index < 0) continue;
-        if (error) *error = failed->error;
-        return mw_fail_within(error, failed->error.status, "environment %d", failed->index);
+        failure *failed = &batch->failures[worker];
+        if (failed->index >= 0 && status == MW_OK) {
+            if (error) *error = failed->error;
+            status = mw_fail_within(error, failed->error.status, "environment %d", failed->index);
+        }
+        if (failed->index >= 0) failed->index = -1;
     }
-    return MW_OK;
+    return status;
 }
 
 mw_status mw_env_batch_step(mw_env_batch *batch, mw_action action, float *rewards, mw_outcome *outcomes,
@@ -158,7 +186,6 @@ static void script_share(void *context, int worker) {
     mw_env_batch *batch = job.batch;
     failure *failed = &batch->failures[worker];
     int begin, end;
-    failed->index = -1;
     mw_pool_share(batch->pool, worker, batch->count, 1, &begin, &end);
     for (int i = begin; i < end; i++) {
         float *real = job.real ? job.real + (size_t)i * (size_t)batch->real_stride : NULL;

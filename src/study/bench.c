@@ -5,6 +5,7 @@
 #include "core/clock.h"
 #include "core/rng.h"
 #include "nn/gemm.h"
+#include "train/preset.h"
 #include "model/flow/sampler.h"
 #include "model/flow/trainer.h"
 #include "plan/scorer.h"
@@ -14,6 +15,14 @@
 #include <string.h>
 
 #define MAX_RUNS 400
+
+const char *const mw_bench_item_names[MW_BENCH_ITEMS] = {
+    [MW_BENCH_SCORE] = "score",
+    [MW_BENCH_GENERATE] = "generate",
+    [MW_BENCH_SEQUENTIAL] = "generate sequentially",
+    [MW_BENCH_TRAIN_WORLD] = "train world step",
+    [MW_BENCH_TRAIN_POLICY] = "train policy step",
+};
 
 /* Everything the measurements need; freed together. */
 typedef struct {
@@ -30,6 +39,7 @@ typedef struct {
     mw_flow_batch flow;
     mw_transition_batch transitions;
     int count, steps, horizon;
+    int policy_batch, world_batch, forecast_batch;
 } bench;
 
 typedef void work_fn(bench *b);
@@ -39,14 +49,17 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Median seconds of one call: a few unmeasured ones first, then for about `seconds`, at least five. */
+/* Median seconds of one call: a few unmeasured ones first, then for about `seconds`. A call that takes longer
+ * than all of it is the only one. */
 static double median_seconds(bench *b, work_fn *work, double seconds) {
     double times[MAX_RUNS], started = mw_clock_seconds();
     int runs = 0;
     work(b);
+    const double first = mw_clock_seconds() - started;
+    if (first > seconds) return first;
     while (mw_clock_seconds() - started < seconds / 10) work(b);
     started = mw_clock_seconds();
-    while (runs < MAX_RUNS && (runs < 5 || mw_clock_seconds() - started < seconds)) {
+    while (runs < MAX_RUNS && (runs == 0 || mw_clock_seconds() - started < seconds)) {
         double start = mw_clock_seconds();
         work(b);
         times[runs++] = mw_clock_seconds() - start;
@@ -61,8 +74,8 @@ static double median_seconds(bench *b, work_fn *work, double seconds) {
 
 typedef struct {
     mw_pool *pool;
-    float *areas; /* per worker: a, packed b, c */
-    double seconds[64];
+    float *areas;   /* per worker: a, packed b, c */
+    double seconds; /* until the last of them was done */
 } peak_context;
 
 static void peak_body(void *context, int worker) {
@@ -73,20 +86,20 @@ static void peak_body(void *context, int worker) {
     const double start = mw_clock_seconds();
     for (int i = 0; i < 4; i++) mw_gemm_packed(c, a, b, NULL, PEAK_SIZE, PEAK_SIZE, PEAK_SIZE);
     mw_pool_barrier(p->pool);
-    p->seconds[worker] = mw_clock_seconds() - start;
+    if (worker == 0) p->seconds = mw_clock_seconds() - start;
 }
 
 /* Best rate seen over some runs, GFLOP/s of all workers together. */
 static mw_status measure_peak(mw_pool *pool, double seconds, double *peak, mw_error *error) {
     const int threads = mw_pool_threads(pool);
     const size_t floats = (size_t)threads * 3 * PEAK_SIZE * PEAK_SIZE;
-    peak_context p = {pool, aligned_alloc(MW_ALIGN, floats * sizeof(float)), {0}};
+    peak_context p = {pool, aligned_alloc(MW_ALIGN, floats * sizeof(float)), 0};
     if (!p.areas) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate %zu floats", floats);
     for (size_t i = 0; i < floats; i++) p.areas[i] = (float)(i % 17) * 0.1f - 0.8f;
     const double started = mw_clock_seconds();
     do {
         mw_pool_run(pool, peak_body, &p);
-        const double rate = 4.0 * threads * 2e-9 * PEAK_SIZE * PEAK_SIZE * PEAK_SIZE / p.seconds[0];
+        const double rate = 4.0 * threads * 2e-9 * PEAK_SIZE * PEAK_SIZE * PEAK_SIZE / p.seconds;
         if (rate > *peak) *peak = rate;
     } while (mw_clock_seconds() - started < seconds);
     free(p.areas);
@@ -118,9 +131,11 @@ static void train_policy(bench *b) {
 
 /* ---- set-up ---- */
 
-#define WORLD_BATCH  256
-#define POLICY_BATCH 64
-#define SHARDS       4
+#define SHARDS 4
+
+static bool asked(const mw_bench_options *o, int item) {
+    return o->items & 1u << item;
+}
 
 static float *random_floats(bench *b, size_t count, bool uniform) {
     float *at = mw_arena_floats(&b->arena, count);
@@ -150,60 +165,78 @@ static void carve(bench *b, const mw_bench_options *o) {
     b->obs = random_floats(b, count * joint, false);
     b->actions = random_floats(b, count * (size_t)b->horizon * act, false);
     b->scores = mw_arena_floats(&b->arena, count);
-    if (!o->train) return;
-    float *lambda = random_floats(b, POLICY_BATCH, true), *rho = mw_arena_floats(&b->arena, POLICY_BATCH);
-    float *keep = mw_arena_floats(&b->arena, POLICY_BATCH);
-    for (int i = 0; rho && i < POLICY_BATCH; i++) {
+    if (!asked(o, MW_BENCH_TRAIN_POLICY) && !asked(o, MW_BENCH_TRAIN_WORLD)) return;
+    const size_t rows = (size_t)b->policy_batch, transitions = (size_t)b->world_batch,
+                 outlook = (size_t)b->forecast_batch * (1 + time - (size_t)c->context) * joint;
+    float *lambda = random_floats(b, rows, true), *rho = mw_arena_floats(&b->arena, rows);
+    float *keep = mw_arena_floats(&b->arena, rows);
+    for (size_t i = 0; rho && i < rows; i++) {
         rho[i] = 0.5f * lambda[i];
         keep[i] = 1;
     }
-    b->flow = (mw_flow_batch){POLICY_BATCH,
-                              random_floats(b, POLICY_BATCH * time * joint, false),
-                              random_floats(b, POLICY_BATCH * time * joint, false),
+    b->flow = (mw_flow_batch){b->policy_batch,
+                              random_floats(b, rows * time * joint, false),
+                              random_floats(b, rows * time * joint, false),
                               rho,
                               lambda,
-                              random_floats(b, POLICY_BATCH, true),
+                              random_floats(b, rows, true),
                               keep,
-                              0,
-                              NULL};
+                              b->forecast_batch,
+                              random_floats(b, outlook, false)};
     b->transitions =
-        (mw_transition_batch){.count = WORLD_BATCH,
-                              .obs = random_floats(b, WORLD_BATCH * joint, false),
-                              .act = random_floats(b, WORLD_BATCH * act, false),
-                              .next_obs = random_floats(b, WORLD_BATCH * joint, false),
-                              .reward = random_floats(b, (size_t)(WORLD_BATCH * c->agents), false)};
+        (mw_transition_batch){.count = b->world_batch,
+                              .obs = random_floats(b, transitions * joint, false),
+                              .act = random_floats(b, transitions * act, false),
+                              .next_obs = random_floats(b, transitions * joint, false),
+                              .reward = random_floats(b, transitions * (size_t)c->agents, false)};
+}
+
+/* Sizes of the networks and of their training steps. */
+static mw_status make_networks(bench *b, const mw_bench_options *o, mw_error *error) {
+    const mw_task_shape *shape = o->shape;
+    const mw_training_preset preset = mw_training_preset_of(shape->task, MW_BUDGET_FULL);
+    mw_policy_config policy = o->paper ? mw_policy_config_paper(shape) : mw_training_preset_policy(&preset);
+    mw_world_config world = o->paper ? mw_world_config_paper() : mw_training_preset_world(&preset);
+    policy.agents = world.agents = shape->agents;
+    policy.obs = world.obs = shape->obs;
+    world.act = shape->act;
+    b->policy_batch = preset.policy.batch;
+    b->world_batch = preset.world.batch;
+    b->forecast_batch = policy.forecast ? preset.policy.forecast_batch : 0;
+    b->horizon = o->horizon ? o->horizon : o->paper ? shape->horizon : preset.plan.horizon;
+    MW_TRY(mw_policy_net_make(&b->policy, &policy, error));
+    return mw_world_net_make(&b->world, &world, error);
 }
 
 static mw_status set_up(bench *b, const mw_bench_options *o, mw_error *error) {
-    const mw_policy_config config = mw_preset_policy(o->preset, o->shape);
-    mw_world_config world = o->paper_world ? mw_world_config_paper() : mw_world_config_default();
-    world.agents = o->shape->agents;
-    world.obs = o->shape->obs;
-    world.act = o->shape->act;
     b->count = o->envs * o->candidates;
     b->steps = o->steps;
-    b->horizon = o->horizon ? o->horizon : o->shape->horizon;
     MW_TRY(mw_pool_create(&b->pool, o->threads, error));
-    MW_TRY(mw_policy_net_make(&b->policy, &config, error));
-    MW_TRY(mw_world_net_make(&b->world, &world, error));
-    bench measured = {.policy = b->policy, .world = b->world, .count = b->count, .horizon = b->horizon};
+    MW_TRY(make_networks(b, o, error));
+    bench measured = *b;
     carve(&measured, o);
     MW_TRY(mw_arena_create(&b->arena, measured.arena.used, error));
     carve(b, o);
-    mw_params_init(&b->policy.params, b->policy_values, 1);
+    if (asked(o, MW_BENCH_GENERATE) || asked(o, MW_BENCH_SEQUENTIAL)) { /* the paper's takes a second */
+        mw_params_init(&b->policy.params, b->policy_values, 1);
+        mw_policy_net_pack(&b->policy, b->policy_values, b->policy_packed, false, 0, 1);
+    }
     mw_params_init(&b->world.params, b->world_values, 1);
-    mw_policy_net_pack(&b->policy, b->policy_values, b->policy_packed, false, 0, 1);
     mw_world_net_pack(&b->world, b->world_values, b->world_packed, false, 0, 1);
     MW_TRY(mw_sampler_create(&b->sampler, &b->policy, b->policy_values, b->policy_packed, b->pool, error));
     MW_TRY(mw_world_scorer_create(&b->scorer, &b->world, b->world_values, b->world_packed, b->count, b->pool,
                                   error));
-    if (!o->train) return MW_OK;
     const mw_adam adam = {1e-4f, 0.9f, 0.999f, 1e-8f, 10, 0};
-    MW_TRY(mw_policy_trainer_create(&b->policy_trainer, &b->policy, &adam, 0.995f, POLICY_BATCH, 0, SHARDS,
-                                    b->pool, error));
-    MW_TRY(mw_world_trainer_create(&b->world_trainer, &b->world, &adam, 0, WORLD_BATCH, b->pool, error));
-    mw_params_init(&b->policy.params, mw_policy_trainer_optimizer(b->policy_trainer)->values, 1);
-    mw_params_init(&b->world.params, mw_world_trainer_optimizer(b->world_trainer)->values, 1);
+    if (asked(o, MW_BENCH_TRAIN_POLICY)) {
+        MW_TRY(mw_policy_trainer_create(&b->policy_trainer, &b->policy, &adam, 0.995f, b->policy_batch,
+                                        b->forecast_batch, SHARDS, b->pool, error));
+        mw_params_init(&b->policy.params, mw_policy_trainer_optimizer(b->policy_trainer)->values, 1);
+    }
+    if (asked(o, MW_BENCH_TRAIN_WORLD)) {
+        MW_TRY(
+            mw_world_trainer_create(&b->world_trainer, &b->world, &adam, 0, b->world_batch, b->pool, error));
+        mw_params_init(&b->world.params, mw_world_trainer_optimizer(b->world_trainer)->values, 1);
+    }
     return MW_OK;
 }
 
@@ -223,24 +256,28 @@ static mw_status measure(bench *b, const mw_bench_options *o, mw_bench_report *r
     const double generation = b->steps * mw_policy_net_flops(&b->policy, 2 * b->count);
     const size_t sampler = mw_sampler_bytes(b->sampler), scorer = b->scorer->kind->bytes(b->scorer);
     const struct {
-        const char *name;
         work_fn *work;
         double flops;
         size_t bytes;
-        bool train;
     } table[MW_BENCH_ITEMS] = {
-        [MW_BENCH_SCORE] = {"score", score, b->horizon * mw_world_net_flops(&b->world, b->count), scorer,
-                            false},
-        [MW_BENCH_GENERATE] = {"generate", generate_batched, generation, sampler, false},
-        [MW_BENCH_SEQUENTIAL] = {"generate sequentially", generate_sequential, generation, sampler, false},
-        [MW_BENCH_TRAIN_WORLD] = {"train world step", train_world,
-                                  mw_world_trainer_flops(&b->world, WORLD_BATCH),
-                                  o->train ? mw_world_trainer_bytes(b->world_trainer) : 0, true},
-        [MW_BENCH_TRAIN_POLICY] = {"train policy step", train_policy,
-                                   mw_policy_trainer_flops(&b->policy, POLICY_BATCH, POLICY_BATCH, 0),
-                                   o->train ? mw_policy_trainer_bytes(b->policy_trainer) : 0, true},
+        [MW_BENCH_SCORE] = {score, b->horizon * mw_world_net_flops(&b->world, b->count), scorer},
+        [MW_BENCH_GENERATE] = {generate_batched, generation, sampler},
+        [MW_BENCH_SEQUENTIAL] = {generate_sequential, generation, sampler},
+        [MW_BENCH_TRAIN_WORLD] = {train_world, mw_world_trainer_flops(&b->world, b->world_batch),
+                                  asked(o, MW_BENCH_TRAIN_WORLD) ? mw_world_trainer_bytes(b->world_trainer)
+                                                                 : 0},
+        [MW_BENCH_TRAIN_POLICY] =
+            {train_policy,
+             mw_policy_trainer_flops(&b->policy, b->policy_batch, b->policy_batch, b->forecast_batch),
+             asked(o, MW_BENCH_TRAIN_POLICY) ? mw_policy_trainer_bytes(b->policy_trainer) : 0},
     };
     report->threads = mw_pool_threads(b->pool);
+    report->horizon = b->horizon;
+    report->policy = b->policy.config;
+    report->world = b->world.config;
+    report->policy_batch = b->policy_batch;
+    report->world_batch = b->world_batch;
+    report->forecast_batch = b->forecast_batch;
     report->world_parameters = mw_params_scalars(&b->world.params);
     report->policy_parameters = mw_params_scalars(&b->policy.params);
     MW_TRY(mw_pool_create(&b->single, 1, error));
@@ -248,9 +285,8 @@ static mw_status measure(bench *b, const mw_bench_options *o, mw_bench_report *r
     MW_TRY(measure_peak(b->pool, o->seconds / 2, &report->peak, error));
     for (int i = 0; i < MW_BENCH_ITEMS; i++) {
         mw_bench_item *item = &report->item[i];
-        item->name = table[i].name;
         item->bytes = table[i].bytes;
-        item->measured = o->train || !table[i].train;
+        item->measured = asked(o, i);
         if (!item->measured) continue;
         const double seconds = median_seconds(b, table[i].work, o->seconds);
         item->ms = 1e3 * seconds;

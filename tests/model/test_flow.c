@@ -4,6 +4,7 @@
 #include "allocations.h"
 #include "differences.h"
 #include "model/flow/preset.h"
+#include "train/preset.h"
 #include "model/flow/sampler.h"
 #include "model/flow/trainer.h"
 #include "plan/scorer.h"
@@ -490,15 +491,19 @@ static void sampling_does_not_allocate(void **state) {
     drop(f);
 }
 
-/* Work areas of a compact planner, 4 environments x 16 candidates, 2 threads: under 64 MB on every task. */
+/* Work areas of a planner as it is trained, 4 environments x 16 candidates, 2 threads: under 64 MB on every
+ * task. */
 static void workspace(void **state) {
     (void)state;
     mw_error error = {0};
     mw_pool *pool = pool_of(2);
     for (int i = 0; mw_task_shape_at(i); i++) {
         const mw_task_shape *shape = mw_task_shape_at(i);
-        const mw_policy_config config = mw_preset_policy(mw_preset_find("compact"), shape);
-        mw_world_config world = mw_world_config_default();
+        const mw_training_preset preset = mw_training_preset_of(shape->task, MW_BUDGET_FULL);
+        mw_policy_config config = mw_training_preset_policy(&preset);
+        mw_world_config world = mw_training_preset_world(&preset);
+        config.agents = shape->agents;
+        config.obs = shape->obs;
         world.agents = shape->agents;
         world.obs = shape->obs;
         world.act = shape->act;

@@ -1,4 +1,4 @@
-/* Tables of task shapes and network sizes; see preset.h. */
+/* The table of task shapes; see preset.h. */
 #include "model/flow/preset.h"
 
 #include <string.h>
@@ -18,11 +18,6 @@ static const mw_task_shape shapes[] = {
 };
 /* clang-format on */
 
-static const mw_preset presets[] = {
-    {"compact", "plans in real time on a CPU", 32, {1, 2, 4}},
-    {"paper", "the authors' size", 128, {1, 4, 8}},
-};
-
 #define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))
 
 const mw_task_shape *mw_task_shape_at(int index) {
@@ -35,24 +30,13 @@ const mw_task_shape *mw_task_shape_find(const char *task) {
     return NULL;
 }
 
-const mw_preset *mw_preset_at(int index) {
-    return index >= 0 && index < COUNT(presets) ? &presets[index] : NULL;
-}
-
-const mw_preset *mw_preset_find(const char *name) {
-    for (int i = 0; i < COUNT(presets); i++)
-        if (!strcmp(presets[i].name, name)) return &presets[i];
-    return NULL;
-}
-
-mw_policy_config mw_preset_policy(const mw_preset *preset, const mw_task_shape *shape) {
-    mw_policy_config config = {.agents = shape->agents,
-                               .obs = shape->obs,
-                               .dim = preset->dim,
-                               .time = shape->context + shape->generated,
-                               .context = shape->context,
-                               .bins = 5,
-                               .project = true};
-    memcpy(config.mults, preset->mults, sizeof config.mults);
-    return config;
+mw_policy_config mw_policy_config_paper(const mw_task_shape *shape) {
+    return (mw_policy_config){.agents = shape->agents,
+                              .obs = shape->obs,
+                              .dim = 128,
+                              .mults = {1, 4, 8},
+                              .time = shape->context + shape->generated,
+                              .context = shape->context,
+                              .bins = 5,
+                              .project = true};
 }

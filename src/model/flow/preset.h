@@ -1,4 +1,5 @@
-/* Sizes: what the nine tasks look like to the networks, and the named network sizes. Spec sections 3 and 7.
+/* Sizes: what the nine tasks look like to the networks, and the size of the authors' proposer. Spec sections
+ * 3 and 7.
  */
 #ifndef MW_MODEL_FLOW_PRESET_H
 #define MW_MODEL_FLOW_PRESET_H
@@ -16,15 +17,7 @@ typedef struct mw_task_shape {
 const mw_task_shape *mw_task_shape_at(int index); /* NULL past the end */
 const mw_task_shape *mw_task_shape_find(const char *task);
 
-typedef struct mw_preset {
-    const char *name, *summary;
-    int dim, mults[MW_LEVELS];
-} mw_preset;
-
-const mw_preset *mw_preset_at(int index); /* NULL past the end */
-const mw_preset *mw_preset_find(const char *name);
-
-/* The proposer's configuration for a task at a preset's size, with the authors' segment length. */
-mw_policy_config mw_preset_policy(const mw_preset *preset, const mw_task_shape *shape);
+/* The proposer of the authors' size for a task, with their segment length. */
+mw_policy_config mw_policy_config_paper(const mw_task_shape *shape);
 
 #endif
