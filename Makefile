@@ -4,7 +4,9 @@ PACKAGES := gcc cmake ninja-build pkg-config libjansson-dev libcmocka-dev libmuj
 CONFIG   := -G Ninja -DMAWAM_WERROR=ON
 JOBS     ?= $(shell nproc)
 
-.PHONY: all deps demo test fingerprints bench arm asan format install clean
+MINUTES  ?= 1
+
+.PHONY: all deps demo test fingerprints bench arm asan tsan fuzz faults format install clean
 
 all: $(BUILD)/.configured
 	@ninja -C $(BUILD) -j $(JOBS)
@@ -45,6 +47,19 @@ arm:
 asan:
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)-asan OPTIONS="-DMAWAM_SANITIZE=ON -DCMAKE_BUILD_TYPE=Debug" test
 
+tsan:
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)-tsan OPTIONS="-DMAWAM_SANITIZE_THREADS=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo" test
+
+# MINUTES for each target; TARGET names some, all otherwise.
+fuzz:
+	@cmake/need.sh clang libclang-rt-14-dev
+	@cmake $(filter-out -DMAWAM_WERROR=ON,$(CONFIG)) -B $(BUILD)-fuzz -DCMAKE_C_COMPILER=clang -DMAWAM_FUZZ=ON -DMAWAM_TESTS=OFF -DMAWAM_ARCH=native > $(BUILD)-fuzz.log 2>&1 || { cat $(BUILD)-fuzz.log; exit 1; }
+	@ninja -C $(BUILD)-fuzz -j $(JOBS) fuzzers | tail -1
+	@tests/fuzz/run.sh $(BUILD)-fuzz $(MINUTES) $(TARGET)
+
+faults: all
+	@tests/faults/run.sh $(BUILD)
+
 format:
 	@cmake/need.sh clang-format
 	@git ls-files '*.c' '*.h' | xargs clang-format -i
@@ -53,4 +68,4 @@ install: all
 	cmake --install $(BUILD)
 
 clean:
-	rm -rf build build-asan build-arm build.log build-asan.log build-arm.log demo
+	rm -rf build build-* build*.log demo

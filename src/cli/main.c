@@ -30,10 +30,7 @@ int main(int argc, char **argv) {
     mw_error error;
     mw_cli_open_standard();
     mw_cli_catch();
-    if (mw_cpu_check(&error) != MW_OK) {
-        fprintf(stderr, "mawam: %s\n", error.message);
-        return 1;
-    }
+    if (mw_cpu_check(&error) != MW_OK) return mw_cli_fail(&error);
     if (argc == 2 && !strcmp(argv[1], "--version")) {
         printf("mawam %s, CPU level %s\n", mw_version(), mw_cpu_name());
         return mw_cli_finish(0);

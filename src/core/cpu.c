@@ -14,7 +14,8 @@ static const char *const names[MW_CPU_LEVELS] = {[MW_CPU_V2] = "v2",
 bool mw_cpu_runs(mw_cpu_level level) {
     if (*MAWAM_ONLY_LEVEL) return level == MW_CPU_ONLY;
     switch (level) {
-#if defined(__x86_64__)
+#if defined(MAWAM_ONE_LEVEL) /* clang 14 does not know the names below */
+#elif defined(__x86_64__)
     case MW_CPU_V2:
         return __builtin_cpu_supports("x86-64-v2");
     case MW_CPU_V3:

@@ -215,14 +215,27 @@ static int create_temporary(mw_writer *writer, size_t folder) {
     }
 }
 
+bool mw_process_gone(long process) {
+    char path[64], text[512];
+    if (process <= 0) return false;
+    if (kill((pid_t)process, 0) != 0) return errno == ESRCH;
+    snprintf(path, sizeof path, "/proc/%ld/stat", process);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    const ssize_t size = read_all(fd, text, sizeof text - 1);
+    close(fd);
+    text[size > 0 ? size : 0] = 0;
+    const char *name_end = strrchr(text, ')');
+    return name_end && name_end[1] == ' ' && (name_end[2] == 'Z' || name_end[2] == 'X');
+}
+
 /* Whether a name is that of a temporary file whose process is gone. */
 static bool stale_name(const char *name) {
     char *end;
     if (strncmp(name, ".mawam-", 7) != 0) return false;
     const long process = strtol(name + 7, &end, 10);
     const size_t length = strlen(end);
-    return process > 0 && *end == '-' && length > 4 && !strcmp(end + length - 4, ".tmp") &&
-           kill((pid_t)process, 0) != 0 && errno == ESRCH;
+    return *end == '-' && length > 4 && !strcmp(end + length - 4, ".tmp") && mw_process_gone(process);
 }
 
 /* Removes what killed processes left in a folder. A process that this one cannot see (in another container)
@@ -241,8 +254,9 @@ static void sweep_folder(const char *path, size_t length) {
 }
 
 /* Once for every folder in a row: checkpoints and logs are written to the same one for hours. */
-static void sweep(const char *path, size_t folder) {
+void mw_file_sweep(const char *path) {
     static _Thread_local char swept[256];
+    const size_t folder = folder_length(path);
     if (folder < sizeof swept && !strncmp(swept, path, folder) && swept[folder] == 1) return;
     sweep_folder(path, folder);
     if (folder + 1 >= sizeof swept) return;
@@ -267,7 +281,7 @@ mw_status mw_writer_open(mw_writer *writer, const char *path, mw_error *error) {
     *writer = (mw_writer){0};
     if (!path[folder]) return mw_fail(error, MW_ERR_ARGUMENT, "cannot write '%s': not a file name", path);
     MW_TRY(mw_file_replaceable(path, error));
-    sweep(path, folder);
+    mw_file_sweep(path);
     writer->path = strdup(path);
     writer->temporary = malloc(folder + 48);
     if (!writer->path || !writer->temporary) {

@@ -57,6 +57,10 @@ uint64_t mw_hash(uint64_t hash, const void *data, size_t size);
 
 mw_status mw_dir_make(const char *path, mw_error *error); /* like mkdir -p */
 bool mw_file_exists(const char *path);
+/* Whether a process has ended, also if nobody has asked for its exit code yet. */
+bool mw_process_gone(long process);
+/* Removes the temporary files that killed processes left in the folder of this path. So does the writer. */
+void mw_file_sweep(const char *path);
 /* Fails if there is something at the path that must not be replaced: read-only, or not a regular file. The
  * writer asks this first. */
 mw_status mw_file_replaceable(const char *path, mw_error *error);

@@ -211,6 +211,33 @@ static mw_status put_value(printer *p, const json_t *value, int depth) {
     return json_is_object(value) ? put_object(p, value, depth) : put_array(p, value, depth);
 }
 
+typedef struct buffer {
+    char *text;
+    size_t size, capacity;
+} buffer;
+
+static int grow_text(const char *piece, size_t size, void *context) {
+    buffer *b = context;
+    if (b->size + size + 1 > b->capacity) {
+        const size_t capacity = 2 * (b->size + size) + 256;
+        char *grown = realloc(b->text, capacity);
+        if (!grown) return -1;
+        b->text = grown;
+        b->capacity = capacity;
+    }
+    memcpy(b->text + b->size, piece, size);
+    b->size += size;
+    b->text[b->size] = 0;
+    return 0;
+}
+
+char *mw_json_dumps(const json_t *value, size_t flags) {
+    buffer b = {0};
+    if (!mw_json_failed() && value && json_dump_callback(value, grow_text, &b, flags) == 0) return b.text;
+    free(b.text);
+    return NULL;
+}
+
 static mw_status unbuilt(const char *path, mw_error *error) {
     return mw_fail(error, MW_ERR_MEMORY, "cannot write '%s': out of memory, or a text is not UTF-8", path);
 }

@@ -49,10 +49,10 @@ static inline int mw_json_append_new(json_t *array, json_t *value) {
     if (given && result != 0) mw_json_broken = true;
     return result;
 }
-static inline char *mw_json_dumps(const json_t *value, size_t flags) {
-    char *text = mw_json_failed() ? NULL : json_dumps(value, flags);
-    return text;
-}
+
+/* The text of a value, to be freed; NULL if there is not memory for all of it, or for a part that was to be
+ * built. (Jansson's own leaves out what it has no room for.) */
+char *mw_json_dumps(const json_t *value, size_t flags);
 
 #define json_object()                           mw_json_made((json_object)())
 #define json_array()                            mw_json_made((json_array)())

@@ -184,6 +184,7 @@ mw_status mw_export_hdf5(const mw_dataset *dataset, const char *path, bool overw
     if (mw_file_exists(path) && !overwrite)
         return mw_fail(error, MW_ERR_ARGUMENT, "'%s' exists; ask to overwrite it", path);
     MW_TRY(mw_file_replaceable(path, error));
+    mw_file_sweep(path);
     const char *slash = strrchr(path, '/');
     int folder = slash ? (int)(slash + 1 - path) : 0;
     char *temporary = malloc((size_t)folder + 48);

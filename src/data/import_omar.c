@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -34,11 +35,11 @@ static char *file_path(const char *folder, int kind, int agent) {
     return mw_path_join(folder, name);
 }
 
+/* Without memory of its own: for want of it a file would seem not to be there. */
 static bool has_file(const char *folder, int kind, int agent) {
-    char *path = file_path(folder, kind, agent);
-    bool found = path && mw_file_exists(path);
-    free(path);
-    return found;
+    char path[PATH_MAX];
+    return snprintf(path, sizeof path, "%s/%s_%d.npy", folder, kinds[kind], agent) < (int)sizeof path &&
+           mw_file_exists(path);
 }
 
 /* ---- folders and files --------------------------------------------------------------------------------- */

@@ -6,7 +6,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,7 +104,7 @@ static void remove_stale(const char *prefix) {
     for (struct dirent *entry; stream && (entry = readdir(stream));) {
         if (strncmp(entry->d_name, start, start_length) != 0) continue;
         long process = strtol(entry->d_name + start_length, NULL, 10);
-        if (process <= 0 || kill((pid_t)process, 0) == 0 || errno != ESRCH) continue;
+        if (!mw_process_gone(process)) continue;
         char *path = mw_path_join(parent, entry->d_name);
         if (path) mw_dataset_remove(path);
         free(path);
@@ -136,6 +135,7 @@ static mw_status make_hidden(mw_dataset_writer *w, mw_error *error) {
     w->hidden = hidden_prefix(w->folder);
     if (!w->hidden) return mw_fail(error, MW_ERR_MEMORY, "out of memory for a folder's name");
     remove_stale(w->hidden);
+    mw_file_sweep(w->folder);
     sprintf(strchr(w->hidden, 0), "%ld-%u", (long)getpid(), atomic_fetch_add(&counter, 1u));
     if (mkdir(w->hidden, 0777) != 0) return fail_system(error, "make the folder", w->hidden);
     return MW_OK;

@@ -223,7 +223,11 @@ static void killed_writers(void **state) {
         if (mw_writer_open(&writer, scratch("x"), &error) == MW_OK) kill(getpid(), SIGKILL);
         _exit(1);
     }
+    siginfo_t info;
+    assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
+    assert_true(mw_process_gone(child)); /* though nobody has asked for its exit code */
     assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_true(mw_process_gone(child) && !mw_process_gone(getpid()) && !mw_process_gone(0));
     assert_int_equal(scratch_count(false), 1);
     snprintf(alive, sizeof alive, ".mawam-%ld-7.tmp", (long)getppid());
     scratch_write(scratch(alive), "", 0);

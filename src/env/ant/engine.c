@@ -1,6 +1,8 @@
 /* The process-wide side of MuJoCo: error handlers and the one compiled model. See engine.h. */
 #include "env/ant/engine.h"
 
+#include "core/child.h"
+
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -93,33 +95,67 @@ mw_status mw_engine_series(char series[MW_ENGINE_SERIES], mw_error *error) {
 static mjModel *shared;
 static int holders;
 
+/* A model as bytes, on its way from the process that compiled it. */
 typedef struct {
+    int size;
+    unsigned char bytes[1 << 20];
+} image;
+
+typedef struct {
+    const char *name; /* of the file; its ending says what it is */
+    const void *bytes;
+    int size;
     mjVFS *files;
     mjModel *model;
     char message[MW_ENGINE_MESSAGE];
-} compilation;
+} loading;
 
-static void compile(void *context) {
-    compilation *work = context;
-    work->model = mj_loadXML("ant.xml", work->files, work->message, sizeof work->message);
-    mj_freeLastXML();
+static void load(void *context) {
+    loading *work = context;
+    const char *ending = strrchr(work->name, '.');
+    if (!strcmp(ending, ".mjb")) {
+        work->model = mj_loadModel(work->name, work->files);
+    } else {
+        work->model = mj_loadXML(work->name, work->files, work->message, sizeof work->message);
+        mj_freeLastXML();
+    }
 }
 
-/* From memory: the engine's virtual file system holds the text, nothing touches the disk. */
-static mw_status build(mjModel **model, mw_error *error) {
-    size_t size = strlen(mw_ant_mjcf);
-    compilation work = {.files = malloc(sizeof(mjVFS))}; /* 2 MB of names: not for the stack */
-    if (!work.files) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate MuJoCo's file table");
-    mj_defaultVFS(work.files);
+/* From memory: the engine's virtual file system holds the bytes, nothing touches the disk. */
+static mw_status load_from(loading *work, mw_error *error) {
+    work->files = malloc(sizeof(mjVFS)); /* 2 MB of names: not for the stack */
+    if (!work->files) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate MuJoCo's file table");
+    mj_defaultVFS(work->files);
     char trouble[MW_ENGINE_MESSAGE] = "";
-    bool ready = !mj_makeEmptyFileVFS(work.files, "ant.xml", (int)size);
-    if (ready) memcpy(work.files->filedata[0], mw_ant_mjcf, size);
-    bool fine = ready && mw_engine_run(compile, &work, trouble);
-    mj_deleteVFS(work.files);
-    free(work.files);
-    if (!fine || !work.model)
-        return mw_fail(error, MW_ERR_UNSUPPORTED, "MuJoCo %s does not compile the ant: %.200s",
-                       mj_versionString(), *trouble ? trouble : work.message);
+    bool ready = !mj_makeEmptyFileVFS(work->files, work->name, work->size);
+    if (ready) memcpy(work->files->filedata[0], work->bytes, (size_t)work->size);
+    bool fine = ready && mw_engine_run(load, work, trouble);
+    mj_deleteVFS(work->files);
+    free(work->files);
+    if (fine && work->model) return MW_OK;
+    return mw_fail(error, MW_ERR_UNSUPPORTED, "MuJoCo %s does not compile the ant: %.200s",
+                   mj_versionString(), *trouble ? trouble : work->message);
+}
+
+static mw_status compile(void *context, void *result, mw_error *error) {
+    (void)context;
+    image *out = result;
+    loading work = {.name = "ant.xml", .bytes = mw_ant_mjcf, .size = (int)strlen(mw_ant_mjcf)};
+    MW_TRY(load_from(&work, error));
+    out->size = mj_sizeModel(work.model);
+    if (out->size > (int)sizeof out->bytes)
+        return mw_fail(error, MW_ERR_UNSUPPORTED, "the compiled ant has %d bytes", out->size);
+    mj_saveModel(work.model, NULL, out->bytes, out->size);
+    return MW_OK;
+}
+
+/* The engine's compiler is C++ and ends its process when memory runs out; so that is a child. */
+static mw_status build(mjModel **model, mw_error *error) {
+    static image compiled; /* under the lock */
+    const mw_child_limits none = {0};
+    MW_TRY(mw_child_run("compiling the ant", compile, NULL, &compiled, sizeof compiled, &none, error));
+    loading work = {.name = "ant.mjb", .bytes = compiled.bytes, .size = compiled.size};
+    MW_TRY(load_from(&work, error));
     *model = work.model;
     return MW_OK;
 }
