@@ -35,11 +35,11 @@ static void draw(const mw_dataset *d, const mw_split *split) {
     mw_transition_rows rows;
     if (split->train.transitions > 0 &&
         mw_window_rows_create(&windows, &d->spec, &config, 4, &error) == MW_OK) {
-        mw_window_fill(&windows, 4, d, &config, &split->train, 1, 2, MW_BATCH_OTHER);
+        mw_window_fill(&windows, 4, d, &config, &split->train, 1, 2, MW_BATCH_POLICY);
         mw_window_rows_free(&windows);
     }
     if (split->train.transitions > 0 && mw_transition_rows_create(&rows, &d->spec, 8, &error) == MW_OK) {
-        mw_transition_fill(&rows, 8, 4, d, &split->train, 1, 2, MW_BATCH_OTHER);
+        mw_transition_fill(&rows, 8, d, &split->train, 1, 2, MW_BATCH_WORLD);
         mw_transition_rows_free(&rows);
     }
     mw_data_stats_free(&stats);
