@@ -3,7 +3,6 @@
  * run. Prints medians in environment steps per second. usage: env_speed [THREADS [TASK...]] */
 #include "core/clock.h"
 #include "core/pool.h"
-#include "env/batch.h"
 #include "env/env.h"
 
 #include <stdio.h>

@@ -1,8 +1,5 @@
 /* mawam bench: how fast this machine scores, generates and trains. */
 #include "cli/cli.h"
-#include "core/json.h"
-#include "core/cpu.h"
-#include "study/bench.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,9 +33,9 @@ static const char help[] =
     "  mawam bench --preset paper --json\n";
 
 static void print_table(const mw_bench_options *o, const mw_bench_report *r, const char *cpu) {
-    printf("%s, preset %s, world model %s: %d environment%s x %d candidates, K=%d, H=%d\n", o->shape->task,
-           o->preset->name, o->paper_world ? "paper" : "default", o->envs, o->envs == 1 ? "" : "s",
-           o->candidates, o->steps, o->horizon ? o->horizon : o->shape->horizon);
+    printf("%s, preset %s, world model %s: %d environment%s x %d candidates, K=%d, H=%d\n", o->task,
+           o->preset, o->paper_world ? "paper" : "default", o->envs, o->envs == 1 ? "" : "s", o->candidates,
+           o->steps, r->horizon);
     printf("%s, %s, %d thread%s; parameters: world %zu, policy %zu\n", cpu, mw_cpu_name(), r->threads,
            r->threads == 1 ? "" : "s", r->world_parameters, r->policy_parameters);
     printf("sgemm peak: %.1f GFLOP/s on %d, %.1f on one\n\n", r->peak, r->threads, r->peak_one);
@@ -51,29 +48,34 @@ static void print_table(const mw_bench_options *o, const mw_bench_report *r, con
 
 static int print_json(const mw_bench_options *o, const mw_bench_report *r, const char *cpu) {
     json_t *items = json_array();
-    for (int i = 0; i < MW_BENCH_ITEMS; i++)
-        if (r->item[i].measured)
-            json_array_append_new(items, json_pack("{s:s, s:f, s:f, s:f, s:I}", "name", r->item[i].name, "ms",
-                                                   r->item[i].ms, "gflops", r->item[i].gflops,
-                                                   "share_of_peak", r->item[i].share, "workspace_bytes",
-                                                   (json_int_t)r->item[i].bytes));
+    for (int i = 0; items && i < MW_BENCH_ITEMS; i++) {
+        const mw_bench_item *item = &r->item[i];
+        if (!item->measured ||
+            json_array_append_new(items,
+                                  json_pack("{s:s, s:f, s:f, s:f, s:I}", "name", item->name, "ms", item->ms,
+                                            "gflops", item->gflops, "share_of_peak", item->share,
+                                            "workspace_bytes", (json_int_t)item->bytes)) == 0)
+            continue;
+        json_decref(items);
+        items = NULL;
+    }
     json_t *all =
         json_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:f, s:f, s:I, s:I, s:o}",
-                  "version", mw_version(), "cpu", cpu, "level", mw_cpu_name(), "threads", r->threads,
-                  "task", o->shape->task, "preset", o->preset->name, "world",
-                  o->paper_world ? "paper" : "default", "envs", o->envs, "M", o->candidates, "K", o->steps,
-                  "H", o->horizon ? o->horizon : o->shape->horizon, "peak_gflops", r->peak,
+                  "version", mw_version(), "cpu", cpu, "level", mw_cpu_name(), "threads", r->threads, "task",
+                  o->task, "preset", o->preset, "world", o->paper_world ? "paper" : "default", "envs",
+                  o->envs, "M", o->candidates, "K", o->steps, "H", r->horizon, "peak_gflops", r->peak,
                   "peak_gflops_one_thread", r->peak_one, "world_parameters", (json_int_t)r->world_parameters,
                   "policy_parameters", (json_int_t)r->policy_parameters, "items", items);
     return mw_cli_print(all, 6);
 }
 
 int mw_cli_bench(int argc, char **argv) {
-    mw_bench_options o = {.envs = 1, .candidates = 8, .steps = 3, .seconds = 1};
-    const char *task = "spread", *preset = "compact", *world = "default";
+    mw_bench_options o;
+    mw_bench_options_init(&o, sizeof o);
+    const char *world = "default";
     bool json = false;
-    const mw_option options[] = {{"task", MW_OPT_STRING, &task, 0, 0},
-                                 {"preset", MW_OPT_STRING, &preset, 0, 0},
+    const mw_option options[] = {{"task", MW_OPT_STRING, &o.task, 0, 0},
+                                 {"preset", MW_OPT_STRING, &o.preset, 0, 0},
                                  {"envs", MW_OPT_INT, &o.envs, 1, 4096},
                                  {"M", MW_OPT_INT, &o.candidates, 1, 1024},
                                  {"K", MW_OPT_INT, &o.steps, 1, 5},
@@ -87,14 +89,14 @@ int mw_cli_bench(int argc, char **argv) {
     int count;
     int code = mw_cli_parse(argc, argv, options, help, NULL, 0, &count);
     if (code >= 0) return code;
-    if (!(o.shape = mw_task_shape_find(task))) return mw_cli_usage("bench: unknown task '%s'", task);
-    if (!(o.preset = mw_preset_find(preset))) return mw_cli_usage("bench: unknown preset '%s'", preset);
     if (strcmp(world, "default") && strcmp(world, "paper"))
         return mw_cli_usage("bench: --world must be 'default' or 'paper', not '%s'", world);
     o.paper_world = !strcmp(world, "paper");
     mw_bench_report report;
     mw_error error = {0};
-    if (mw_bench_run(&o, &report, &error) != MW_OK) return mw_cli_fail(&error);
+    const mw_status status = mw_bench_run(&o, &report, &error);
+    if (status == MW_ERR_ARGUMENT) return mw_cli_usage("bench: %s", error.message);
+    if (status != MW_OK) return mw_cli_fail(&error);
     char cpu[128];
     mw_cpu_model(cpu, sizeof cpu);
     if (json) return print_json(&o, &report, cpu);

@@ -1,10 +1,10 @@
-/* Measurements of speed; see bench.h. Inputs are random numbers: time does not depend on what the weights
- * know. */
-#include "study/bench.h"
-
+/* Measurements of speed; see mawam/bench.h. Inputs are random numbers: time does not depend on what the
+ * weights know. */
 #include "core/clock.h"
+#include "core/options.h"
 #include "core/rng.h"
 #include "nn/gemm.h"
+#include "model/flow/preset.h"
 #include "model/flow/sampler.h"
 #include "model/flow/trainer.h"
 #include "plan/scorer.h"
@@ -17,6 +17,7 @@
 
 /* Everything the measurements need; freed together. */
 typedef struct {
+    const mw_task_shape *shape;
     mw_pool *pool, *single;
     mw_policy_net policy;
     mw_world_net world;
@@ -136,7 +137,7 @@ static float *random_floats(bench *b, size_t count, bool uniform) {
 
 static void carve(bench *b, const mw_bench_options *o) {
     const mw_policy_config *c = &b->policy.config;
-    const size_t joint = (size_t)(c->agents * c->obs), act = (size_t)(c->agents * o->shape->act),
+    const size_t joint = (size_t)(c->agents * c->obs), act = (size_t)(c->agents * b->shape->act),
                  count = (size_t)b->count;
     const size_t time = (size_t)c->time;
     b->policy_values = mw_arena_floats(&b->arena, b->policy.params.total);
@@ -175,18 +176,23 @@ static void carve(bench *b, const mw_bench_options *o) {
 }
 
 static mw_status set_up(bench *b, const mw_bench_options *o, mw_error *error) {
-    const mw_policy_config config = mw_preset_policy(o->preset, o->shape);
+    const mw_preset *preset = mw_preset_find(o->preset);
+    if (!(b->shape = mw_task_shape_find(o->task)))
+        return mw_fail(error, MW_ERR_ARGUMENT, "unknown task '%.64s'", o->task);
+    if (!preset) return mw_fail(error, MW_ERR_ARGUMENT, "unknown preset '%.64s'", o->preset);
+    const mw_policy_config config = mw_preset_policy(preset, b->shape);
     mw_world_config world = o->paper_world ? mw_world_config_paper() : mw_world_config_default();
-    world.agents = o->shape->agents;
-    world.obs = o->shape->obs;
-    world.act = o->shape->act;
+    world.agents = b->shape->agents;
+    world.obs = b->shape->obs;
+    world.act = b->shape->act;
     b->count = o->envs * o->candidates;
     b->steps = o->steps;
-    b->horizon = o->horizon ? o->horizon : o->shape->horizon;
+    b->horizon = o->horizon ? o->horizon : b->shape->horizon;
     MW_TRY(mw_pool_create(&b->pool, o->threads, error));
     MW_TRY(mw_policy_net_make(&b->policy, &config, error));
     MW_TRY(mw_world_net_make(&b->world, &world, error));
-    bench measured = {.policy = b->policy, .world = b->world, .count = b->count, .horizon = b->horizon};
+    bench measured = {
+        .shape = b->shape, .policy = b->policy, .world = b->world, .count = b->count, .horizon = b->horizon};
     carve(&measured, o);
     MW_TRY(mw_arena_create(&b->arena, measured.arena.used, error));
     carve(b, o);
@@ -241,6 +247,7 @@ static mw_status measure(bench *b, const mw_bench_options *o, mw_bench_report *r
                                    o->train ? mw_policy_trainer_bytes(b->policy_trainer) : 0, true},
     };
     report->threads = mw_pool_threads(b->pool);
+    report->horizon = b->horizon;
     report->world_parameters = mw_params_scalars(&b->world.params);
     report->policy_parameters = mw_params_scalars(&b->policy.params);
     MW_TRY(mw_pool_create(&b->single, 1, error));
@@ -264,14 +271,29 @@ static mw_status measure(bench *b, const mw_bench_options *o, mw_bench_report *r
     return MW_OK;
 }
 
-mw_status mw_bench_run(const mw_bench_options *options, mw_bench_report *report, mw_error *error) {
+static const mw_bench_options defaults = {.size = sizeof defaults,
+                                          .task = "spread",
+                                          .preset = "compact",
+                                          .envs = 1,
+                                          .candidates = 8,
+                                          .steps = 3,
+                                          .seconds = 1};
+
+void mw_bench_options_init(mw_bench_options *options, size_t size) {
+    mw_options_fill(options, size, &defaults, sizeof defaults);
+}
+
+mw_status mw_bench_run(const mw_bench_options *given, mw_bench_report *report, mw_error *error) {
     bench b = {0};
+    mw_bench_options options = defaults;
     *report = (mw_bench_report){0};
-    if (options->envs < 1 || options->candidates < 1)
-        return mw_fail(error, MW_ERR_ARGUMENT, "cannot measure %d environments x %d candidates",
-                       options->envs, options->candidates);
-    mw_status status = set_up(&b, options, error);
-    if (status == MW_OK) status = measure(&b, options, report, error);
+    MW_TRY(mw_options_take(&options, sizeof options, given, "mw_bench_options_init", error));
+    if (options.envs < 1 || options.candidates < 1 || options.steps < 1 || options.horizon < 0)
+        return mw_fail(error, MW_ERR_ARGUMENT,
+                       "cannot measure %d environments x %d candidates, %d sampling steps, horizon %d",
+                       options.envs, options.candidates, options.steps, options.horizon);
+    mw_status status = set_up(&b, &options, error);
+    if (status == MW_OK) status = measure(&b, &options, report, error);
     tear_down(&b);
     return status;
 }

@@ -1,18 +1,25 @@
 /* Measurements of speed: the machine's own sgemm rate, then scoring, generation and training steps, all in
  * one run, so that ratios mean something on a noisy machine. */
-#ifndef MW_STUDY_BENCH_H
-#define MW_STUDY_BENCH_H
+#ifndef MAWAM_BENCH_H
+#define MAWAM_BENCH_H
 
-#include "model/flow/preset.h"
+#include "mawam/error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 typedef struct mw_bench_options {
-    const mw_task_shape *shape;
-    const mw_preset *preset;
+    size_t size;                          /* of this struct, set by init */
+    const char *task, *preset;            /* preset: a size of the networks, "compact" or "paper" */
     int envs, candidates, steps, horizon; /* E, M, K; horizon 0: the task's */
-    int threads;
+    int threads;                          /* 1 to MW_MAX_THREADS; 0: one per core */
     bool train, paper_world; /* paper_world: the paper's variant of the world model instead of the default */
     double seconds;          /* about how long to measure each item */
 } mw_bench_options;
+
+/* spread, compact, one environment with 8 candidates, 3 sampling steps, a second for each item. */
+MW_API void mw_bench_options_init(mw_bench_options *options, size_t size);
 
 typedef struct mw_bench_item {
     const char *name;
@@ -35,11 +42,14 @@ enum {
 typedef struct mw_bench_report {
     double peak;     /* GFLOP/s of large single-precision products on all threads */
     double peak_one; /* on one */
-    int threads;
+    int threads, horizon;
     size_t world_parameters, policy_parameters;
     mw_bench_item item[MW_BENCH_ITEMS];
 } mw_bench_report;
 
-mw_status mw_bench_run(const mw_bench_options *options, mw_bench_report *report, mw_error *error);
+MW_API mw_status mw_bench_run(const mw_bench_options *options, mw_bench_report *report, mw_error *error);
 
+#ifdef __cplusplus
+}
+#endif
 #endif
