@@ -23,7 +23,7 @@ test: all
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 
 bench: all
-	@cmake/need.sh python3-torch python3-numpy
+	@cmake/need.sh python3-torch python3-numpy libopenblas0-pthread
 	/usr/bin/python3 bench/compare.py $(BUILD)/mawam
 	/usr/bin/python3 bench/decide.py $(BUILD)/mawam bundles/*.safetensors
 

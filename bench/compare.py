@@ -1,85 +1,127 @@
 #!/usr/bin/python3
-"""mawam and PyTorch on the same work in the same run.
+"""mawam and PyTorch on the same networks, alternating in one run.
 
-    bench/compare.py build/mawam [--task T] [--seconds S] [--out results/speed.json]
+    bench/compare.py build/mawam [--threads N] [--rounds R] [--out results/speed.json]
     bench/compare.py --table results/speed.json          # the same numbers as Markdown
 
-PyTorch runs with one and two threads, and its BLAS both as it chooses kernels itself and with the AVX-512 kernels forced
-where the processor has them (OpenBLAS does not recognise every processor); the fastest of all counts. Needs Debian's
-python3-torch.
+Networks: those that `mawam train` makes (trained) for spread, 3m and 2ant, and the paper's for spread. Work: scoring and
+generation of M candidates for 1 and for 4 environments, and the training steps. Both programs are bound to the same cores.
+PyTorch runs with one thread and with all, and with the BLAS kernels that are fastest here; its better half counts. Every
+number is a median over rounds, in each of which mawam and PyTorch take turns. The machine's peak is the larger of mawam's
+rate and of OpenBLAS's for large products. Needs Debian's python3-torch and libopenblas0-pthread.
 """
 import argparse
 import json
+import os
+import statistics
 import subprocess
-import sys
 
-from torch_runs import torch_runs
+from torch_runs import Runner, fastest_kernels, provenance
 
-TASKS = {  # task: n, o, d, T, C, H
-    "spread": (3, 18, 2, 24, 1, 8), "2ant": (2, 56, 4, 28, 19, 8), "3m": (3, 33, 9, 24, 21, 3),
-    "8m": (8, 88, 14, 24, 21, 3)}
-PRESETS = {"compact": (32, (1, 2, 4)), "paper": (128, (1, 4, 8))}
+CANDIDATES, ENVIRONMENTS = (1, 2, 4, 8, 16), (1, 4)
+NETWORKS = (("trained", "spread"), ("trained", "3m"), ("trained", "2ant"), ("paper", "spread"))
+SECONDS = 0.08  # of each measurement in a round
 
 
-def torch_times(args, task, preset, train):
-    n, o, d, T, C, H = TASKS[task]
-    dim, mults = PRESETS[preset]
-    sizes = dict(n=n, o=o, d=d, T=T, C=C, H=H, M=8, K=3, envs=1, dim=dim, seconds=args.seconds)
-    return torch_runs("torch_twin.py", [w for k, v in sizes.items() for w in ("--" + k, v)] + ["--mults", *mults] + ["--train"] * train)
+def cases():
+    for preset, task in NETWORKS:
+        for work in ("score", "generate"):
+            for envs in ENVIRONMENTS:
+                for m in CANDIDATES:
+                    yield dict(preset=preset, task=task, work=work, M=m, envs=envs)
+        for work in ("world", "policy") if preset == "trained" else ("world",):  # the paper's policy takes seconds a step
+            yield dict(preset=preset, task=task, work=work, M=8, envs=1)
 
 
-def mawam(args, task, preset, train):
-    words = [args.program, "bench", "--task", task, "--preset", preset, "--world", "paper", "--threads", "2", "--seconds",
-             str(args.seconds), "--json"] + ["--train"] * train
-    return json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
+def mawam(args, case):
+    words = [args.program, "bench", "--json", "--task", case["task"], "--preset", case["preset"], "--only", case["work"],
+             "--M", case["M"], "--envs", case["envs"], "--threads", args.threads, "--seconds", SECONDS]
+    return json.loads(subprocess.run([str(w) for w in words], check=True, stdout=subprocess.PIPE, text=True).stdout)
 
 
-def rows(comparison):
-    """Per item: the better of our two runs, the best of PyTorch's."""
-    ours, again = comparison["mawam"]
-    for a, b in zip(ours["items"], again["items"]):
-        item, times = min(a, b, key=lambda i: i["ms"]), [r["ms"][a["name"]] for r in comparison["torch"] if a["name"] in r["ms"]]
-        if times:
-            yield item["name"], item["ms"], min(times), item["share_of_peak"]
+class Measured:
+    """A case with what was seen of it so far."""
+
+    def __init__(self, case):
+        self.case, self.ours, self.theirs, self.gflop = case, [], {}, 0
+
+    def run_round(self, args, runners):
+        ours = mawam(args, self.case)
+        item = ours["items"][0]
+        self.ours.append(item["ms"])
+        self.gflop = item["gflops"] * item["ms"] / 1e3
+        ask = dict(sizes=ours["sizes"], H=ours["H"], K=ours["K"], M=self.case["M"], envs=self.case["envs"], work=self.case["work"])
+        for threads, runner in runners.items():
+            if threads == 1 and len(runners) > 1 and (self.case["preset"], self.case["work"]) == ("paper", "generate"):
+                continue  # large products always gain from threads
+            if len(self.theirs) > 1 and self.theirs[threads][0] > 1.5 * min(t[0] for t in self.theirs.values()):
+                continue  # the first round has shown that the other one is faster
+            self.theirs.setdefault(threads, []).append(statistics.median(runner.measure(seconds=SECONDS, **ask)))
+        return ours
+
+    def result(self, peak):
+        ours = statistics.median(self.ours)
+        threads, theirs = min(((n, statistics.median(t)) for n, t in self.theirs.items()), key=lambda pair: pair[1])
+        return dict(self.case, mawam_ms=ours, torch_ms=theirs, torch_threads=threads, ratio=theirs / ours, gflops=1e3 * self.gflop / ours,
+                    share_of_peak=1e3 * self.gflop / ours / peak, mawam_rounds=self.ours, torch_rounds=self.theirs)
 
 
-def table(path):
-    with open(path) as f:
-        report = json.load(f)
-    print("| preset | work | mawam ms | PyTorch ms | ratio | share of peak |\n|---|---|---|---|---|---|")
-    for c in report["comparisons"]:
-        for name, ms, torch_ms, share in rows(c):
-            print("| %s | %s | %.2f | %.1f | %.1fx | %.0f%% |" % (c["preset"], name, ms, torch_ms, torch_ms / ms, 100 * share))
-    first = report["comparisons"][0]["mawam"][0]
-    print("\n%s, %s, 2 threads, %s, M=8, K=3, H=%d; peak %.0f GFLOP/s." % (
-        first["cpu"], first["vectors"], first["task"], first["H"], max(m["peak_gflops"] for c in report["comparisons"] for m in c["mawam"])))
+def measure(args):
+    cores = sorted(os.sched_getaffinity(0))
+    args.threads = args.threads or len(cores)
+    os.sched_setaffinity(0, cores[:args.threads])  # inherited by all that is started here
+    kernels, rates = fastest_kernels(args.threads)
+    runners = {n: Runner(n, kernels) for n in sorted({1, args.threads})}
+    about, measured, peak = runners[args.threads].about, [Measured(c) for c in cases()], {"mawam": 0}
+    for _ in range(args.rounds):
+        for m in measured:
+            ours = m.run_round(args, runners)
+            peak["mawam"] = max(peak["mawam"], ours["peak_gflops"])
+    peak["openblas"] = max(max(rates.values()), about["sgemm_gflops"])
+    for runner in runners.values():
+        runner.close()
+    results = [m.result(max(peak.values())) for m in measured]
+    return dict(provenance(), cpu=ours["cpu"], level=ours["level"], version=ours["version"], threads=args.threads, rounds=args.rounds,
+                torch=about["torch"], blas=about["blas"], sgemm_gflops_of_kernels=rates, peak_gflops=peak, results=results)
+
+
+def table(report):
+    results = report["results"]
+    print("| networks | task | work | mawam ms | PyTorch ms | ratio | share of peak |\n|---|---|---|---|---|---|---|")
+    for r in results:
+        if (r["M"], r["envs"]) == (8, 1):
+            print("| %(preset)s | %(task)s | %(work)s | %(mawam_ms).2f | %(torch_ms).1f | %(ratio).1fx" % r, "| %.0f%% |" % (100 * r["share_of_peak"]))
+    print("\nscore and generate: 8 candidates, 1 environment; world and policy: a training step. Ratios with other numbers of\ncandidates:\n")
+    print("| networks | task | work | environments |" + "".join(" M=%d |" % m for m in CANDIDATES) + "\n|---|---|---|---|" + "---|" * len(CANDIDATES))
+    for preset, task in NETWORKS:
+        for work in ("score", "generate"):
+            for envs in ENVIRONMENTS:
+                row = {r["M"]: r["ratio"] for r in results if (r["preset"], r["task"], r["work"], r["envs"]) == (preset, task, work, envs)}
+                print("| %s | %s | %s | %d |" % (preset, task, work, envs) + "".join(" %.1fx |" % row[m] for m in CANDIDATES))
+    print("\n%s, level %s, %d threads; PyTorch %s on %s (%s kernels); peak %.0f GFLOP/s (mawam %.0f, OpenBLAS %.0f)." % (
+        report["cpu"], report["level"], report["threads"], report["torch"], report["blas"]["name"], report["blas"]["kernels"],
+        max(report["peak_gflops"].values()), report["peak_gflops"]["mawam"], report["peak_gflops"]["openblas"]))
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("program", nargs="?")
     p.add_argument("--table", metavar="FILE")
-    p.add_argument("--task", default="spread", choices=TASKS)
-    p.add_argument("--seconds", type=float, default=2.0)
-    p.add_argument("--out")
+    p.add_argument("--threads", type=int, default=0, help="0: one per core")
+    p.add_argument("--rounds", type=int, default=3)
+    p.add_argument("--out", metavar="FILE")
     args = p.parse_args()
     if args.table:
-        return table(args.table)
+        with open(args.table) as f:
+            return table(json.load(f))
     if not args.program:
         p.error("name the program, for example build/mawam")
-    report = {"command": "bench/compare.py " + " ".join(sys.argv[2:]), "comparisons": []}
-    for preset, train in (("compact", True), ("paper", False)):
-        ours = mawam(args, args.task, preset, train)
-        runs = torch_times(args, args.task, preset, train)
-        again = mawam(args, args.task, preset, train)  # before and after: the better half of a noisy machine
-        report["comparisons"].append({"preset": preset, "mawam": [ours, again], "torch": runs})
-        print("%s, preset %s, 2 threads; sgemm peak %.0f GFLOP/s" % (args.task, preset, max(ours["peak_gflops"], again["peak_gflops"])))
-        print("%-20s %10s %10s %8s %14s" % ("", "mawam ms", "torch ms", "ratio", "share of peak"))
-        for name, ms, torch_ms, share in rows(report["comparisons"][-1]):
-            print("%-20s %10.2f %10.2f %7.1fx %13.0f%%" % (name, ms, torch_ms, torch_ms / ms, 100 * share))
+    report = measure(args)
+    table(report)
     if args.out:
         with open(args.out, "w") as f:
             json.dump(report, f, indent=1)
+            f.write("\n")
 
 
 main()

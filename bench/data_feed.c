@@ -2,12 +2,13 @@
  * in line and with batches prepared ahead, and prints the time of a step, of preparing its batch, and the
  * share of the time spent waiting for it.
  *
- *   data_feed DATASET TASK [STEPS=40] [PRESET=compact] */
+ *   data_feed DATASET TASK [STEPS=40] */
 #include "core/clock.h"
 #include "data/prefetch.h"
 #include "data/stats.h"
 #include "data/window.h"
 #include "model/flow/preset.h"
+#include "train/preset.h"
 #include "model/flow/trainer.h"
 
 #include <stdio.h>
@@ -38,12 +39,14 @@ static void train(feed *f, const mw_window_rows *rows) {
     mw_policy_trainer_step(f->trainer, &batch, true);
 }
 
-static mw_status setup(feed *f, const char *folder, const char *task, const char *preset, int threads,
-                       mw_error *error) {
+static mw_status setup(feed *f, const char *folder, const char *task, int threads, mw_error *error) {
     const mw_task_shape *shape = mw_task_shape_find(task);
-    if (!shape || !mw_preset_find(preset))
-        return mw_fail(error, MW_ERR_ARGUMENT, "unknown task or preset '%s', '%s'", task, preset);
-    mw_policy_config config = mw_preset_policy(mw_preset_find(preset), shape);
+    if (!shape) return mw_fail(error, MW_ERR_ARGUMENT, "unknown task '%s'", task);
+    const mw_training_preset preset = mw_training_preset_of(task, MW_BUDGET_FULL);
+    mw_policy_config config = mw_training_preset_policy(&preset);
+    config.agents = shape->agents;
+    config.obs = shape->obs;
+    config.forecast = 0; /* its batches are not fed here */
     mw_adam adam = {.rate = 2e-4f, .beta1 = 0.9f, .beta2 = 0.999f, .epsilon = 1e-8f};
     double start = mw_clock_seconds();
     MW_TRY(mw_dataset_open(&f->data, folder, error));
@@ -102,15 +105,14 @@ static mw_status measure(feed *f, int steps, mw_error *error) {
 }
 
 int main(int argc, char **argv) {
-    if (argc < 3) return fprintf(stderr, "usage: data_feed DATASET TASK [STEPS] [PRESET]\n"), 2;
+    if (argc < 3) return fprintf(stderr, "usage: data_feed DATASET TASK [STEPS]\n"), 2;
     int steps = argc > 3 ? atoi(argv[3]) : 40;
-    const char *preset = argc > 4 ? argv[4] : "compact";
     for (int threads = 1; threads <= 2; threads++) {
         static feed f;
         mw_error error;
         f = (feed){0};
         printf("-- %d thread%s of the network\n", threads, threads > 1 ? "s" : "");
-        mw_status status = setup(&f, argv[1], argv[2], preset, threads, &error);
+        mw_status status = setup(&f, argv[1], argv[2], threads, &error);
         if (status == MW_OK) status = measure(&f, steps, &error);
         if (status != MW_OK) return fprintf(stderr, "data_feed: %s\n", error.message), 1;
         mw_policy_trainer_free(f.trainer);

@@ -9,7 +9,7 @@
 #include "data/transition.h"
 #include "data/window.h"
 #include "dataset/sparse.h"
-#include "model/flow/preset.h"
+#include "train/preset.h"
 #include "model/flow/trainer.h"
 #include "model/rwm/trainer.h"
 
@@ -40,7 +40,11 @@ static void remove_folder(const char *folder) {
 static mw_status train_policy(const mw_dataset *d, const mw_split *split, const mw_data_stats *stats,
                               mw_error *error) {
     enum { BATCH = 64, STEPS = 5 };
-    mw_policy_config config = mw_preset_policy(mw_preset_find("compact"), mw_task_shape_find("spread"));
+    const mw_training_preset preset = mw_training_preset_of("spread", MW_BUDGET_FULL);
+    mw_policy_config config = mw_training_preset_policy(&preset);
+    config.agents = d->spec.agents;
+    config.obs = d->spec.obs_size;
+    config.forecast = 0; /* its batches are not fed here */
     mw_window_config window = {config.context,         config.time - config.context, 0.99, 1,
                                &stats->obs_normalizer, &stats->act_normalizer};
     mw_window_rows rows;

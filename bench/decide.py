@@ -1,25 +1,24 @@
 #!/usr/bin/python3
-"""One decision of bundles, by mawam and by PyTorch on networks of the same sizes, in the same run.
+"""One decision of bundles, by mawam and by PyTorch on networks of the same sizes, alternating in one run.
 
-    bench/decide.py build/mawam bundles/*.safetensors [--seconds S] [--out results/decision.json]
+    bench/decide.py build/mawam bundles/*.safetensors [--threads N] [--rounds R] [--out results/decision.json]
     bench/decide.py --table results/decision.json        # the same numbers as Markdown
 
 A decision: 8 candidates for one environment, generated in one guided batch (K as the bundle says), their actions by
-inverse dynamics, their scores by the world model (also where the bundle would ask the advantage), the best one's first action. mawam's time is the median of `mawam eval
---timed`; PyTorch runs with one and two threads and its BLAS both as it chooses kernels itself and with the AVX-512 kernels
-forced, and the fastest of all counts, against the better of two runs of mawam, before and after. Weights do not change the
-time, so PyTorch's are random. Needs python3-torch.
+inverse dynamics, their scores by the world model (also where the bundle would ask the advantage), the best one's first
+action. mawam's time is the median of `mawam eval --timed`. Threads, cores, BLAS and rounds are as in compare.py. Weights do
+not change the time, so PyTorch's are random.
 """
 import argparse
 import json
 import os
+import statistics
 import struct
 import subprocess
-import sys
 
-from torch_runs import processor, torch_runs
+from torch_runs import Runner, fastest_kernels, provenance
 
-CANDIDATES, DECISIONS = 8, 200
+CANDIDATES, DECISIONS, SECONDS = 8, 60, 0.5
 
 
 def describe(path):
@@ -28,91 +27,65 @@ def describe(path):
     return json.loads(header["__metadata__"]["bundle"])
 
 
-def perceptron(inputs, hidden, layers, outputs, activation):
-    from torch import nn
-    sizes = [inputs] + [hidden] * layers
-    inner = [part for i in range(layers) for part in (nn.Linear(sizes[i], sizes[i + 1]), activation())]
-    return nn.Sequential(*inner, nn.Linear(hidden, outputs))
-
-
-def torch_decision(bundle, threads, seconds):
-    import torch
-    from torch import nn
-    from torch_twin import Proposer, StandardWorld, median_ms
-
-    torch.set_num_threads(threads)
-    torch.manual_seed(0)
-    b, m = describe(bundle), CANDIDATES
-    n, o, d, p, w = b["agents"], b["obs"], b["act"], b["policy"], b["world"]
-    policy = Proposer(o, p["dim"], p["mults"])
-    ids, ahead = torch.eye(n).expand(m, n, n), p["time"] - p["context"]
-    inverse = perceptron(2 * o + n * b["inverse"].get("ids", False), b["inverse"]["hidden"], b["inverse"].get("layers", 2), d, nn.ReLU)
-    forecast = perceptron(o + n, p["forecast"], 3, ahead * o, nn.SiLU) if p.get("forecast") else None
-    world = StandardWorld(o, d, {"shared": 0, "joint": False, **w})
-    context, target = torch.randn(1, p["context"], n, o).expand(m, -1, -1, -1), torch.full((m,), b["target"])
-
-    @torch.no_grad()
-    def decide():
-        x = policy.sample(torch.randn(m, p["time"], n, o), context, target, b["steps"])
-        if forecast:
-            expected = forecast(torch.cat([context[:, -1], ids], -1)).view(m, n, ahead, o).transpose(1, 2)
-            x[:, p["context"]:] = x[:, p["context"]:] / p["scale"] + context[:, -1:] + expected
-        now = x[:, p["context"] - 1:-1][:, :b["horizon"]]
-        pairs = [now, x[:, p["context"]:][:, :b["horizon"]]]
-        if b["inverse"].get("ids"):
-            pairs.append(ids[:, None].expand(-1, b["horizon"], -1, -1))
-        acts = inverse(torch.cat(pairs, -1))
-        if b["discrete"]:
-            acts = nn.functional.one_hot(acts.argmax(-1), d).float()
-        best = world.score(context[:, -1], acts).argmax()
-        return acts[best, 0].tolist()
-
-    print(json.dumps(median_ms(decide, seconds)))
-
-
 def mawam(args, bundle):
     words = [args.files[0], "eval", bundle, "--arms", "plan", "--seeds", "1", "--first-seed", "1", "--episodes", "1", "--threads",
-             "2", "--timed", str(DECISIONS), "--advantage", "0", "--json"]
-    return json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)["arms"]["plan"]["ms"]
+             str(args.threads), "--timed", str(DECISIONS), "--advantage", "0", "--json"]
+    return json.loads(subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout)["arms"]["plan"]["ms"]
+
+
+def measure(args):
+    cores = sorted(os.sched_getaffinity(0))
+    args.threads = args.threads or len(cores)
+    os.sched_setaffinity(0, cores[:args.threads])  # inherited by all that is started here
+    kernels, rates = fastest_kernels(args.threads)
+    runners = {n: Runner(n, kernels) for n in sorted({1, args.threads})}
+    rows = [dict(bundle=os.path.basename(b).split(".")[0], path=b, sizes=describe(b), mawam=[], torch={n: [] for n in runners}) for b in args.files[1:]]
+    for _ in range(args.rounds):
+        for row in rows:
+            row["mawam"].append(mawam(args, row["path"]))
+            for n, runner in runners.items():
+                times = runner.measure(sizes=row["sizes"], work="decide", M=CANDIDATES, envs=1, K=row["sizes"]["steps"], H=row["sizes"]["horizon"], seconds=SECONDS)
+                row["torch"][n].append(statistics.median(times))
+    for runner in runners.values():
+        runner.close()
+    version = subprocess.run([args.files[0], "--version"], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+    about, cpu = runners[args.threads].about, open("/proc/cpuinfo").read()
+    name = next((line.split(":")[1].strip() for line in cpu.splitlines() if line.startswith("model name")), "unknown")
+    return dict(provenance(), cpu=name, version=version, threads=args.threads, rounds=args.rounds, torch=about["torch"], blas=about["blas"],
+                sgemm_gflops_of_kernels=rates, bundles=[{k: row[k] for k in ("bundle", "mawam", "torch")} for row in rows])
 
 
 def table(report):
     print("| bundle | mawam ms (p95) | generation, scoring | PyTorch ms | ratio |\n|---|---|---|---|---|")
     for row in report["bundles"]:
-        ours = min(row["mawam"], key=lambda r: r["decision"]["p50"])
-        best = min(r["ms"] for r in row["torch"])
+        ours = lambda part, share: statistics.median(r[part][share] for r in row["mawam"])
+        theirs = min(statistics.median(times) for times in row["torch"].values())
         print("| %s | %.2f (%.2f) | %.2f, %.2f | %.1f | %.1fx |" % (
-            row["bundle"], ours["decision"]["p50"], ours["decision"]["p95"], ours["generation"]["p50"], ours["scoring"]["p50"],
-            best, best / ours["decision"]["p50"]))
-    print("\n%s, 2 threads, M=%d." % (report["cpu"], CANDIDATES))
+            row["bundle"], ours("decision", "p50"), ours("decision", "p95"), ours("generation", "p50"), ours("scoring", "p50"), theirs,
+            theirs / ours("decision", "p50")))
+    print("\n%s, %s, %d threads, M=%d; PyTorch %s on %s (%s kernels)." % (
+        report["cpu"], report["version"], report["threads"], CANDIDATES, report["torch"], report["blas"]["name"], report["blas"]["kernels"]))
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("files", nargs="*", metavar="PROGRAM BUNDLE")
     p.add_argument("--table", metavar="FILE")
-    p.add_argument("--threads", type=int, help=argparse.SUPPRESS)  # PyTorch's side of one bundle
-    p.add_argument("--seconds", type=float, default=2.0)
-    p.add_argument("--out")
+    p.add_argument("--threads", type=int, default=0, help="0: one per core")
+    p.add_argument("--rounds", type=int, default=3)
+    p.add_argument("--out", metavar="FILE")
     args = p.parse_args()
-    if args.threads:
-        return torch_decision(args.files[0], args.threads, args.seconds)
     if args.table:
         with open(args.table) as f:
             return table(json.load(f))
     if len(args.files) < 2:
         p.error("name the program and at least one bundle")
-    cpu = next((line.split(":")[1].strip() for line in processor().splitlines() if line.startswith("model name")), "unknown")
-    report = {"command": "bench/decide.py " + " ".join(sys.argv[1:]), "cpu": cpu, "bundles": []}
-    for bundle in args.files[1:]:
-        first = mawam(args, bundle)
-        runs = torch_runs("decide.py", ["--seconds", args.seconds, bundle])
-        row = {"bundle": os.path.basename(bundle).split(".")[0], "mawam": [first, mawam(args, bundle)], "torch": runs}
-        report["bundles"].append(row)  # before and after: the better half of a noisy machine
+    report = measure(args)
     table(report)
     if args.out:
         with open(args.out, "w") as f:
             json.dump(report, f, indent=1)
+            f.write("\n")
 
 
 main()

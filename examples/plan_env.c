@@ -15,11 +15,12 @@ int main(int argc, char **argv) {
     mw_bundle *bundle;
     mw_planner *planner;
     mw_env *env;
-    mw_planner_options options = MW_PLANNER_OPTIONS_DEFAULT; /* 8 candidates, horizon of the bundle */
+    mw_planner_options options;
     if (argc < 2) return fprintf(stderr, "usage: plan_env BUNDLE [SEED]\n"), 2;
     uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
 
     check(mw_bundle_load(&bundle, argv[1], &error), &error);
+    mw_planner_options_init(&options, sizeof options, bundle); /* everything as the bundle says */
     mw_bundle_summary about = mw_bundle_describe(bundle);
     check(mw_env_create(&env, about.task, NULL, &error), &error);
     check(mw_planner_create(&planner, bundle, &options, &error), &error);

@@ -16,39 +16,54 @@ static void spread_knots(mw_normalizer *normalizer, int features, float low, flo
     }
 }
 
+/* Adds a model of this class with its defaults, changed by `settings`, and random weights. */
+static inline void add_random_model(mw_bundle *bundle, const char *name, const char *settings,
+                                    uint64_t seed) {
+    mw_error error;
+    mw_model *model;
+    mw_model_config config = {0};
+    mw_provenance provenance;
+    const mw_model_class *class = mw_model_class_at(mw_model_class_index(name));
+    const mw_model_shape shape = mw_bundle_shape(&bundle->info);
+    mw_fields_defaults(class->fields, &config);
+    CHECK_OK(mw_fields_assign(class->fields, &config, settings, "", &error), error);
+    CHECK_OK(mw_model_make(&model, class, &config, &shape, &error), error);
+    CHECK_OK(mw_model_allocate(model, &error), error);
+    mw_params_init(model->params, model->values, seed);
+    mw_provenance_init(&provenance, "test", 0, 0.1, 1);
+    CHECK_OK(mw_bundle_add(bundle, model, &provenance, &error), error);
+}
+
+/* After weights were changed by hand. */
+static inline float *model_values(mw_bundle *bundle, const char *name) {
+    return mw_bundle_find(bundle, name)->model->values;
+}
+static inline void repack(mw_bundle *bundle) {
+    for (int i = 0; i < bundle->count; i++) mw_model_pack(bundle->parts[i].model);
+}
+
 /* info.task, sizes and kind of actions are the caller's; the rest gets small usable values. */
 static mw_bundle *random_bundle(mw_bundle_info info, uint64_t seed) {
     mw_error error;
     mw_bundle *bundle;
-    mw_policy_config policy = {.dim = 16,
-                               .mults = {1, 1, 2},
-                               .time = 8,
-                               .context = 3,
-                               .bins = 5,
-                               .project = true,
-                               .changes = !info.discrete,
-                               .forecast = info.discrete ? 0 : 8};
-    const mw_inverse_config inverse = {.ids = !info.discrete, .hidden = 16, .layers = 2};
-    mw_world_config world = mw_world_config_default();
-    world.hidden = 16;
-    world.experts = 3;
-    world.reward_features = 4;
+    mw_plan_settings plan = {0};
+    mw_fields_defaults(mw_plan_fields, &plan);
+    CHECK_OK(mw_fields_assign(mw_plan_fields, &plan, "horizon=4 target=0.8", "", &error), error);
+    if (!info.discrete)
+        CHECK_OK(mw_fields_assign(mw_plan_fields, &plan, "action_offset=0.1 warm_start=on", "", &error),
+                 error);
     if (!info.quality[0]) snprintf(info.quality, sizeof info.quality, "test");
-    info.horizon = 4;
-    info.steps = 3;
-    info.guidance = 1.2f;
-    info.explore = 0.1f;
-    info.carry = true;
-    info.target = 0.8f;
-    info.return_scale = 10;
-    info.discount = 0.99f;
-    CHECK_OK(mw_bundle_create(&bundle, &info, &policy, &inverse, &world, &error), error);
-    mw_params_init(&bundle->policy.params, bundle->policy_values, seed);
-    mw_params_init(&bundle->inverse.params, bundle->inverse_values, seed + 1);
-    mw_params_init(&bundle->world.params, bundle->world_values, seed + 2);
+    CHECK_OK(mw_bundle_create(&bundle, &info, &plan, &error), error);
+    add_random_model(bundle, "flow",
+                     info.discrete
+                         ? "dim=16 mults=1,1,2 context=3 generated=5 residual=off return_scale=10"
+                         : "dim=16 mults=1,1,2 context=3 generated=5 forecast=8 scale=1 return_scale=10",
+                     seed);
+    add_random_model(bundle, "inverse", info.discrete ? "hidden=16 layers=2 ids=off" : "hidden=16 layers=2",
+                     seed + 1);
+    add_random_model(bundle, "rwm", "hidden=16 experts=3 reward_features=4", seed + 2);
     spread_knots(&bundle->obs_normalizer, info.obs, -2, 2);
     if (!info.discrete) spread_knots(&bundle->act_normalizer, info.act, -1, 1);
-    mw_bundle_pack(bundle);
     return bundle;
 }
 

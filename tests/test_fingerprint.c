@@ -48,8 +48,8 @@ static void run(const char *format, ...) {
     va_start(list, format);
     vsnprintf(arguments, sizeof arguments, format, list);
     va_end(list);
-    snprintf(command, sizeof command, "MAWAM_BEHAVIORS='%s/behaviors' '%s' %s 2>&1", SOURCE_DIR, MAWAM_PROGRAM,
-             arguments);
+    snprintf(command, sizeof command, "MAWAM_BEHAVIORS='%s/behaviors' '%s' %s 2>&1", SOURCE_DIR,
+             MAWAM_PROGRAM, arguments);
     FILE *pipe = popen(command, "r");
     assert_non_null(pipe);
     text[fread(text, 1, sizeof text - 1, pipe)] = 0;
@@ -78,11 +78,12 @@ static void weight_sums(const char *setting, const char *bundle) {
     mw_error error;
     mw_safetensors file;
     const bool ant = strstr(setting, "ant") != NULL;
-    run("train %s -o %s --wide --seed 1 --set policy.dim=16 --set policy.mults=1,1,1 --set policy.steps=30 "
-        "--set policy.batch=8 --set policy.forecast=16 --set policy.forecast_batch=16 "
-        "--set policy.inverse_hidden=16 --set policy.inverse_batch=16 --set world.hidden=16 --set world.shared=16 "
-        "--set world.steps=30 --set world.batch=32%s",
-        scratch(setting), bundle, ant ? " --set advantage.features=8 --set advantage.hidden=8 --set advantage.steps=30" : "");
+    run("train %s -o %s --wide --seed 1 --set flow.dim=16 --set flow.mults=1,1,1 --set flow.steps=30 "
+        "--set flow.batch=8 --set flow.forecast=16 --set flow.forecast_batch=16 --set inverse.steps=30 "
+        "--set inverse.hidden=16 --set inverse.batch=16 --set rwm.hidden=16 --set rwm.shared=16 "
+        "--set rwm.steps=30 --set rwm.batch=32%s",
+        scratch(setting), bundle,
+        ant ? " --set advantage.features=8 --set advantage.hidden=8 --set advantage.steps=30" : "");
     CHECK_OK(mw_safetensors_open(&file, bundle, &error), error);
     uint64_t sum = nothing;
     for (size_t i = 0; i < file.tensor_count; i++) {
@@ -100,12 +101,14 @@ static void decision_sums(const char *setting, const char *bundle_path) {
     mw_env *env;
     CHECK_OK(mw_bundle_load(&bundle, bundle_path, &error), error);
     const mw_bundle_summary s = mw_bundle_describe(bundle);
-    mw_planner_options options = MW_PLANNER_OPTIONS_DEFAULT;
+    mw_planner_options options;
+    mw_planner_options_init(&options, sizeof options, bundle);
     options.threads = 2;
     CHECK_OK(mw_planner_create(&planner, bundle, &options, &error), error);
     CHECK_OK(mw_env_create(&env, s.task, NULL, &error), error);
     const size_t n = (size_t)s.agents, o = (size_t)s.obs_size, d = (size_t)s.act_size;
-    float *obs = calloc(n * o, sizeof *obs), *real = calloc(n * d, sizeof *real), *rewards = calloc(n, sizeof *rewards);
+    float *obs = calloc(n * o, sizeof *obs), *real = calloc(n * d, sizeof *real),
+          *rewards = calloc(n, sizeof *rewards);
     uint8_t *legal = calloc(n * d, 1);
     int32_t *index = calloc(n, sizeof *index);
     uint64_t sum = nothing;
@@ -121,7 +124,8 @@ static void decision_sums(const char *setting, const char *bundle_path) {
         sum = add_bytes(sum, c.scores, (size_t)c.count * sizeof(float));
         sum = add_bytes(sum, c.actions, all * d * sizeof(float));
         if (c.imagined) sum = add_bytes(sum, c.imagined, all * o * sizeof(float));
-        sum = s.discrete ? add_bytes(sum, index, n * sizeof *index) : add_bytes(sum, real, n * d * sizeof *real);
+        sum = s.discrete ? add_bytes(sum, index, n * sizeof *index)
+                         : add_bytes(sum, real, n * d * sizeof *real);
         const mw_action action = {s.discrete ? NULL : real, s.discrete ? index : NULL};
         CHECK_OK(mw_env_step(env, action, rewards, &outcome, &error), error);
     }

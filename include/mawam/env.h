@@ -63,6 +63,12 @@ MW_API void mw_env_free(mw_env *env);
 MW_API const mw_env_info *mw_env_describe(const mw_env *env);
 MW_API void mw_env_feature(const mw_env *env, int index, mw_feature *feature);
 
+/* What a discrete action is called ("stop", "attack 2"), or which value of a real one it is. */
+MW_API void mw_env_action_name(const mw_env *env, int index, char *name, size_t size);
+/* Places in the picture that a joint observation obs[n][o] tells of, as far as the task's observations hold
+ * any: writes up to capacity and returns how many. What they do not hold is taken from the present state. */
+MW_API int mw_env_places(const mw_env *env, const float *obs, float (*places)[2], int capacity);
+
 /* The episode is a pure function of the task, its options, the seed and the actions. */
 MW_API void mw_env_reset(mw_env *env, uint64_t seed);
 
@@ -120,6 +126,7 @@ MW_API const char *mw_script_name(const char *task, int index); /* NULL past the
  */
 MW_API mw_status mw_script_act(const mw_env *env, const char *script, uint64_t seed, float *real,
                                int32_t *index, mw_error *error);
+
 /* mw_script_act for every environment of a batch, over its threads: seeds[count], real[count][n][d] or
  * index[count][n]. */
 MW_API mw_status mw_env_batch_script(mw_env_batch *batch, const char *script, const uint64_t *seeds,

@@ -1,4 +1,5 @@
-/* Bundles of frozen networks, and planners that decide with them. */
+/* Bundles of frozen models, and planners that decide with them: candidates from the policy, scores, choice.
+ */
 #ifndef MAWAM_PLAN_H
 #define MAWAM_PLAN_H
 
@@ -8,8 +9,10 @@
 extern "C" {
 #endif
 
-/* Frozen networks for one task, read from one file. Read-only after loading; planners on any threads may
- * share it. */
+/* ---- bundles ---- */
+
+/* Frozen models for one task, read from one file. Read-only after loading; planners on any threads may share
+ * it. */
 typedef struct mw_bundle mw_bundle;
 
 MW_API mw_status mw_bundle_load(mw_bundle **bundle, const char *path, mw_error *error);
@@ -20,49 +23,78 @@ typedef struct mw_bundle_summary {
     const char *task, *rules, *quality; /* rules: the version of the world it was trained in */
     int agents, obs_size, act_size;
     bool discrete;
-    int episode_limit, horizon;
-    size_t policy_parameters, world_parameters;
-    const char *provenance; /* JSON: settings, dataset, command, training curve */
+    int episode_limit;
+    int parts; /* models in it */
 } mw_bundle_summary;
 MW_API mw_bundle_summary mw_bundle_describe(const mw_bundle *bundle);
 
-/* How an action is taken from the candidates. */
-typedef enum mw_arm {
-    MW_ARM_PLAN,     /* the candidate with the highest score, or a blend towards it */
-    MW_ARM_RANDOM,   /* one of them at random: the control for having many */
-    MW_ARM_REACTIVE, /* a single candidate: the policy as it is */
-} mw_arm;
+typedef struct mw_bundle_part_summary {
+    const char *name;       /* "flow", "inverse", "rwm", ... */
+    size_t parameters;      /* weights in it */
+    const char *provenance; /* JSON: settings, data checksum, seed, revision, CPU, training curve */
+} mw_bundle_part_summary;
+MW_API mw_bundle_part_summary mw_bundle_part_describe(const mw_bundle *bundle, int part);
+
+/* ---- how to plan ---- */
+
+enum { MW_NAME = 64 };
+
+typedef enum mw_choice {
+    MW_CHOICE_BEST,   /* the candidate with the highest score, or a mean towards it */
+    MW_CHOICE_RANDOM, /* one of them at random: the control for having many */
+    MW_CHOICE_FIRST,  /* the policy as it is; only this one is drawn */
+} mw_choice;
+
+/* The meaning of each is in mw_plan_setting_at. */
+typedef struct mw_plan_settings {
+    int candidates, horizon, sampling_steps; /* M, H, K */
+    double guidance, target, quantile;
+    bool return_to_go;
+    char scorer[MW_NAME];
+    double advantage_share, action_offset, temperature;
+    bool warm_start;
+    int choice; /* mw_choice */
+} mw_plan_settings;
+
+/* One setting, for help and programs: every field of the struct above by name. */
+typedef struct mw_setting_info {
+    const char *name, *symbol; /* symbol: the paper's, or NULL */
+    const char *help;
+    char range[128];
+} mw_setting_info;
+MW_API bool mw_plan_setting_at(int index, mw_setting_info *info); /* false past the end */
+MW_API mw_status mw_plan_settings_set(mw_plan_settings *settings, const char *name, const char *value,
+                                      mw_error *error);
+/* The value as it would be typed. */
+MW_API mw_status mw_plan_settings_get(const mw_plan_settings *settings, const char *name, char *out,
+                                      size_t size, mw_error *error);
+MW_API mw_plan_settings mw_bundle_plan(const mw_bundle *bundle); /* what the bundle itself says */
+
+/* What can judge candidates: index from 0, NULL past the end. */
+MW_API const char *mw_scorer_name(int index);
+MW_API const char *mw_scorer_help(int index);
 
 typedef struct mw_planner_options {
-    mw_arm arm;
-    int candidates; /* M */
-    int horizon;    /* H; 0: the bundle's */
-    int steps;      /* K; 0: the bundle's */
+    size_t size; /* of this struct, set by init */
     uint64_t seed;
-    int envs;      /* environments decided together */
-    int threads;   /* 1 to MW_MAX_THREADS; 0: one per core */
-    float target;  /* target return in the bundle's units; NaN: the bundle's */
-    float explore; /* deviation of an offset that lasts over the horizon, on the actions (discrete: on the
-                      inverse dynamics' logits) of every candidate but the first; NaN: the bundle's */
-    float blend;   /* real actions: the mean of all candidates, weighed by exp(-d/blend) at scores d of their
-                      deviations below the best; 0: the best alone; NaN: the bundle's */
-    float advantage; /* share of the learned advantage of the first joint action in a score, 0 to 1; the rest
-                        is the imagined return; NaN: the bundle's */
-    int carry;       /* 1: the last candidate is the rest of the plan chosen before, once there is one; 0: it
-                        is drawn like the others; -1: as the bundle says */
-    bool imagine;    /* roll the candidates out in the world model even if scores do not need it */
+    int envs;        /* environments decided together */
+    int threads;     /* 1 to MW_MAX_THREADS; 0: one per core */
+    bool imagine;    /* roll the candidates out in a world model even if scores do not need it */
     bool sequential; /* generate one candidate after the other: for cost comparisons, same results */
+    mw_env *const *envs_played;        /* [envs]: for scorers that simulate; NULL: none */
+    const mw_env_options *env_options; /* that they were made with; may be NULL */
+    mw_plan_settings plan;
 } mw_planner_options;
 
-#define MW_PLANNER_OPTIONS_DEFAULT                                                                           \
-    {                                                                                                        \
-        MW_ARM_PLAN, 8, 0, 0, 0, 1, 0, __builtin_nanf(""), __builtin_nanf(""), __builtin_nanf(""),           \
-            __builtin_nanf(""), -1, false, false                                                             \
-    }
+/* Everything as the bundle says, for one environment. */
+MW_API void mw_planner_options_init(mw_planner_options *options, size_t size, const mw_bundle *bundle);
+
+/* ---- planners ---- */
 
 typedef struct mw_planner mw_planner;
 
-/* The bundle must outlive the planner. All memory is taken here; planning allocates nothing. */
+/* options may be NULL. The bundle must outlive the planner. All memory is taken here; planning allocates
+ * nothing. */
 MW_API mw_status mw_planner_create(mw_planner **planner, const mw_bundle *bundle,
                                    const mw_planner_options *options, mw_error *error);
 MW_API void mw_planner_free(mw_planner *planner);

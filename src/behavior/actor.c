@@ -79,7 +79,8 @@ void mw_actor_draw_real(float *real, const float *out, int count, float noise, m
         mw_rng_fill_normal(rng, real, (size_t)count);
     else
         memset(real, 0, (size_t)count * sizeof *real);
-    for (int i = 0; i < count; i++) real[i] = fminf(fmaxf((float)mw_tanh((double)out[i]) + noise * real[i], -1), 1);
+    for (int i = 0; i < count; i++)
+        real[i] = fminf(fmaxf((float)mw_tanh((double)out[i]) + noise * real[i], -1), 1);
 }
 
 int32_t mw_actor_draw_index(const float *logits, const uint8_t *legal, int act, float noise, mw_rng *rng) {

@@ -31,7 +31,8 @@ void mw_standardise(float *values, int count) {
 
 /* Loss -min(r A, clip(r) A) with r = exp(now - old); returns its derivative by the log probability. */
 static float surrogate(const mw_ppo_row *row, float now, mw_ppo_terms *terms) {
-    const float change = fminf(fmaxf(now - row->old, -20), 20), ratio = (float)mw_exp((double)change), a = row->advantage;
+    const float change = fminf(fmaxf(now - row->old, -20), 20), ratio = (float)mw_exp((double)change),
+                a = row->advantage;
     const float bounded = fminf(fmaxf(ratio, 1 - row->clip), 1 + row->clip);
     const float free = ratio * a, held = bounded * a;
     terms->kl += (double)(ratio - 1 - change);
@@ -57,7 +58,8 @@ void mw_ppo_gaussian(const mw_ppo_row *row, float *dout, float *dlog_std, const 
                      const float *log_std, const float *act, int d, mw_ppo_terms *terms) {
     const float slope = surrogate(row, mw_gaussian_log(out, log_std, act, d), terms);
     for (int i = 0; i < d; i++) {
-        const float mean = (float)mw_tanh((double)out[i]), inverse = (float)mw_exp(-(double)log_std[i]), z = (act[i] - mean) * inverse;
+        const float mean = (float)mw_tanh((double)out[i]), inverse = (float)mw_exp(-(double)log_std[i]),
+                    z = (act[i] - mean) * inverse;
         const float entropy = log_std[i] + half_log_2pi + 0.5f;
         dout[i] = row->scale * slope * z * inverse * (1 - mean * mean);
         dlog_std[i] += row->scale * (slope * (z * z - 1) - row->entropy_bonus);

@@ -83,7 +83,8 @@ static mw_status follow(mw_learner *l, mw_learn_area *area, int e, int t, mw_act
     mw_rng_fill_normal(&rng, area->action, (size_t)(n * d));
     MW_TRY(mw_script_act(l->envs[e].env, l->preset.teacher, l->seed, shown, NULL, error));
     for (int i = 0; i < n * d; i++)
-        area->action[i] = fminf(fmaxf(shown[i] + (float)mw_exp((double)log_std[i % d]) * area->action[i], -1), 1);
+        area->action[i] =
+            fminf(fmaxf(shown[i] + (float)mw_exp((double)log_std[i % d]) * area->action[i], -1), 1);
     *action = (mw_action){.real = area->action};
     return MW_OK;
 }

@@ -16,14 +16,16 @@ static const char help[] =
     "workspace.\n"
     "\n"
     "  --task T       spread, tag, world, 2ant, 4ant, 3m, 8m, 5m_vs_6m, 2s3z   (spread)\n"
-    "  --preset P     compact, paper                                           (compact)\n"
+    "  --preset P     trained: networks of the sizes that mawam train makes, or paper: of the paper's   "
+    "(trained)\n"
     "  --envs E       environments planned together                            (1)\n"
     "  --M M          candidates of each                                       (8)\n"
     "  --K K          sampling steps                                           (3)\n"
     "  --H H          planning horizon                                         (the task's)\n"
     "  --threads N    threads; 0: one per core                                 (0)\n"
-    "  --train        also training steps (batch 256 and 64)\n"
-    "  --world V      default or paper: variant of the world model             (default)\n"
+    "  --train        also training steps, of the batches of mawam train\n"
+    "  --only W       one of score, generate, sequential, world, policy: nothing else but the machine's "
+    "rate\n"
     "  --seconds S    time for each measurement                                (1)\n"
     "  --json         one JSON object instead of the table\n"
     "\n"
@@ -32,10 +34,13 @@ static const char help[] =
     "  mawam bench --task 8m --envs 4 --M 16 --threads 1\n"
     "  mawam bench --preset paper --json\n";
 
+static const char *preset_name(const mw_bench_options *o) {
+    return o->paper ? "paper" : "trained";
+}
+
 static void print_table(const mw_bench_options *o, const mw_bench_report *r, const char *cpu) {
-    printf("%s, preset %s, world model %s: %d environment%s x %d candidates, K=%d, H=%d\n", o->task,
-           o->preset, o->paper_world ? "paper" : "default", o->envs, o->envs == 1 ? "" : "s", o->candidates,
-           o->steps, r->horizon);
+    printf("%s, preset %s: %d environment%s x %d candidates, K=%d, H=%d\n", o->task, preset_name(o), o->envs,
+           o->envs == 1 ? "" : "s", o->candidates, o->steps, r->horizon);
     printf("%s, %s, %d thread%s; parameters: world %zu, policy %zu\n", cpu, mw_cpu_name(), r->threads,
            r->threads == 1 ? "" : "s", r->world_parameters, r->policy_parameters);
     printf("sgemm peak: %.1f GFLOP/s on %d, %.1f on one\n\n", r->peak, r->threads, r->peak_one);
@@ -60,38 +65,50 @@ static int print_json(const mw_bench_options *o, const mw_bench_report *r, const
         items = NULL;
     }
     json_t *all =
-        json_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:f, s:f, s:I, s:I, s:o}",
+        json_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:i, s:i, s:i, s:i, s:f, s:f, s:I, s:I, s:o, s:o}",
                   "version", mw_version(), "cpu", cpu, "level", mw_cpu_name(), "threads", r->threads, "task",
-                  o->task, "preset", o->preset, "world", o->paper_world ? "paper" : "default", "envs",
-                  o->envs, "M", o->candidates, "K", o->steps, "H", r->horizon, "peak_gflops", r->peak,
-                  "peak_gflops_one_thread", r->peak_one, "world_parameters", (json_int_t)r->world_parameters,
-                  "policy_parameters", (json_int_t)r->policy_parameters, "items", items);
+                  o->task, "preset", preset_name(o), "envs", o->envs, "M", o->candidates, "K", o->steps, "H",
+                  r->horizon, "peak_gflops", r->peak, "peak_gflops_one_thread", r->peak_one,
+                  "world_parameters", (json_int_t)r->world_parameters, "policy_parameters",
+                  (json_int_t)r->policy_parameters, "sizes", json_loads(r->sizes, 0, NULL), "items", items);
     return mw_cli_print(all, 6);
+}
+
+/* The items that the words ask for; 0: there is no such item. */
+static unsigned items_of(const char *only, bool train) {
+    static const char *const words[MW_BENCH_ITEMS] = {"score", "generate", "sequential", "world", "policy"};
+    const unsigned all = (1u << MW_BENCH_ITEMS) - 1,
+                   training = 1u << MW_BENCH_TRAIN_WORLD | 1u << MW_BENCH_TRAIN_POLICY;
+    for (int i = 0; only && i < MW_BENCH_ITEMS; i++)
+        if (!strcmp(only, words[i])) return 1u << i;
+    return only ? 0 : train ? all : all & ~training;
 }
 
 int mw_cli_bench(int argc, char **argv) {
     mw_bench_options o;
     mw_bench_options_init(&o, sizeof o);
-    const char *world = "default";
-    bool json = false;
+    const char *preset = "trained", *only = NULL;
+    bool json = false, train = false;
     const mw_option options[] = {{"task", MW_OPT_STRING, &o.task, 0, 0},
-                                 {"preset", MW_OPT_STRING, &o.preset, 0, 0},
+                                 {"preset", MW_OPT_STRING, &preset, 0, 0},
                                  {"envs", MW_OPT_INT, &o.envs, 1, 4096},
                                  {"M", MW_OPT_INT, &o.candidates, 1, 1024},
                                  {"K", MW_OPT_INT, &o.steps, 1, 5},
                                  {"H", MW_OPT_INT, &o.horizon, 1, 1000},
                                  {"threads", MW_OPT_INT, &o.threads, 0, MW_MAX_THREADS},
-                                 {"train", MW_OPT_FLAG, &o.train, 0, 0},
-                                 {"world", MW_OPT_STRING, &world, 0, 0},
+                                 {"train", MW_OPT_FLAG, &train, 0, 0},
+                                 {"only", MW_OPT_STRING, &only, 0, 0},
                                  {"seconds", MW_OPT_DOUBLE, &o.seconds, 0.01, 60},
                                  {"json", MW_OPT_FLAG, &json, 0, 0},
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count;
     int code = mw_cli_parse(argc, argv, options, help, NULL, 0, &count);
     if (code >= 0) return code;
-    if (strcmp(world, "default") && strcmp(world, "paper"))
-        return mw_cli_usage("bench: --world must be 'default' or 'paper', not '%s'", world);
-    o.paper_world = !strcmp(world, "paper");
+    if (strcmp(preset, "trained") && strcmp(preset, "paper"))
+        return mw_cli_usage("bench: --preset must be 'trained' or 'paper', not '%s'", preset);
+    o.paper = !strcmp(preset, "paper");
+    if (!(o.items = items_of(only, train)))
+        return mw_cli_usage("bench: nothing called '%s' to measure", only);
     mw_bench_report report;
     mw_error error = {0};
     const mw_status status = mw_bench_run(&o, &report, &error);

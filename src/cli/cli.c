@@ -84,6 +84,34 @@ static bool store_number(const mw_option *option, const char *text) {
     return true;
 }
 
+/* "name=value" of a plan setting, if there is one of that name. */
+static bool plan_setting(mw_assignments *list, const char *name, size_t length, const char *value) {
+    mw_setting_info info;
+    for (int i = 0; mw_plan_setting_at(i, &info); i++) {
+        const bool named = strlen(info.name) == length && !strncmp(info.name, name, length);
+        const bool symbol =
+            info.symbol && strlen(info.symbol) == length && !strncmp(info.symbol, name, length);
+        if (!named && !symbol) continue;
+        if (list->count == 32) return false;
+        snprintf(list->text[list->count], sizeof list->text[0], "%s=%.60s", info.name, value);
+        list->items[list->count] = list->text[list->count];
+        list->count++;
+        return true;
+    }
+    return false;
+}
+
+static void list_plan(void) {
+    mw_setting_info info;
+    puts("\nplan settings (the bundle's own if left out):");
+    for (int i = 0; mw_plan_setting_at(i, &info); i++)
+        printf("  --%s%s%s X   %s (%s)\n", info.name, info.symbol ? ", --" : "",
+               info.symbol ? info.symbol : "", info.help, info.range);
+    puts("\nscorers:");
+    for (int i = 0; mw_scorer_name(i); i++) printf("  %-12s %s\n", mw_scorer_name(i), mw_scorer_help(i));
+    mw_cli_list_arms();
+}
+
 int mw_cli_parse(int argc, char **argv, const mw_option *options, const char *help, const char **positional,
                  int most, int *count) {
     *count = 0;
@@ -91,6 +119,8 @@ int mw_cli_parse(int argc, char **argv, const mw_option *options, const char *he
         char *word = argv[i];
         if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
             fputs(help, stdout);
+            for (const mw_option *o = options; o->name; o++)
+                if (o->kind == MW_OPT_PLAN) list_plan();
             return 0;
         }
         if (word[0] != '-' || !word[1]) {
@@ -103,6 +133,15 @@ int mw_cli_parse(int argc, char **argv, const mw_option *options, const char *he
         const mw_option *option = options;
         while (option->name && (strlen(option->name) != length || strncmp(option->name, name, length)))
             option++;
+        const mw_option *plan = options;
+        while (plan->name && plan->kind != MW_OPT_PLAN) plan++;
+        if (!option->name && plan->name) {
+            const char *given = value ? value + 1 : i + 1 < argc ? argv[i + 1] : "";
+            if (plan_setting(plan->value, name, length, given)) {
+                i += !value;
+                continue;
+            }
+        }
         if (!option->name) return mw_cli_usage("%s: unknown option '%s'", argv[0], word);
         if (option->kind == MW_OPT_FLAG) {
             if (value) return mw_cli_usage("%s: --%s takes no value", argv[0], option->name);

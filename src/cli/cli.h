@@ -41,12 +41,18 @@ typedef enum {
     MW_OPT_DOUBLE,
     MW_OPT_STRING,
     MW_OPT_STRINGS, /* may be given several times */
+    MW_OPT_PLAN,    /* any of the plan settings by its own name: "name=value" is added to mw_assignments */
     MW_OPT_OPTIONAL /* a string that may be left out: "" for a bare `--name`, the text of `--name=text` */
 } mw_option_kind;
 typedef struct mw_strings {
     const char *items[64];
     int count;
 } mw_strings;
+typedef struct mw_assignments {
+    const char *items[32];
+    int count;
+    char text[32][96];
+} mw_assignments;
 typedef struct mw_option {
     const char *name; /* without the dashes */
     mw_option_kind kind;
@@ -58,6 +64,8 @@ typedef struct mw_option {
  * Returns -1 to go on, otherwise the exit code: after --help (help printed, 0) or a usage error (2). */
 int mw_cli_parse(int argc, char **argv, const mw_option *options, const char *help, const char **positional,
                  int most, int *count);
+
+void mw_cli_list_arms(void); /* for help */
 
 double mw_cli_seconds(void); /* since an arbitrary start; never runs backwards */
 

@@ -12,11 +12,11 @@
 #include <string.h>
 
 static const char help[] =
-    "usage: mawam demo [BUNDLE ...] [-o DIR] [--seeds N] [--threads N]\n"
+    "usage: mawam demo [BUNDLE ...] [-o DIR] [--seeds N] [--threads N] [--PLAN-SETTING X]...\n"
     "\n"
     "Plays a few episodes of every bundle (those in bundles/ if none is named) with all arms: reactive "
     "takes\n"
-    "the policy's first idea, random any of eight, plan the one its world model likes best, plain the same\n"
+    "the policy's first idea, random any of eight, plan the one it judges best, paper the same\n"
     "among candidates as the policy draws them (where planning alters them), oracle the one that the true\n"
     "simulator would choose. Prints what they earn and how long a decision takes, and writes DIR/index.html "
     "(demo/)\n"
@@ -38,21 +38,20 @@ static int episodes_of(const char *family) {
 }
 
 static void print_rows(const shown *s) {
-    for (int a = 0; a < MW_EVAL_ARMS; a++) {
+    for (int a = 0; a < MW_ARMS; a++) {
         const mw_eval_report *r = &s->result.arm[a];
         const bool scaled = isfinite(r->score);
         if (!r->played) continue;
-        printf("%-16s %-9s %9.1f", a ? "" : s->name, mw_eval_arm_name((mw_eval_arm)a),
-               scaled ? r->score : r->total);
+        printf("%-16s %-9s %9.1f", a ? "" : s->name, mw_arm_name(a), scaled ? r->score : r->total);
         if (isfinite(r->won))
             printf(" %6.0f%%", 100 * r->won);
         else
             printf(" %7s", "");
-        if (a == MW_EVAL_REACTIVE || !isfinite(r->relative_gain))
+        if (a == MW_ARM_REACTIVE || !isfinite(r->relative_gain))
             printf(" %9s", "");
         else
             printf(" %+8.1f%%", 100 * r->relative_gain);
-        if (a == MW_EVAL_PLAN && isfinite(r->oracle_share))
+        if (a == MW_ARM_PLAN && isfinite(r->oracle_share))
             printf(" %9.2f", r->oracle_share);
         else
             printf(" %9s", "");
@@ -81,18 +80,18 @@ static mw_status write_index(const char *folder, const shown *list, int count, m
         page);
     for (int i = 0; i < count; i++) {
         const shown *s = &list[i];
-        const bool battle = isfinite(s->result.arm[MW_EVAL_PLAN].won);
-        const bool scaled = isfinite(s->result.arm[MW_EVAL_PLAN].score);
+        const bool battle = isfinite(s->result.arm[MW_ARM_PLAN].won);
+        const bool scaled = isfinite(s->result.arm[MW_ARM_PLAN].score);
         fprintf(page,
                 "<h2>%s</h2><p><a href=\"%s\">Replay of a planned episode, with all candidates</a></p>"
                 "<table><tr><th>arm<th>%s<th>relative gain<th>%s<th>ms per decision",
                 s->name, s->replay, scaled ? "normalised score" : "return", battle ? "won" : "");
-        for (int a = 0; a < MW_EVAL_ARMS; a++) {
+        for (int a = 0; a < MW_ARMS; a++) {
             const mw_eval_report *r = &s->result.arm[a];
             if (!r->played) continue;
-            fprintf(page, "<tr class=%s><td>%s<td>%.1f<td>", mw_eval_arm_name((mw_eval_arm)a),
-                    mw_eval_arm_name((mw_eval_arm)a), scaled ? r->score : r->total);
-            if (a != MW_EVAL_REACTIVE && isfinite(r->relative_gain))
+            fprintf(page, "<tr class=%s><td>%s<td>%.1f<td>", mw_arm_name(a), mw_arm_name(a),
+                    scaled ? r->score : r->total);
+            if (a != MW_ARM_REACTIVE && isfinite(r->relative_gain))
                 fprintf(page, "%+.1f%%", 100 * r->relative_gain);
             fputs("<td>", page);
             if (battle) fprintf(page, "%.0f%%", 100 * r->won);
@@ -110,10 +109,10 @@ static mw_status write_index(const char *folder, const shown *list, int count, m
     return status;
 }
 
-static void show_progress(void *context, mw_eval_arm arm, long done, long total) {
+static void show_progress(void *context, int arm, long done, long total) {
     mw_progress *progress = context;
-    if (done == 0 || strcmp(progress->label, mw_eval_arm_name(arm)))
-        mw_progress_start(progress, mw_eval_arm_name(arm), (double)total);
+    if (done == 0 || strcmp(progress->label, mw_arm_name(arm)))
+        mw_progress_start(progress, mw_arm_name(arm), (double)total);
     mw_progress_update(progress, (double)done, "%s", "");
     if (done == total) mw_progress_finish(progress);
 }
@@ -132,9 +131,10 @@ static mw_status show(shown *s, const char *path, const char *folder, mw_eval_op
     snprintf(page, sizeof page, "%s/%s", folder, s->replay);
     options.progress = show_progress;
     options.context = &progress;
-    if (bundle->info.explore == 0 && bundle->info.blend == 0 && bundle->info.advantage == 0 &&
-        !bundle->info.carry) /* then it is the same as plan */
-        options.arms &= ~(1u << MW_EVAL_PLAIN);
+    const mw_plan_settings plan = mw_bundle_plan(bundle);
+    options.arms = (1u << MW_ARM_STANDARD) - 1;
+    if (plan.action_offset == 0 && plan.temperature == 0 && !plan.warm_start && !strcmp(plan.scorer, "rwm"))
+        options.arms &= ~(1u << MW_ARM_PAPER); /* then it is the same as plan */
     mw_status status = mw_env_create(&env, about.task, NULL, error);
     if (status == MW_OK) {
         options.episodes = episodes_of(mw_env_describe(env)->family);
@@ -175,8 +175,10 @@ int mw_cli_demo(int argc, char **argv) {
     static char paths[MAX_BUNDLES][300];
     mw_eval_options o = mw_eval_options_default();
     const char *bundles[MAX_BUNDLES], *folder = "demo";
+    mw_assignments plan = {0};
     o.seeds = 1;
-    const mw_option options[] = {{"o", MW_OPT_STRING, &folder, 0, 0},
+    const mw_option options[] = {{"plan", MW_OPT_PLAN, &plan, 0, 0},
+                                 {"o", MW_OPT_STRING, &folder, 0, 0},
                                  {"seeds", MW_OPT_INT, &o.seeds, 1, 100},
                                  {"threads", MW_OPT_INT, &o.threads, 0, MW_MAX_THREADS},
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
@@ -184,6 +186,8 @@ int mw_cli_demo(int argc, char **argv) {
     if (code >= 0) return code;
     if (count == 0) count = find_bundles(paths, bundles);
     if (count == 0) return mw_cli_usage("demo: there are no bundles in bundles/; name some");
+    o.assignments = plan.items;
+    o.assignment_count = plan.count;
     mw_error error = {0};
     mw_status status = mw_dir_make(folder, &error);
     if (status == MW_OK)

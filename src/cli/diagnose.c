@@ -12,14 +12,14 @@ static const char help[] =
     "usage: mawam diagnose BUNDLE [DATASET] [--anchors N] [--M N] [--H N] [--K N] [--snippets N] [--seed S]\n"
     "                      [--split-seed S] [--threads N] [--prey FILE] [--json | --json=FILE]\n"
     "\n"
-    "Same state: at anchors of reactive play the M candidates are scored by the world model and executed in\n"
+    "Same state: at anchors of reactive play the M candidates are scored (by rwm unless --scorer says "
+    "otherwise) and executed in\n"
     "the simulator, restored before each; do the orders agree? Snippets, with a dataset: the world model\n"
     "rolled from held-out recorded observations under recorded actions, at horizons 1 to 16, ranked in "
     "groups\n"
     "of 8.\n"
     "\n"
     "  --anchors N     states (64); 0: no same-state test\n"
-    "  --M, --H, --K   candidates (8), horizon and sampling steps (the bundle's)\n"
     "  --snippets N    recorded snippets (2000)\n"
     "  --seed S        of anchors and snippets (2000)\n"
     "  --split-seed S  the training's seed of held-out episodes (as the bundle says)\n"
@@ -31,8 +31,9 @@ static const char help[] =
 
 static void print_same_state(const mw_same_state *r) {
     const mw_ranking *k = &r->ranking;
-    printf("same state: %d anchors of %ld episodes, M=%d, H=%d, executions repeat %s\n", r->anchors,
-           r->episodes, r->candidates, r->horizon, r->exact ? "to the bit" : "WITH DIFFERENT BITS");
+    printf("same state: %s, %d anchors of %ld episodes, M=%d, H=%d, executions repeat %s\n", r->scorer,
+           r->anchors, r->episodes, r->candidates, r->horizon,
+           r->exact ? "to the bit" : "WITH DIFFERENT BITS");
     printf("%-18s %9s %9s\n", "", "model", "random");
     printf("%-18s %9.3f %9.3f\n", "top 1", k->top1, 1.0 / r->candidates);
     printf("%-18s %9.3f %9.3f\n", "top 2", k->top2, 2.0 / r->candidates);
@@ -76,12 +77,11 @@ static mw_status on_dataset(mw_snippets *result, const mw_bundle *bundle, const 
 int mw_cli_diagnose(int argc, char **argv) {
     mw_same_state_options anchors = mw_same_state_options_default();
     mw_snippet_options snippets = mw_snippet_options_default();
+    mw_assignments plan = {0};
     uint64_t split_seed = UINT64_MAX; /* not given */
     const char *positional[2] = {NULL, NULL}, *json = NULL;
     const mw_option options[] = {{"anchors", MW_OPT_INT, &anchors.anchors, 0, 100000},
-                                 {"M", MW_OPT_INT, &anchors.candidates, 2, 4096},
-                                 {"H", MW_OPT_INT, &anchors.horizon, 1, 4096},
-                                 {"K", MW_OPT_INT, &anchors.steps, 1, 4096},
+                                 {"plan", MW_OPT_PLAN, &plan, 0, 0},
                                  {"snippets", MW_OPT_INT, &snippets.count, 8, 1000000},
                                  {"seed", MW_OPT_U64, &anchors.seed, 0, 0},
                                  {"split-seed", MW_OPT_U64, &split_seed, 0, 0},
@@ -92,6 +92,8 @@ int mw_cli_diagnose(int argc, char **argv) {
     int count, code = mw_cli_parse(argc, argv, options, help, positional, 2, &count);
     if (code >= 0) return code;
     if (count < 1) return mw_cli_usage("diagnose: name a bundle");
+    anchors.assignments = plan.items;
+    anchors.assignment_count = plan.count;
     if (count < 2 && !anchors.anchors)
         return mw_cli_usage("diagnose: nothing to do without anchors and dataset");
     mw_bundle *bundle;

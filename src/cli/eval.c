@@ -10,10 +10,9 @@
 #include <string.h>
 
 static const char help[] =
-    "usage: mawam eval BUNDLE [--arms A,B,...] [--seeds N] [--episodes N] [--first-seed S] [--M N] [--H N]\n"
-    "                  [--K N] [--target X] [--explore X] [--blend X] [--advantage X] [--carry on|off]\n"
-    "                  [--envs N] [--threads N] [--timed N] [--prey FILE] [--json | --json=FILE]\n"
-    "                  [--replay FILE.html]\n"
+    "usage: mawam eval BUNDLE [--arms A,B,...] [--seeds N] [--episodes N] [--first-seed S] [--envs N]\n"
+    "                  [--threads N] [--timed N] [--prey FILE] [--json | --json=FILE] [--replay FILE.html]\n"
+    "                  [--PLAN-SETTING X]...\n"
     "\n"
     "Plays the same episodes with every arm and compares them. Return: sum over steps of the agents' mean\n"
     "reward; mean over episodes, +- standard deviation over seeds. Gain: paired difference of returns to\n"
@@ -23,25 +22,11 @@ static const char help[] =
     "environment, median and 95th percentile, measured in a run of its own. Episodes depend on seeds only,\n"
     "not on --arms, --envs and --threads.\n"
     "\n"
-    "  --arms LIST     of reactive (one candidate), random (any of M), plan (the best of M by the world "
-    "model),\n"
-    "                  plain (the same as in the paper: --explore, --blend, --advantage 0, --carry off) and\n"
-    "                  oracle (the best of M by the true simulator); all of them if left out\n"
+    "  --arms LIST     see below (reactive, random, plan, paper, oracle)\n"
     "  --seeds N       evaluation seeds (5), from --first-seed (1000) on. Seeds 1000 to 1004 are for "
     "reported\n"
     "                  results: tune on others\n"
     "  --episodes N    of each seed (40; battles 20, Ant 4)\n"
-    "  --M N           candidates (8)\n"
-    "  --H N           planning horizon (the bundle's)\n"
-    "  --K N           sampling steps (the bundle's)\n"
-    "  --target X      target return in the bundle's units (the bundle's)\n"
-    "  --explore X     deviation of a lasting offset on the actions of all candidates but the first (the\n"
-    "                  bundle's); 0: as the policy draws them\n"
-    "  --blend X       real actions: execute a mean of all candidates, weighed by exp(-d/X) at a score d\n"
-    "                  deviations below the best (the bundle's); 0: the best alone\n"
-    "  --advantage X   share (0 to 1) of the first joint action's learned advantage in a score; the rest is\n"
-    "                  the imagined return (the bundle's)\n"
-    "  --carry on|off  the last candidate is the rest of the plan chosen before (the bundle's)\n"
     "  --envs N        environments playing together (up to 32)\n"
     "  --threads N     (one per core)\n"
     "  --timed N       decisions timed for a single environment (60); 0: none\n"
@@ -49,14 +34,14 @@ static const char help[] =
     "  --json          the result as JSON, printed or written to a file\n"
     "  --replay FILE   also writes one planned episode as a page with the candidates of every decision\n"
     "\n"
-    "examples: mawam eval spread-medium.bundle\n"
-    "          mawam eval 3m-medium.bundle --arms plan,reactive --seeds 2 --first-seed 1 "
+    "examples: mawam eval spread-medium.safetensors\n"
+    "          mawam eval 3m-medium.safetensors --arms plan,reactive --seeds 2 --first-seed 1 --M 16 "
     "--json=tuning.json\n";
 
-static void show_progress(void *context, mw_eval_arm arm, long done, long total) {
+static void show_progress(void *context, int arm, long done, long total) {
     mw_progress *progress = context;
-    if (progress->total != (double)total || strcmp(progress->label, mw_eval_arm_name(arm)))
-        mw_progress_start(progress, mw_eval_arm_name(arm), (double)total);
+    if (progress->total != (double)total || strcmp(progress->label, mw_arm_name(arm)))
+        mw_progress_start(progress, mw_arm_name(arm), (double)total);
     mw_progress_update(progress, (double)done, "%s", "");
     if (done == total) mw_progress_finish(progress);
 }
@@ -69,11 +54,11 @@ static void cell(double value, const char *format, int width) {
     printf(" %*s", width, text);
 }
 
-static void pair(double value, double deviation, const char *format) {
+static void pair(double value, double std, const char *format) {
     char text[112] = "-", spread[48];
     if (isfinite(value)) snprintf(text, 48, format, value);
-    if (isfinite(value) && isfinite(deviation)) {
-        snprintf(spread, sizeof spread, format, deviation);
+    if (isfinite(value) && isfinite(std)) {
+        snprintf(spread, sizeof spread, format, std);
         strcat(strcat(text, " +- "), spread);
     }
     printf(" %16s", text);
@@ -81,9 +66,9 @@ static void pair(double value, double deviation, const char *format) {
 
 static void print_row(const mw_eval_report *r, const char *name, bool scaled, bool battle) {
     printf("%-9s", name);
-    pair(r->total, r->total_deviation, "%.5g");
-    if (scaled) pair(r->score, r->score_deviation, "%.1f");
-    if (battle) pair(100 * r->won, 100 * r->won_deviation, "%.1f");
+    pair(r->total, r->total_std, "%.5g");
+    if (scaled) pair(r->score, r->score_std, "%.1f");
+    if (battle) pair(100 * r->won, 100 * r->won_std, "%.1f");
     cell(r->length, "%.1f", 7);
     if (isfinite(r->gain.mean)) {
         char text[96];
@@ -105,14 +90,18 @@ static void print_table(const mw_eval_result *result, const mw_bundle *bundle) {
     const mw_eval_options *o = &result->options;
     const bool battle = !strcmp(result->info.family, "battle");
     bool scaled = false;
-    for (int a = 0; a < MW_EVAL_ARMS; a++) scaled |= result->arm[a].played && isfinite(result->arm[a].score);
-    char quality[64]; /* a text of the bundle */
+    for (int a = 0; a < MW_ARMS; a++) scaled |= result->arm[a].played && isfinite(result->arm[a].score);
+    char quality[MW_NAME]; /* a text of the bundle */
     snprintf(quality, sizeof quality, "%s", bundle->info.quality);
-    printf("%s-%s (%s): M=%d, H=%d, K=%d, target %.4g, explore %.4g, blend %.4g, advantage %.4g, carry %s, "
-           "%d seeds from %llu x %d episodes\n",
-           result->info.task, mw_text_clean(quality), result->info.rules, o->candidates, o->horizon, o->steps,
-           (double)o->target, (double)o->explore, (double)o->blend, (double)o->advantage,
-           o->carry ? "on" : "off", o->seeds, (unsigned long long)o->first_seed, o->episodes);
+    printf("%s-%s (%s):", result->info.task, mw_text_clean(quality), result->info.rules);
+    mw_setting_info setting;
+    for (int i = 0; mw_plan_setting_at(i, &setting); i++) {
+        char value[MW_NAME];
+        mw_error error;
+        if (mw_plan_settings_get(&result->plan, setting.name, value, sizeof value, &error) == MW_OK)
+            printf(" %s=%s", setting.symbol ? setting.symbol : setting.name, value);
+    }
+    printf("\n%d seeds from %llu x %d episodes\n", o->seeds, (unsigned long long)o->first_seed, o->episodes);
     printf("%-9s %16s", "arm", "return");
     if (scaled) printf(" %16s", "normalised");
     if (battle) printf(" %16s", "won %");
@@ -120,10 +109,10 @@ static void print_table(const mw_eval_result *result, const mw_bundle *bundle) {
            "score", "ms p50", "ms p95");
     double seconds = 0;
     long decisions = 0;
-    for (int a = 0; a < MW_EVAL_ARMS; a++) {
+    for (int a = 0; a < MW_ARMS; a++) {
         const mw_eval_report *r = &result->arm[a];
         if (!r->played) continue;
-        print_row(r, mw_eval_arm_name((mw_eval_arm)a), scaled, battle);
+        print_row(r, mw_arm_name(a), scaled, battle);
         seconds += r->seconds;
         decisions += r->decisions;
     }
@@ -150,20 +139,13 @@ static int run(const mw_eval_options *options, const char *path, const char *jso
 int mw_cli_eval(int argc, char **argv) {
     mw_progress progress = {0};
     mw_eval_options o = mw_eval_options_default();
-    const char *path = NULL, *arms = NULL, *json = NULL, *replay = NULL, *carry = NULL;
-    double target = NAN, explore = NAN, blend = NAN, advantage = NAN;
+    const char *path = NULL, *arms = NULL, *json = NULL, *replay = NULL;
+    mw_assignments plan = {0};
     const mw_option options[] = {{"arms", MW_OPT_STRING, &arms, 0, 0},
                                  {"seeds", MW_OPT_INT, &o.seeds, 1, 10000},
                                  {"episodes", MW_OPT_INT, &o.episodes, 1, 100000},
                                  {"first-seed", MW_OPT_U64, &o.first_seed, 0, 0},
-                                 {"M", MW_OPT_INT, &o.candidates, 1, 4096},
-                                 {"H", MW_OPT_INT, &o.horizon, 1, 4096},
-                                 {"K", MW_OPT_INT, &o.steps, 1, 4096},
-                                 {"target", MW_OPT_DOUBLE, &target, 0, 0},
-                                 {"explore", MW_OPT_DOUBLE, &explore, 0, 0},
-                                 {"blend", MW_OPT_DOUBLE, &blend, 0, 0},
-                                 {"advantage", MW_OPT_DOUBLE, &advantage, 0, 0},
-                                 {"carry", MW_OPT_STRING, &carry, 0, 0},
+                                 {"plan", MW_OPT_PLAN, &plan, 0, 0},
                                  {"envs", MW_OPT_INT, &o.envs, 1, 4096},
                                  {"threads", MW_OPT_INT, &o.threads, 0, MW_MAX_THREADS},
                                  {"timed", MW_OPT_INT, &o.timed, 0, 100000},
@@ -175,15 +157,9 @@ int mw_cli_eval(int argc, char **argv) {
     if (code >= 0) return code;
     if (count != 1) return mw_cli_usage("eval: name a bundle");
     mw_error error;
-    if (arms && mw_eval_arms_parse(arms, &o.arms, &error) != MW_OK)
-        return mw_cli_usage("eval: %s", error.message);
-    if (carry && strcmp(carry, "on") && strcmp(carry, "off"))
-        return mw_cli_usage("eval: --carry is on or off; got '%s'", carry);
-    if (carry) o.carry = !strcmp(carry, "on");
-    o.target = (float)target;
-    o.explore = (float)explore;
-    o.blend = (float)blend;
-    o.advantage = (float)advantage;
+    if (arms && mw_arms_parse(arms, &o.arms, &error) != MW_OK) return mw_cli_usage("eval: %s", error.message);
+    o.assignments = plan.items;
+    o.assignment_count = plan.count;
     o.progress = show_progress;
     o.context = &progress;
     char *command = mw_cli_command("", argc, argv);

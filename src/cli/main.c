@@ -18,12 +18,13 @@ static const mw_command commands[] = {
     {NULL, NULL, NULL},
 };
 
-static const char help[] = "mawam: test-time planning with frozen multi-agent policies\n"
-                           "\n"
-                           "usage: mawam COMMAND [...]          mawam COMMAND --help for each\n"
-                           "       mawam --version             version and CPU level; MAWAM_CPU=v2|v3|v4 chooses a lower one\n"
-                           "\n"
-                           "commands:\n";
+static const char help[] =
+    "mawam: test-time planning with frozen multi-agent policies\n"
+    "\n"
+    "usage: mawam COMMAND [...]          mawam COMMAND --help for each\n"
+    "       mawam --version             version and CPU level; MAWAM_CPU=v2|v3|v4 chooses a lower one\n"
+    "\n"
+    "commands:\n";
 
 int main(int argc, char **argv) {
     mw_error error;

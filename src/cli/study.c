@@ -32,7 +32,7 @@ static const char run_help[] =
     "  --threads N        threads; 0: one per core (0)\n"
     "  --behaviors DIR    behaviour files (MAWAM_BEHAVIORS, ./behaviors or the installed ones)\n"
     "  --transitions N    joint steps of a dataset (250000; ant 200000)\n"
-    "  --arms LIST        of reactive, random, plan, plain, oracle (all)\n"
+    "  --arms LIST        names of mawam eval --help (reactive, random, plan, paper, oracle)\n"
     "  --seeds N          evaluation seeds from 1000 on (5)\n"
     "  --episodes N       of each seed (40; battles 20; ant 4)\n"
     "  --anchors N        states of the same-state test; 0: none (64)\n"
@@ -166,7 +166,7 @@ static int study_run(int argc, char **argv) {
             return mw_cli_usage("study run: %s", error.message);
     if (strcmp(budget, "quick") && strcmp(budget, "full"))
         return mw_cli_usage("study run: --budget must be 'quick' or 'full', not '%s'", budget);
-    if (arms && mw_eval_arms_parse(arms, &o.arms, &error) != MW_OK)
+    if (arms && mw_arms_parse(arms, &o.arms, &error) != MW_OK)
         return mw_cli_usage("study run: %s", error.message);
     char *command = mw_cli_command("study", argc, argv);
     if (!command) return mw_cli_fail(&(mw_error){MW_ERR_MEMORY, "out of memory for the command"});

@@ -8,22 +8,23 @@
 #include <string.h>
 
 static const char help[] =
-    "usage: mawam train DATASET [-o FILE] [--only PART] [--with BUNDLE] [--resume]\n"
+    "usage: mawam train DATASET [-o FILE] [--only A,B] [--with BUNDLE] [--resume]\n"
     "                   [--set NAME=VALUE]... [--budget quick|full] [--seed S] [--threads N] [--wide]\n"
     "       mawam train --list-settings\n"
     "\n"
-    "Trains the proposer (with its inverse dynamics) and the world model on a dataset folder and writes "
-    "both\n"
-    "into one bundle, ready to plan with. Next to FILE.safetensors lie FILE.jsonl (the losses), FILE.svg\n"
+    "Trains the models that planning needs on a dataset folder, one after the other, and writes them into "
+    "one\n"
+    "bundle, ready to plan with. Next to FILE.safetensors lie FILE.jsonl (the losses), FILE.svg\n"
     "(their curves) and, until it is finished, FILE.train.safetensors (a checkpoint every two minutes).\n"
     "Ctrl-C saves and exits with 130; --resume continues and arrives at the same bits as a training that "
     "was\n"
     "never interrupted. The weights depend on data, settings and seed only, not on the number of threads.\n"
     "\n"
     "  -o FILE            the bundle (TASK-QUALITY.safetensors)\n"
-    "  --only PART        policy or world: train this one alone; the other one comes from the checkpoint\n"
-    "                     (with --resume) or from --with. advantage: train neither and only solve for it\n"
-    "  --with BUNDLE      a bundle for the same task that provides what --only leaves out\n"
+    "  --only A,B         train these models alone; the others come from the checkpoint (with --resume) or "
+    "from\n"
+    "                     --with\n"
+    "  --with BUNDLE      a bundle for the same task that provides what --only leaves out, as it is\n"
     "  --resume           continue the training of FILE; start it if there is none\n"
     "  --set NAME=VALUE   override a setting; may be given several times\n"
     "  --budget B         quick or full: training steps of the task's preset (full)\n"
@@ -33,8 +34,8 @@ static const char help[] =
     "  --list-settings    all settings and the presets of the tasks\n"
     "\n"
     "examples: mawam train data/spread-medium -o bundles/spread-medium.safetensors\n"
-    "          mawam train data/3m-poor --budget quick --set policy.dim=64 --set world.steps=4000\n"
-    "          mawam train data/spread-medium --only world --set world.variant=paper \\\n"
+    "          mawam train data/3m-poor --budget quick --set flow.dim=64 --set rwm.steps=4000\n"
+    "          mawam train data/spread-medium --only rwm --set rwm.variant=paper \\\n"
     "                --with spread-medium.safetensors -o spread-medium-paper.safetensors\n";
 
 typedef struct {
@@ -48,7 +49,7 @@ static void losses_text(char *out, size_t size, const mw_training_part *part, co
                         const char *prefix) {
     size_t used = 0;
     out[0] = 0;
-    for (int i = 0; i < 2 && used < size; i++)
+    for (int i = 0; i < part->minimised && used < size; i++)
         used += (size_t)snprintf(out + used, size - used, "%s%s%s %.3g", i ? ", " : "", prefix,
                                  part->loss_names[i], values[i]);
 }
@@ -86,30 +87,27 @@ static int print_report(const mw_training_request *r, const mw_training_report *
         printf("%s is finished already\n", r->output);
         return 0;
     }
-    if (!r->skip[0])
-        printf("policy: held-out flow %.4g, inverse %.4g; returns in units of %.4g, target %.3f\n",
-               report->policy_held[0], report->policy_held[1], report->return_scale, report->target);
-    if (!r->skip[1])
-        printf("world: best at step %ld: held-out dynamics %.4g, reward %.4g (%.2f%% of its variance)\n",
-               report->best_step, report->world_held[0], report->world_held[1],
-               100 * report->reward_unexplained);
-    if (report->advantage.rows > 0)
-        printf("advantage: correlation %.3f, held-out %.3f over %ld steps\n", report->advantage.correlation,
-               report->advantage.held, report->advantage.held_rows);
+    for (int i = 0; i < report->count; i++) {
+        const mw_part_report *part = &report->part[i];
+        printf("%s: held-out", part->name);
+        for (int k = 0; k < part->losses; k++)
+            printf("%s %s %.4g", k ? "," : "", part->loss_names[k], part->held[k]);
+        if (part->best_step > 0) printf(" at step %ld, which was kept", part->best_step);
+        puts(part->trained ? "" : "; not finished");
+    }
     if (report->complete)
-        printf("%s written after %.0f s\n", r->output, report->seconds);
+        printf("%s written after %.0f s; target return %.3f\n", r->output, report->seconds, report->target);
     else
-        printf("no bundle yet, the %s is missing: continue with --resume, or give a bundle with --with\n",
-               r->skip[0] ? "policy" : "world model");
+        puts("no bundle yet, parts are missing: continue with --resume, or give a bundle with --with");
     return 0;
 }
 
-static int run(mw_training_request *request, const mw_strings *settings, mw_training_preset *preset) {
+static int run(mw_training_request *request, const mw_strings *settings, mw_preset *preset) {
     mw_error error = {0};
     mw_training_report report;
     display d = {0};
     for (int i = 0; i < settings->count; i++)
-        if (mw_training_preset_set(preset, settings->items[i], &error) != MW_OK) {
+        if (mw_preset_set(preset, settings->items[i], &error) != MW_OK) {
             mw_cli_fail(&error);
             return 2;
         }
@@ -144,21 +142,17 @@ int mw_cli_train(int argc, char **argv) {
     int count, code = mw_cli_parse(argc, argv, options, help, &folder, 1, &count);
     if (code >= 0) return code;
     if (list) {
-        mw_training_preset_list(stdout);
+        mw_preset_list(stdout);
         return 0;
     }
     if (count != 1) return mw_cli_usage("train: name a dataset folder");
-    if (only && strcmp(only, "policy") && strcmp(only, "world") && strcmp(only, "advantage"))
-        return mw_cli_usage("train: --only must be 'policy', 'world' or 'advantage', not '%s'", only);
+    mw_error error = {0};
+    if (only && mw_model_classes_parse(only, &request.only, &error) != MW_OK)
+        return mw_cli_usage("train: --only: %s", error.message);
     if (strcmp(budget, "quick") && strcmp(budget, "full"))
         return mw_cli_usage("train: --budget must be 'quick' or 'full', not '%s'", budget);
-    if (only && !strcmp(only, "advantage") && !request.with)
-        return mw_cli_usage("train: --only advantage needs --with");
     if (request.with && !only) return mw_cli_usage("train: --with needs --only");
-    request.skip[0] = only && strcmp(only, "policy");
-    request.skip[1] = only && strcmp(only, "world");
     mw_dataset dataset;
-    mw_error error = {0};
     if (mw_dataset_open(&dataset, folder, &error) != MW_OK) return mw_cli_fail(&error);
     char output[128], *command = mw_cli_command("", argc, argv);
     snprintf(output, sizeof output, "%.40s-%.40s.safetensors", dataset.spec.task,
@@ -167,8 +161,9 @@ int mw_cli_train(int argc, char **argv) {
     request.dataset = &dataset;
     request.command = command;
     if (!command) return mw_cli_fail(&(mw_error){MW_ERR_MEMORY, "out of memory for the command"});
-    mw_training_preset preset =
-        mw_training_preset_of(dataset.spec.task, strcmp(budget, "quick") ? MW_BUDGET_FULL : MW_BUDGET_QUICK);
+    mw_preset preset =
+        mw_preset_of(dataset.spec.task, strcmp(budget, "quick") ? MW_BUDGET_FULL : MW_BUDGET_QUICK);
+    preset.parts |= request.only;
     code = run(&request, &settings, &preset);
     free(command);
     mw_dataset_close(&dataset);

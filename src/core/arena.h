@@ -26,12 +26,4 @@ static inline float *mw_arena_floats(mw_arena *arena, size_t count) {
     return (float *)mw_arena_take(arena, count, sizeof(float));
 }
 
-/* Scratch that lives until the mark is given back. */
-static inline size_t mw_arena_mark(const mw_arena *arena) {
-    return arena->used;
-}
-static inline void mw_arena_reset(mw_arena *arena, size_t mark) {
-    arena->used = mark;
-}
-
 #endif

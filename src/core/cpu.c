@@ -5,8 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[MW_CPU_LEVELS] = {
-    [MW_CPU_V2] = "v2", [MW_CPU_V3] = "v3", [MW_CPU_V4] = "v4", [MW_CPU_NEON] = "neon", [MW_CPU_ONLY] = MAWAM_ONLY_LEVEL};
+static const char *const names[MW_CPU_LEVELS] = {[MW_CPU_V2] = "v2",
+                                                 [MW_CPU_V3] = "v3",
+                                                 [MW_CPU_V4] = "v4",
+                                                 [MW_CPU_NEON] = "neon",
+                                                 [MW_CPU_ONLY] = MAWAM_ONLY_LEVEL};
 
 bool mw_cpu_runs(mw_cpu_level level) {
     if (*MAWAM_ONLY_LEVEL) return level == MW_CPU_ONLY;

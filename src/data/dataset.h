@@ -104,4 +104,7 @@ void mw_dataset_release(const mw_dataset *dataset, int64_t begin, int64_t end);
  * read ahead. */
 void mw_dataset_expect_random(const mw_dataset *dataset);
 
+/* Hexadecimal: over the types, shapes and checksums of all columns, from dataset.json. */
+mw_status mw_dataset_checksum(char out[17], const mw_dataset *dataset, mw_error *error);
+
 #endif

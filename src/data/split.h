@@ -45,7 +45,7 @@ typedef enum mw_batch_use {
     MW_BATCH_POLICY,
     MW_BATCH_WORLD,
     MW_BATCH_VALIDATION,
-    MW_BATCH_OTHER,
+    MW_BATCH_RETURN,
     MW_BATCH_FORECAST,
     MW_BATCH_INVERSE
 } mw_batch_use;

@@ -10,7 +10,6 @@ static void carve(mw_transition_rows *rows, const mw_dataset_spec *spec, mw_aren
     rows->act = mw_arena_floats(arena, cells * (size_t)spec->act_size);
     rows->reward = mw_arena_floats(arena, cells);
     rows->place = mw_arena_take(arena, (size_t)rows->capacity, sizeof *rows->place);
-    rows->follows = mw_arena_take(arena, (size_t)rows->capacity, sizeof *rows->follows);
 }
 
 mw_status mw_transition_rows_create(mw_transition_rows *rows, const mw_dataset_spec *spec, int capacity,
@@ -33,24 +32,14 @@ void mw_transition_rows_free(mw_transition_rows *rows) {
     *rows = (mw_transition_rows){0};
 }
 
-static bool after_end(const mw_dataset *data, mw_place place) {
-    return data->last_obs && data->outcomes[place.episode] != MW_ENDED_BY_LIMIT &&
-           place.t >= data->lengths[place.episode];
-}
-
 void mw_transition_take(mw_transition_rows *rows, int row, const mw_dataset *data, mw_place place) {
     size_t n = (size_t)data->spec.agents, o = (size_t)data->spec.obs_size, d = (size_t)data->spec.act_size;
-    const bool after = after_end(data, place); /* with the last action, as if it went on */
-    const long recorded = after ? (long)data->lengths[place.episode] - 1 : place.t;
-    size_t at = (size_t)row, step = (size_t)(data->offsets[place.episode] + recorded);
+    size_t at = (size_t)row, step = (size_t)(data->offsets[place.episode] + place.t);
     float *act = rows->act + at * n * d;
     memcpy(rows->obs + at * n * o, mw_dataset_obs(data, place.episode, place.t), n * o * sizeof(float));
     memcpy(rows->next_obs + at * n * o, mw_dataset_obs(data, place.episode, place.t + 1),
            n * o * sizeof(float));
-    if (after)
-        memset(rows->reward + at * n, 0, n * sizeof(float));
-    else
-        memcpy(rows->reward + at * n, data->rewards + step * n, n * sizeof(float));
+    memcpy(rows->reward + at * n, data->rewards + step * n, n * sizeof(float));
     if (data->real) {
         memcpy(act, data->real + step * n * d, n * d * sizeof(float));
     } else {
@@ -58,22 +47,12 @@ void mw_transition_take(mw_transition_rows *rows, int row, const mw_dataset *dat
         for (size_t i = 0; i < n; i++) act[i * d + mw_dataset_index(data, step * n + i)] = 1;
     }
     rows->place[row] = place;
-    rows->follows[row] = 0;
 }
 
-void mw_transition_fill(mw_transition_rows *rows, int count, int run, const mw_dataset *data,
+void mw_transition_fill(mw_transition_rows *rows, int count, const mw_dataset *data,
                         const mw_episode_set *set, uint64_t seed, uint64_t step, mw_batch_use use) {
-    const int stride = mw_transition_stride(count, run);
     for (int row = 0; row < count; row++) {
-        mw_place place = row < stride ? (mw_place){0} : rows->place[row - stride];
-        place.t += row >= stride;
-        const bool follows = row >= stride && (place.t < mw_dataset_transitions(data, place.episode) ||
-                                               after_end(data, place));
-        if (!follows) {
-            mw_rng rng = mw_batch_rng(seed, step, row, use);
-            place = mw_episode_set_draw(set, &rng);
-        }
-        mw_transition_take(rows, row, data, place);
-        rows->follows[row] = follows;
+        mw_rng rng = mw_batch_rng(seed, step, row, use);
+        mw_transition_take(rows, row, data, mw_episode_set_draw(set, &rng));
     }
 }

@@ -11,7 +11,6 @@ typedef struct mw_transition_rows {
                                   */
     float *reward;               /* [capacity][n] */
     mw_place *place;             /* [capacity]: where each row comes from */
-    uint8_t *follows;            /* [capacity]: the row is the step after that of the row one stride before */
     mw_arena arena;
 } mw_transition_rows;
 
@@ -19,19 +18,11 @@ mw_status mw_transition_rows_create(mw_transition_rows *rows, const mw_dataset_s
                                     mw_error *error);
 void mw_transition_rows_free(mw_transition_rows *rows);
 
-/* Row `row` becomes the transition at this place. The data has passed mw_dataset_check. Where the world, not
- * a limit, ended an episode, places after its end exist: nothing moves there and nothing is earned. */
+/* Row `row` becomes the transition at this place. The data has passed mw_dataset_check. */
 void mw_transition_take(mw_transition_rows *rows, int row, const mw_dataset *dataset, mw_place place);
 
-/* Rows 0..count-1: the batch of a training step, a pure function of the set, seed, step and use. Runs of
- * `run` transitions follow each other at the stride below, unless a limit ends their episode; 1: all are
- * drawn alone.
- */
-void mw_transition_fill(mw_transition_rows *rows, int count, int run, const mw_dataset *dataset,
+/* Rows 0..count-1: the batch of a training step, a pure function of the set, seed, step and use. */
+void mw_transition_fill(mw_transition_rows *rows, int count, const mw_dataset *dataset,
                         const mw_episode_set *set, uint64_t seed, uint64_t step, mw_batch_use use);
-
-static inline int mw_transition_stride(int count, int run) {
-    return (count + run - 1) / run;
-}
 
 #endif

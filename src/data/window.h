@@ -1,6 +1,6 @@
 /* Segments of episodes as the proposer learns them: C observations of context that end at the current one,
  * then the future, normalised, with the return-to-go as the condition and, for the inverse dynamics, the
- * actions between. Spec section 3. */
+ * actions between. */
 #ifndef MW_DATA_WINDOW_H
 #define MW_DATA_WINDOW_H
 

@@ -32,6 +32,25 @@ void mw_env_batch_free(mw_env_batch *batch) {
     free(batch);
 }
 
+typedef struct {
+    mw_env_batch *batch;
+    const char *task;
+    const mw_env_options *options;
+} create_job;
+
+/* Every worker makes the environments that it will step: then they lie in memory of its own, away from what
+ * the others write and their processors fetch ahead. */
+static void create_share(void *context, int worker) {
+    const create_job job = *(const create_job *)context;
+    failure *failed = &job.batch->failures[worker];
+    int begin, end;
+    mw_pool_share(job.batch->pool, worker, job.batch->count, 1, &begin, &end);
+    failed->index = -1;
+    for (int i = begin; i < end && failed->index < 0; i++)
+        if (mw_env_create(&job.batch->envs[i], job.task, job.options, &failed->error) != MW_OK)
+            failed->index = i;
+}
+
 mw_status mw_env_batch_create(mw_env_batch **out, const char *task, const mw_env_options *options, int count,
                               int threads, mw_error *error) {
     *out = NULL;
@@ -45,13 +64,17 @@ mw_status mw_env_batch_create(mw_env_batch **out, const char *task, const mw_env
     batch->failures = calloc((size_t)mw_pool_threads(batch->pool), sizeof *batch->failures);
     if (status == MW_OK && (!batch->envs || !batch->failures))
         status = mw_fail(error, MW_ERR_MEMORY, "cannot allocate a batch of %d environments", count);
-    for (int i = 0; status == MW_OK && i < count; i++)
-        status = mw_env_create(&batch->envs[i], task, options, error);
+    if (status == MW_OK) mw_pool_run(batch->pool, create_share, &(create_job){batch, task, options});
+    for (int worker = 0; status == MW_OK && worker < mw_pool_threads(batch->pool); worker++) {
+        const failure *failed = &batch->failures[worker];
+        if (failed->index < 0) continue;
+        if (error) *error = failed->error; /* the same whichever environment it is */
+        status = failed->error.status;
+    }
     if (status != MW_OK) {
         mw_env_batch_free(batch);
         return status;
     }
-    for (int worker = 0; worker < mw_pool_threads(batch->pool); worker++) batch->failures[worker].index = -1;
     const mw_env_info *info = mw_env_describe(batch->envs[0]);
     batch->agents = info->agents;
     batch->obs_stride = info->agents * info->obs_size;

@@ -79,6 +79,17 @@ void mw_env_feature(const mw_env *env, int index, mw_feature *feature) {
     if (index >= 0 && index < env->info.obs_size) env->kind->feature(env, index, feature);
 }
 
+void mw_env_action_name(const mw_env *env, int index, char *name, size_t size) {
+    if (env->kind->action_name)
+        env->kind->action_name(env, index, name, size);
+    else
+        snprintf(name, size, "action %d", index);
+}
+
+int mw_env_places(const mw_env *env, const float *obs, float (*places)[2], int capacity) {
+    return env->kind->places ? env->kind->places(env, obs, places, capacity) : 0;
+}
+
 void mw_env_reset(mw_env *env, uint64_t seed) {
     memset(&env->base, 0, sizeof env->base);
     env->base.seed = seed;

@@ -38,6 +38,8 @@ struct mw_env_class {
     mw_status (*create)(mw_env *env, const char *task, const mw_env_options *options, mw_error *error);
     void (*destroy)(mw_env *env);
     void (*feature)(const mw_env *env, int index, mw_feature *feature);
+    void (*action_name)(const mw_env *env, int index, char *name, size_t size); /* NULL: they have none */
+    int (*places)(const mw_env *env, const float *obs, float (*places)[2], int capacity); /* NULL: none */
 
     /* base.rng is freshly keyed and base.outcome cleared when reset is called. */
     void (*reset)(mw_env *env);

@@ -4,9 +4,9 @@
 
 #include "core/json.h"
 #include "core/rng.h"
-#include "eval/oracle.h"
-#include "eval/stage.h"
+#include "eval/worlds.h"
 #include "eval/statistics.h"
+#include "plan/oracle.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,8 +15,7 @@
 enum { LONGEST = 200, MAX_ENVS = 16, MAX_MARKS = 8, MAX_ROUNDS = 1000 };
 
 mw_same_state_options mw_same_state_options_default(void) {
-    return (mw_same_state_options){
-        .anchors = 64, .candidates = 8, .target = NAN, .seed = 2000, .world = MW_ENV_OPTIONS_DEFAULT};
+    return (mw_same_state_options){.anchors = 64, .seed = 2000, .world = MW_ENV_OPTIONS_DEFAULT};
 }
 
 /* One anchor's place among all and its returns. */
@@ -28,9 +27,10 @@ typedef struct {
 
 typedef struct {
     const mw_same_state_options *options;
-    int horizon, marks; /* anchors wanted of an episode */
+    mw_plan_settings plan;
+    int marks; /* anchors wanted of an episode */
     mw_pool *pool;
-    mw_stage stage;
+    mw_worlds stage;
     mw_planner *planner;
     mw_oracle *oracle;
     mw_oracle_job jobs[MAX_ENVS];
@@ -44,33 +44,40 @@ typedef struct {
 
 /* ---- set-up ---- */
 
-static mw_status survey_build(survey *v, const mw_bundle *bundle, mw_error *error) {
+/* All candidates are drawn as the bundle says and none is a mean of others. */
+static mw_status survey_plan(survey *v, const mw_bundle *bundle, mw_error *error) {
     const mw_same_state_options *o = v->options;
-    if (o->anchors < 1 || o->anchors > 100000 || o->candidates < 2)
+    v->plan = bundle->plan;
+    MW_TRY(mw_fields_assign(mw_plan_fields, &v->plan, "scorer=rwm warm_start=off temperature=0 choice=best",
+                            "", error));
+    for (int i = 0; i < o->assignment_count; i++)
+        MW_TRY(mw_fields_assign(mw_plan_fields, &v->plan, o->assignments[i], "", error));
+    if (o->anchors < 1 || o->anchors > 100000 || v->plan.candidates < 2)
         return mw_fail(error, MW_ERR_ARGUMENT,
                        "ranking needs 1 to 100000 anchors and at least 2 candidates; got %d and %d",
-                       o->anchors, o->candidates);
-    v->horizon = o->horizon ? o->horizon : bundle->info.horizon;
+                       o->anchors, v->plan.candidates);
+    return MW_OK;
+}
+
+static mw_status survey_build(survey *v, const mw_bundle *bundle, mw_error *error) {
+    const mw_same_state_options *o = v->options;
+    mw_planner_options planner;
+    MW_TRY(survey_plan(v, bundle, error));
     v->marks = bundle->info.episode_limit > LONGEST ? MAX_MARKS : MAX_MARKS / 2;
     const int wanted = (o->anchors + v->marks - 1) / v->marks, envs = wanted < MAX_ENVS ? wanted : MAX_ENVS;
-    const mw_planner_options planner = {.arm = MW_ARM_PLAN,
-                                        .candidates = o->candidates,
-                                        .horizon = v->horizon,
-                                        .steps = o->steps,
-                                        .envs = envs,
-                                        .threads = o->threads,
-                                        .target = o->target,
-                                        .explore = NAN,
-                                        .blend = 0,
-                                        .advantage = 0,
-                                        .carry = 0};
     MW_TRY(mw_pool_create(&v->pool, o->threads, error));
-    MW_TRY(mw_stage_create(&v->stage, bundle, &o->world, envs, v->pool, error));
+    MW_TRY(mw_worlds_create(&v->stage, bundle, &o->world, envs, v->pool, error));
+    mw_planner_options_init(&planner, sizeof planner, bundle);
+    planner.envs = envs;
+    planner.threads = o->threads;
+    planner.envs_played = v->stage.envs;
+    planner.env_options = &o->world;
+    planner.plan = v->plan;
     MW_TRY(mw_planner_create(&v->planner, bundle, &planner, error));
     MW_TRY(mw_oracle_create(&v->oracle, bundle->info.task, &o->world, v->pool, error));
     v->capacity = o->anchors + MAX_ENVS * MAX_MARKS;
     v->anchors = calloc((size_t)v->capacity, sizeof *v->anchors);
-    v->again = calloc((size_t)(MAX_ENVS * o->candidates), sizeof *v->again);
+    v->again = calloc((size_t)(MAX_ENVS * v->plan.candidates), sizeof *v->again);
     if (!v->anchors || !v->again) return mw_fail(error, MW_ERR_MEMORY, "cannot keep %d anchors", o->anchors);
     return MW_OK;
 }
@@ -79,7 +86,7 @@ static void survey_free(survey *v) {
     for (int k = 0; k < v->count; k++) free(v->anchors[k].realized);
     free(v->anchors);
     free(v->again);
-    mw_stage_free(&v->stage);
+    mw_worlds_free(&v->stage);
     mw_planner_free(v->planner);
     mw_oracle_free(v->oracle);
     mw_pool_free(v->pool);
@@ -91,7 +98,7 @@ static int by_step(const void *a, const void *b) {
 
 /* Distinct steps with H more to go. */
 static void draw_marks(survey *v, int e) {
-    int steps[LONGEST], span = v->stage.info->episode_limit - v->horizon + 1;
+    int steps[LONGEST], span = v->stage.info->episode_limit - v->plan.horizon + 1;
     if (span > LONGEST) span = LONGEST;
     if (span < 1) span = 1;
     mw_rng rng = mw_rng_make(v->options->seed, MW_RNG_STUDY, (uint64_t)v->episode[e], 1, 0);
@@ -110,7 +117,7 @@ static bool marked(const survey *v, int e) {
 }
 
 static mw_status add_anchor(survey *v, int e, mw_error *error) {
-    const int most = v->options->candidates;
+    const int most = v->plan.candidates;
     anchor *a = &v->anchors[v->count];
     a->realized = calloc(2 * (size_t)most, sizeof *a->realized);
     if (!a->realized) return mw_fail(error, MW_ERR_MEMORY, "cannot keep an anchor");
@@ -124,20 +131,20 @@ static mw_status add_anchor(survey *v, int e, mw_error *error) {
 
 /* Scores and executes the candidates of all environments that are at a mark. */
 static mw_status survey_anchors(survey *v, mw_error *error) {
-    const mw_stage *s = &v->stage;
-    const int most = v->options->candidates, first = v->count;
+    const mw_worlds *s = &v->stage;
+    const int most = v->plan.candidates, first = v->count;
     int count = 0;
     for (int e = 0; e < s->count; e++) {
         if (!s->active[e] || !marked(v, e)) continue;
-        if (count == 0) mw_planner_score(v->planner);
+        if (count == 0) MW_TRY(mw_planner_score(v->planner, error));
         MW_TRY(add_anchor(v, e, error));
         v->jobs[count++] =
             (mw_oracle_job){s->envs[e], mw_planner_actions(v->planner, e), v->anchors[v->count - 1].realized};
     }
     if (count == 0) return MW_OK;
-    MW_TRY(mw_oracle_score(v->oracle, v->jobs, count, most, v->horizon, error));
+    MW_TRY(mw_oracle_score(v->oracle, v->jobs, count, most, v->plan.horizon, error));
     for (int k = 0; k < count; k++) v->jobs[k].scores = v->again + k * most;
-    MW_TRY(mw_oracle_score(v->oracle, v->jobs, count, most, v->horizon, error));
+    MW_TRY(mw_oracle_score(v->oracle, v->jobs, count, most, v->plan.horizon, error));
     for (int k = 0; k < count; k++)
         v->exact &=
             !memcmp(v->anchors[first + k].realized, v->again + k * most, (size_t)most * sizeof *v->again);
@@ -145,30 +152,33 @@ static mw_status survey_anchors(survey *v, mw_error *error) {
 }
 
 static void choose_first(survey *v) {
-    mw_stage *s = &v->stage;
+    mw_worlds *s = &v->stage;
     for (int e = 0; e < s->count; e++)
         if (s->active[e])
-            for (int m = 0; m < v->options->candidates; m++) mw_planner_scores(v->planner, e)[m] = m == 0;
+            for (int m = 0; m < v->plan.candidates; m++) mw_planner_scores(v->planner, e)[m] = m == 0;
     mw_planner_choose(v->planner, s->active, s->real, s->index);
 }
 
 /* One episode in every environment, as far as its last mark. */
 static mw_status play_round(survey *v, long first, mw_error *error) {
-    mw_stage *s = &v->stage;
+    mw_worlds *s = &v->stage;
     int running = s->count;
     for (int e = 0; e < s->count; e++) {
         v->episode[e] = first + e;
-        mw_stage_begin(s, v->planner, e, mw_episode_seeds_of(v->options->seed, v->episode[e]));
+        const mw_episode_seeds seeds = mw_episode_seeds_of(v->options->seed, v->episode[e]);
+        mw_worlds_begin(s, NULL, e, seeds);
+        mw_planner_begin(v->planner, e, seeds.controller);
         draw_marks(v, e);
     }
     while (running > 0) {
         MW_TRY(mw_planner_propose(v->planner, s->obs, s->legal, s->active, error));
         MW_TRY(survey_anchors(v, error));
         choose_first(v);
-        MW_TRY(mw_stage_step(s, v->planner, error));
+        MW_TRY(mw_worlds_step(s, NULL, error));
         for (int e = 0; e < s->count; e++) {
             if (!s->active[e]) continue;
-            if (!mw_stage_over(s, e) && s->last[e].step <= v->mark[e][MAX_MARKS - 1]) continue;
+            mw_planner_reward(v->planner, e, (float)mw_worlds_reward(s, e));
+            if (!mw_worlds_over(s, e) && s->last[e].step <= v->mark[e][MAX_MARKS - 1]) continue;
             s->active[e] = 0;
             running--;
         }
@@ -219,15 +229,16 @@ static mw_status within(mw_same_state *r, mw_error *error) {
 }
 
 static mw_status summarise(mw_same_state *r, survey *v, mw_error *error) {
-    const size_t most = (size_t)v->options->candidates, all = (size_t)v->options->anchors * most;
+    const size_t most = (size_t)v->plan.candidates, all = (size_t)v->options->anchors * most;
     *r = (mw_same_state){.anchors = v->options->anchors,
-                         .candidates = v->options->candidates,
-                         .horizon = v->horizon,
+                         .candidates = v->plan.candidates,
+                         .horizon = v->plan.horizon,
                          .exact = v->exact,
                          .realized = malloc(all * sizeof(float)),
                          .predicted = malloc(all * sizeof(float))};
     if (!r->realized || !r->predicted)
         return mw_fail(error, MW_ERR_MEMORY, "cannot keep %d anchors", r->anchors);
+    memcpy(r->scorer, v->plan.scorer, sizeof r->scorer);
     qsort(v->anchors, (size_t)v->count, sizeof *v->anchors, by_place);
     for (int k = 0; k < r->anchors; k++) {
         memcpy(r->realized + (size_t)k * most, v->anchors[k].realized, most * sizeof(float));
@@ -275,6 +286,7 @@ json_t *mw_same_state_json(const mw_same_state *r) {
     json_object_set_new(object, "return_average", mw_number_json(r->average));
     json_object_set_new(object, "anchors", json_integer(r->anchors));
     json_object_set_new(object, "episodes", json_integer(r->episodes));
+    json_object_set_new(object, "scorer", json_string(r->scorer));
     json_object_set_new(object, "M", json_integer(r->candidates));
     json_object_set_new(object, "H", json_integer(r->horizon));
     json_object_set_new(object, "exact", json_boolean(r->exact));

@@ -1,5 +1,5 @@
-/* How well the world model's returns agree with true ones: among the candidates of one state, which is what
- * the planner needs, and over recorded snippets at all horizons. Spec section 8. */
+/* How well predicted returns agree with true ones: among the candidates of one state, which is what
+ * the planner needs, and over recorded snippets at all horizons. */
 #ifndef MW_EVAL_CALIBRATE_H
 #define MW_EVAL_CALIBRATE_H
 
@@ -10,8 +10,10 @@
 /* ---- same state ---- */
 
 typedef struct mw_same_state_options {
-    int anchors, candidates, horizon, steps; /* 64, M; H and K, 0: the bundle's */
-    float target;                            /* NaN: the bundle's */
+    int anchors;                    /* 64 */
+    const char *const *assignments; /* [assignment_count] of plan settings; candidates are judged by the
+                                       world model and drawn without a warm start unless these say so */
+    int assignment_count;
     uint64_t seed;
     int threads;
     mw_env_options world;
@@ -21,6 +23,7 @@ mw_same_state_options mw_same_state_options_default(void);
 
 typedef struct mw_same_state {
     int anchors, candidates, horizon;
+    char scorer[MW_WORD];
     long episodes;          /* that the anchors come from */
     mw_ranking ranking;     /* over all; its correlations see differences between states too */
     double spearman_within; /* mean over anchors of the correlation within each; NaN: none had two values */
@@ -32,8 +35,8 @@ typedef struct mw_same_state {
 } mw_same_state;
 
 /* Anchors are states of reactive play, at steps drawn uniformly so that H steps are left (and, in long
- * episodes, among the first 200). From each the M candidates are scored by the world model and executed in
- * the simulator, twice. */
+ * episodes, among the first 200). From each the M candidates are scored and executed in the simulator, twice.
+ */
 mw_status mw_same_state_run(mw_same_state *result, const mw_bundle *bundle,
                             const mw_same_state_options *options, mw_error *error);
 void mw_same_state_free(mw_same_state *result); /* safe to call twice */

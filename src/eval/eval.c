@@ -4,51 +4,15 @@
 
 #include "behavior/settings.h"
 #include "core/clock.h"
-#include "eval/oracle.h"
-#include "eval/stage.h"
+#include "eval/worlds.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const arm_names[MW_EVAL_ARMS] = {"reactive", "random", "plan", "plain", "oracle"};
-
-const char *mw_eval_arm_name(mw_eval_arm arm) {
-    return arm_names[arm];
-}
-
-mw_status mw_eval_arms_parse(const char *text, unsigned *arms, mw_error *error) {
-    *arms = 0;
-    for (const char *at = text; *at;) {
-        const size_t length = strcspn(at, ",");
-        int arm = 0;
-        while (arm < MW_EVAL_ARMS &&
-               (strlen(arm_names[arm]) != length || strncmp(arm_names[arm], at, length)))
-            arm++;
-        if (arm == MW_EVAL_ARMS)
-            return mw_fail(error, MW_ERR_ARGUMENT,
-                           "unknown arm '%.*s'; known: reactive, random, plan, plain, oracle",
-                           (int)(length < 64 ? length : 64), at);
-        *arms |= 1u << arm;
-        at += length + (at[length] == ',');
-    }
-    if (!*arms)
-        return mw_fail(error, MW_ERR_ARGUMENT, "no arms given; known: reactive, random, plan, plain, oracle");
-    return MW_OK;
-}
-
 mw_eval_options mw_eval_options_default(void) {
-    return (mw_eval_options){.arms = (1u << MW_EVAL_ARMS) - 1,
-                             .first_seed = MW_EVAL_FIRST_SEED,
-                             .seeds = 5,
-                             .candidates = 8,
-                             .target = NAN,
-                             .explore = NAN,
-                             .blend = NAN,
-                             .advantage = NAN,
-                             .carry = -1,
-                             .timed = 60,
-                             .world = MW_ENV_OPTIONS_DEFAULT};
+    return (mw_eval_options){
+        .first_seed = MW_EVAL_FIRST_SEED, .seeds = 5, .timed = 60, .world = MW_ENV_OPTIONS_DEFAULT};
 }
 
 int mw_eval_episodes_of(const char *family) {
@@ -58,81 +22,59 @@ int mw_eval_episodes_of(const char *family) {
 /* ---- one arm on some environments ---- */
 
 typedef struct {
-    mw_eval_arm arm;
+    int arm;
     const mw_eval_options *options;
-    mw_pool *pool; /* steps environments, executes the oracle's candidates */
-    mw_stage stage;
-    mw_planner *planner;
-    mw_oracle *oracle;
-    mw_oracle_job *jobs; /* [envs] */
-    mw_planner_times times;
+    mw_pool *pool; /* steps environments */
+    mw_worlds stage;
+    mw_controller *controller;
+    double seconds; /* of the last decision */
 } player;
 
 static void player_free(player *p) {
-    mw_stage_free(&p->stage);
-    mw_planner_free(p->planner);
-    mw_oracle_free(p->oracle);
+    mw_controller_free(p->controller);
+    mw_worlds_free(&p->stage);
     mw_pool_free(p->pool);
-    free(p->jobs);
 }
 
-static mw_status player_build(player *p, const mw_bundle *bundle, int envs, mw_error *error) {
+static mw_status player_build(player *p, const mw_bundle *bundle, const mw_plan_settings *plan, int envs,
+                              mw_error *error) {
     const mw_eval_options *o = p->options;
-    const mw_planner_options planner = {.arm = p->arm == MW_EVAL_REACTIVE ? MW_ARM_REACTIVE
-                                               : p->arm == MW_EVAL_RANDOM ? MW_ARM_RANDOM
-                                                                          : MW_ARM_PLAN,
-                                        .candidates = o->candidates,
-                                        .horizon = o->horizon,
-                                        .steps = o->steps,
-                                        .envs = envs,
-                                        .threads = o->threads,
-                                        .carry = p->arm == MW_EVAL_PLAIN ? 0 : o->carry,
-                                        .target = o->target,
-                                        .explore = p->arm == MW_EVAL_PLAIN ? 0 : o->explore,
-                                        .blend = p->arm == MW_EVAL_PLAIN ? 0 : o->blend,
-                                        .advantage = p->arm == MW_EVAL_PLAIN ? 0 : o->advantage};
+    mw_arm arm;
+    mw_arm_at(p->arm, &arm);
     MW_TRY(mw_pool_create(&p->pool, o->threads, error));
-    MW_TRY(mw_stage_create(&p->stage, bundle, &o->world, envs, p->pool, error));
-    MW_TRY(mw_planner_create(&p->planner, bundle, &planner, error));
-    if (p->arm != MW_EVAL_ORACLE) return MW_OK;
-    MW_TRY(mw_oracle_create(&p->oracle, bundle->info.task, &o->world, p->pool, error));
-    p->jobs = calloc((size_t)envs, sizeof *p->jobs);
-    return p->jobs ? MW_OK : mw_fail(error, MW_ERR_MEMORY, "cannot allocate %d environments", envs);
+    MW_TRY(mw_worlds_create(&p->stage, bundle, &o->world, envs, p->pool, error));
+    mw_controller_request request = {.bundle = bundle,
+                                     .plan = *plan,
+                                     .envs = p->stage.envs,
+                                     .env_options = &o->world,
+                                     .count = envs,
+                                     .threads = o->threads,
+                                     .behaviors = o->behaviors};
+    MW_TRY(mw_fields_assign(mw_plan_fields, &request.plan, arm.settings, "", error));
+    return mw_controller_create(&p->controller, arm.controller, &request, error);
 }
 
-static mw_status player_create(player *p, const mw_bundle *bundle, const mw_eval_options *options,
-                               mw_eval_arm arm, int envs, mw_error *error) {
-    *p = (player){.arm = arm, .options = options};
-    mw_status status = player_build(p, bundle, envs, error);
+static mw_status player_create(player *p, const mw_bundle *bundle, const mw_eval_result *result, int arm,
+                               int envs, mw_error *error) {
+    *p = (player){.arm = arm, .options = &result->options};
+    mw_status status = player_build(p, bundle, &result->plan, envs, error);
     if (status != MW_OK) player_free(p);
     return status;
 }
 
-static mw_status ask_oracle(player *p, mw_error *error) {
-    mw_stage *s = &p->stage;
-    int count = 0;
-    for (int e = 0; e < s->count; e++)
-        if (s->active[e])
-            p->jobs[count++] = (mw_oracle_job){s->envs[e], mw_planner_actions(p->planner, e),
-                                               mw_planner_scores(p->planner, e)};
-    return mw_oracle_score(p->oracle, p->jobs, count, p->options->candidates, p->options->horizon, error);
-}
-
 /* Actions for all active environments. */
 static mw_status decide(player *p, mw_error *error) {
-    mw_stage *s = &p->stage;
-    if (p->arm != MW_EVAL_ORACLE) {
-        MW_TRY(mw_planner_act(p->planner, s->obs, s->legal, s->active, s->real, s->index, error));
-        p->times = mw_planner_last_times(p->planner);
-        return MW_OK;
-    }
-    MW_TRY(mw_planner_propose(p->planner, s->obs, s->legal, s->active, error));
-    p->times = mw_planner_last_times(p->planner);
-    const double start = mw_clock_seconds();
-    MW_TRY(ask_oracle(p, error));
-    mw_planner_choose(p->planner, s->active, s->real, s->index);
-    p->times.score = mw_clock_seconds() - start;
+    mw_worlds *s = &p->stage;
+    const double started = mw_clock_seconds();
+    MW_TRY(p->controller->kind->act(p->controller, s->obs, s->legal, s->active, s->real, s->index, error));
+    p->seconds = mw_clock_seconds() - started;
     return MW_OK;
+}
+
+/* What generating and scoring took of it; a controller that does neither has it all in the first. */
+static mw_planner_times times_of(const player *p) {
+    const mw_controller *c = p->controller;
+    return c->kind->times ? c->kind->times(c) : (mw_planner_times){.generate = p->seconds};
 }
 
 /* ---- all episodes ---- */
@@ -143,13 +85,13 @@ static void start(player *p, mw_eval_episode *episodes, int e, long k) {
     const mw_episode_seeds seeds =
         mw_episode_seeds_of(o->first_seed + (uint64_t)(k / o->episodes), k % o->episodes);
     episodes[k] = (mw_eval_episode){.world = seeds.world};
-    mw_stage_begin(&p->stage, p->planner, e, seeds);
+    mw_worlds_begin(&p->stage, p->controller, e, seeds);
 }
 
 static mw_status play_queue(player *p, mw_eval_report *report, long *playing, mw_error *error) {
     const mw_eval_options *o = p->options;
     const long total = (long)o->seeds * o->episodes;
-    mw_stage *s = &p->stage;
+    mw_worlds *s = &p->stage;
     long next = 0, done = 0;
     for (int e = 0; e < s->count && next < total; e++) {
         playing[e] = next;
@@ -157,15 +99,15 @@ static mw_status play_queue(player *p, mw_eval_report *report, long *playing, mw
     }
     while (done < total) {
         MW_TRY(decide(p, error));
-        MW_TRY(mw_stage_step(s, p->planner, error));
+        MW_TRY(mw_worlds_step(s, p->controller, error));
         for (int e = 0; e < s->count; e++) {
             if (!s->active[e]) continue;
             mw_eval_episode *episode = &report->episodes[playing[e]];
-            episode->total += mw_stage_reward(s, e);
+            episode->total += mw_worlds_reward(s, e);
             episode->length = s->last[e].step;
             episode->won = s->last[e].won;
             report->decisions++;
-            if (!mw_stage_over(s, e)) continue;
+            if (!mw_worlds_over(s, e)) continue;
             done++;
             s->active[e] = 0;
             playing[e] = next;
@@ -174,16 +116,16 @@ static mw_status play_queue(player *p, mw_eval_report *report, long *playing, mw
         if (o->progress) o->progress(o->context, p->arm, done, total);
         if (o->stop && *o->stop)
             return mw_fail(error, MW_ERR_INTERRUPTED, "stopped after %ld of %ld episodes of the %s arm", done,
-                           total, mw_eval_arm_name(p->arm));
+                           total, mw_arm_name(p->arm));
     }
     return MW_OK;
 }
 
-static mw_status play_arm(mw_eval_result *result, const mw_bundle *bundle, mw_eval_arm arm, mw_error *error) {
+static mw_status play_arm(mw_eval_result *result, const mw_bundle *bundle, int arm, mw_error *error) {
     const mw_eval_options *o = &result->options;
     mw_eval_report *report = &result->arm[arm];
     player p;
-    MW_TRY(player_create(&p, bundle, o, arm, o->envs, error));
+    MW_TRY(player_create(&p, bundle, result, arm, o->envs, error));
     report->episodes = calloc((size_t)o->seeds * (size_t)o->episodes, sizeof *report->episodes);
     long *playing = calloc((size_t)o->envs, sizeof *playing);
     const double start = mw_clock_seconds();
@@ -208,19 +150,20 @@ static mw_latency latency(double *ms, int count) {
 }
 
 static mw_status time_queue(player *p, mw_eval_report *report, double *ms, int count, mw_error *error) {
-    mw_stage *s = &p->stage;
+    mw_worlds *s = &p->stage;
     long episode = 0;
-    mw_stage_begin(s, p->planner, 0, mw_episode_seeds_of(p->options->first_seed, episode++));
+    mw_worlds_begin(s, p->controller, 0, mw_episode_seeds_of(p->options->first_seed, episode++));
     for (int i = -WARM_UP; i < count; i++) {
         MW_TRY(decide(p, error));
         if (i >= 0) {
-            ms[i] = 1e3 * p->times.generate;
-            ms[count + i] = 1e3 * p->times.score;
-            ms[2 * count + i] = 1e3 * (p->times.generate + p->times.score);
+            const mw_planner_times times = times_of(p);
+            ms[i] = 1e3 * times.generate;
+            ms[count + i] = 1e3 * times.score;
+            ms[2 * count + i] = 1e3 * (times.generate + times.score);
         }
-        MW_TRY(mw_stage_step(s, p->planner, error));
-        if (mw_stage_over(s, 0))
-            mw_stage_begin(s, p->planner, 0, mw_episode_seeds_of(p->options->first_seed, episode++));
+        MW_TRY(mw_worlds_step(s, p->controller, error));
+        if (mw_worlds_over(s, 0))
+            mw_worlds_begin(s, p->controller, 0, mw_episode_seeds_of(p->options->first_seed, episode++));
     }
     report->generation = latency(ms, count);
     report->scoring = latency(ms + count, count);
@@ -228,7 +171,7 @@ static mw_status time_queue(player *p, mw_eval_report *report, double *ms, int c
     return MW_OK;
 }
 
-static mw_status time_arm(mw_eval_result *result, const mw_bundle *bundle, mw_eval_arm arm, mw_error *error) {
+static mw_status time_arm(mw_eval_result *result, const mw_bundle *bundle, int arm, mw_error *error) {
     const int count = result->options.timed;
     mw_eval_report *report = &result->arm[arm];
     report->generation = report->scoring = report->decision = (mw_latency){NAN, NAN};
@@ -236,7 +179,7 @@ static mw_status time_arm(mw_eval_result *result, const mw_bundle *bundle, mw_ev
     player p;
     double *ms = calloc(3 * (size_t)count, sizeof *ms);
     if (!ms) return mw_fail(error, MW_ERR_MEMORY, "cannot time %d decisions", count);
-    mw_status status = player_create(&p, bundle, &result->options, arm, 1, error);
+    mw_status status = player_create(&p, bundle, result, arm, 1, error);
     if (status == MW_OK) {
         status = time_queue(&p, report, ms, count, error);
         player_free(&p);
@@ -253,16 +196,16 @@ static double of_episode(const mw_eval_episode *episode, quantity what) {
     return what == TOTAL ? episode->total : what == WON ? episode->won : episode->length;
 }
 
-/* Mean over episodes and deviation over seeds; each seed has equally many episodes. */
+/* Mean over episodes and standard deviation over seeds; each seed has equally many episodes. */
 static double summarise(const mw_eval_options *o, const mw_eval_report *report, quantity what,
-                        double *seed_means, double *deviation) {
+                        double *seed_means, double *std) {
     for (int s = 0; s < o->seeds; s++) {
         double sum = 0;
         for (int i = 0; i < o->episodes; i++)
             sum += of_episode(&report->episodes[(long)s * o->episodes + i], what);
         seed_means[s] = sum / o->episodes;
     }
-    if (deviation) *deviation = mw_deviation(seed_means, o->seeds);
+    if (std) *std = mw_std(seed_means, o->seeds);
     return mw_mean(seed_means, o->seeds);
 }
 
@@ -270,19 +213,19 @@ static void summarise_arm(mw_eval_result *result, mw_eval_report *report, double
     const mw_eval_options *o = &result->options;
     /* the scales of tag and world belong to their default prey */
     const mw_scale *scale = o->world.prey_file ? NULL : mw_scale_of(result->info.task);
-    report->total = summarise(o, report, TOTAL, seed_means, &report->total_deviation);
+    report->total = summarise(o, report, TOTAL, seed_means, &report->total_std);
     report->length = summarise(o, report, LENGTH, seed_means, NULL);
-    report->won = report->won_deviation = report->score = report->score_deviation = NAN;
+    report->won = report->won_std = report->score = report->score_std = NAN;
     if (!strcmp(result->info.family, "battle"))
-        report->won = summarise(o, report, WON, seed_means, &report->won_deviation);
+        report->won = summarise(o, report, WON, seed_means, &report->won_std);
     if (scale) {
         report->score = mw_score(result->info.task, report->total);
-        report->score_deviation = report->total_deviation * 100 / (scale->expert - scale->random);
+        report->score_std = report->total_std * 100 / (scale->expert - scale->random);
     }
 }
 
 static mw_status compare_arm(mw_eval_result *result, mw_eval_report *report, mw_error *error) {
-    const mw_eval_report *reactive = &result->arm[MW_EVAL_REACTIVE], *oracle = &result->arm[MW_EVAL_ORACLE];
+    const mw_eval_report *reactive = &result->arm[MW_ARM_REACTIVE], *oracle = &result->arm[MW_ARM_ORACLE];
     const long count = (long)result->options.seeds * result->options.episodes;
     report->gain = (mw_interval){NAN, NAN, NAN};
     report->relative_gain = report->oracle_share = NAN;
@@ -306,9 +249,9 @@ static mw_status summarise_all(mw_eval_result *result, mw_error *error) {
     double *seed_means = malloc((size_t)result->options.seeds * sizeof *seed_means);
     if (!seed_means) return mw_fail(error, MW_ERR_MEMORY, "cannot summarise");
     mw_status status = MW_OK;
-    for (int a = 0; a < MW_EVAL_ARMS; a++)
+    for (int a = 0; a < MW_ARMS; a++)
         if (result->arm[a].played) summarise_arm(result, &result->arm[a], seed_means);
-    for (int a = 0; a < MW_EVAL_ARMS && status == MW_OK; a++)
+    for (int a = 0; a < MW_ARMS && status == MW_OK; a++)
         if (result->arm[a].played) status = compare_arm(result, &result->arm[a], error);
     free(seed_means);
     return status;
@@ -319,6 +262,7 @@ static mw_status summarise_all(mw_eval_result *result, mw_error *error) {
 /* Checks what was asked for and fills in what was left to the bundle and the protocol. */
 static mw_status resolve(mw_eval_result *result, const mw_bundle *bundle, mw_error *error) {
     mw_eval_options *o = &result->options;
+    const bool chosen = o->arms != 0;
     mw_env *env;
     MW_TRY(mw_env_create(&env, bundle->info.task, &o->world, error));
     mw_status status = mw_bundle_expect(bundle, mw_env_describe(env), error);
@@ -329,13 +273,11 @@ static mw_status resolve(mw_eval_result *result, const mw_bundle *bundle, mw_err
     mw_env_free(env);
     MW_TRY(status);
     if (!o->episodes) o->episodes = mw_eval_episodes_of(result->info.family);
-    if (!o->horizon) o->horizon = bundle->info.horizon;
-    if (!o->steps) o->steps = bundle->info.steps;
-    if (isnan(o->target)) o->target = bundle->info.target;
-    if (isnan(o->explore)) o->explore = bundle->info.explore;
-    if (isnan(o->blend)) o->blend = bundle->info.blend;
-    if (isnan(o->advantage)) o->advantage = bundle->info.advantage;
-    if (o->carry < 0) o->carry = bundle->info.carry;
+    result->plan = bundle->plan;
+    for (int i = 0; i < o->assignment_count; i++)
+        MW_TRY(mw_fields_assign(mw_plan_fields, &result->plan, o->assignments[i], "", error));
+    for (int a = 0; !chosen && a < MW_ARM_STANDARD; a++)
+        if (mw_arm_available(a, bundle)) o->arms |= 1u << a;
     if (o->seeds < 1 || o->episodes < 1 || (long)o->seeds * o->episodes > 10000000)
         return mw_fail(error, MW_ERR_ARGUMENT, "there must be 1 to 10000000 episodes; got %d seeds x %d",
                        o->seeds, o->episodes);
@@ -349,10 +291,10 @@ mw_status mw_eval_run(mw_eval_result *result, const mw_bundle *bundle, const mw_
                       mw_error *error) {
     *result = (mw_eval_result){.options = *options};
     mw_status status = resolve(result, bundle, error);
-    for (int a = 0; a < MW_EVAL_ARMS && status == MW_OK; a++) {
-        if (!(options->arms >> a & 1)) continue;
-        status = play_arm(result, bundle, (mw_eval_arm)a, error);
-        if (status == MW_OK) status = time_arm(result, bundle, (mw_eval_arm)a, error);
+    for (int a = 0; a < MW_ARMS && status == MW_OK; a++) {
+        if (!(result->options.arms >> a & 1)) continue;
+        status = play_arm(result, bundle, a, error);
+        if (status == MW_OK) status = time_arm(result, bundle, a, error);
     }
     if (status == MW_OK) status = summarise_all(result, error);
     if (status != MW_OK) mw_eval_result_free(result);
@@ -360,6 +302,6 @@ mw_status mw_eval_run(mw_eval_result *result, const mw_bundle *bundle, const mw_
 }
 
 void mw_eval_result_free(mw_eval_result *result) {
-    for (int a = 0; a < MW_EVAL_ARMS; a++) free(result->arm[a].episodes);
+    for (int a = 0; a < MW_ARMS; a++) free(result->arm[a].episodes);
     *result = (mw_eval_result){0};
 }

@@ -1,47 +1,32 @@
 /* Evaluation: every arm plays the same episodes, so that differences between arms are paired. An episode is a
- * pure function of the bundle, the arm, M, H, K, target, explore, blend, advantage, carry and (seed,
- * episode); how many environments play together and on how many threads changes nothing but the time it
- * takes. Spec section 8.
- */
+ * pure function of the bundle, the arm, the plan's settings and (seed, episode); how many environments play
+ * together and on how many threads changes nothing but the time it takes. */
 #ifndef MW_EVAL_EVAL_H
 #define MW_EVAL_EVAL_H
 
 #include "core/json.h"
-#include "plan/bundle.h"
+#include "eval/controller.h"
 #include "eval/statistics.h"
 
 #include <signal.h>
-
-typedef enum mw_eval_arm {
-    MW_EVAL_REACTIVE, /* one candidate */
-    MW_EVAL_RANDOM,   /* a random one of M */
-    MW_EVAL_PLAN,     /* the best of M by the world model */
-    MW_EVAL_PLAIN,    /* the same, all of them as the policy draws them: explore, blend, advantage, carry 0 */
-    MW_EVAL_ORACLE,   /* the best of M by the true simulator over the same horizon */
-    MW_EVAL_ARMS
-} mw_eval_arm;
-
-const char *mw_eval_arm_name(mw_eval_arm arm);
-/* "plan,reactive" -> the set of arms as bits 1 << arm. */
-mw_status mw_eval_arms_parse(const char *text, unsigned *arms, mw_error *error);
 
 /* Reported results use these seeds. Whatever is chosen by experiment must be chosen on others. */
 #define MW_EVAL_FIRST_SEED 1000
 
 typedef struct mw_eval_options {
-    unsigned arms;
+    unsigned arms; /* 1 << index; 0: the standard ones that the bundle can serve */
     uint64_t first_seed;
-    int seeds, episodes;                     /* episodes of each seed */
-    int candidates, horizon, steps;          /* M; H and K, 0: the bundle's */
-    float target, explore, blend, advantage; /* NaN: the bundle's */
-    int carry;                               /* -1: as the bundle says */
-    int envs;                                /* playing together; 0: as many as is good */
-    int threads;                             /* 0: one per core */
-    int timed;                               /* decisions timed in one environment alone; 0: none */
+    int seeds, episodes;            /* episodes of each seed */
+    const char *const *assignments; /* [assignment_count] of plan settings, "candidates=16" */
+    int assignment_count;
+    int envs;    /* playing together; 0: as many as is good */
+    int threads; /* 0: one per core */
+    int timed;   /* decisions timed in one environment alone; 0: none */
     mw_env_options world;
+    const char *behaviors;             /* folder of behaviour files; NULL: see mw_behavior_path */
     const volatile sig_atomic_t *stop; /* may be NULL; once it is not 0 the call fails with
                                           MW_ERR_INTERRUPTED */
-    void (*progress)(void *context, mw_eval_arm arm, long done, long total); /* may be NULL */
+    void (*progress)(void *context, int arm, long done, long total); /* may be NULL */
     void *context;
 } mw_eval_options;
 
@@ -61,13 +46,13 @@ typedef struct mw_latency {
     double p50, p95;
 } mw_latency;
 
-/* Means are over all episodes, deviations over the seeds' means. What does not apply is NaN. */
+/* Means are over all episodes, standard deviations over the seeds' means. What does not apply is NaN. */
 typedef struct mw_eval_report {
     bool played;
     mw_eval_episode *episodes;                /* [seeds][episodes] */
-    double total, total_deviation;            /* return */
-    double score, score_deviation;            /* normalised, where the task has a scale */
-    double won, won_deviation;                /* battles: share of episodes */
+    double total, total_std;                  /* return */
+    double score, score_std;                  /* normalised, where the task has a scale */
+    double won, won_std;                      /* battles: share of episodes */
     double length;                            /* steps of an episode */
     mw_interval gain;                         /* paired difference of returns to reactive */
     double relative_gain;                     /* over |reactive|, both as reported: normalised if there
@@ -79,9 +64,10 @@ typedef struct mw_eval_report {
 } mw_eval_report;
 
 typedef struct mw_eval_result {
-    mw_eval_options options; /* H, K, target, explore, blend, advantage, carry and envs filled in */
+    mw_eval_options options; /* arms, episodes and envs filled in */
+    mw_plan_settings plan;   /* of the plan arm */
     mw_env_info info;        /* of the task; task and rules are the bundle's strings */
-    mw_eval_report arm[MW_EVAL_ARMS];
+    mw_eval_report arm[MW_ARMS];
 } mw_eval_result;
 
 /* Refuses a bundle whose sizes or rules are not the environment's. *result is empty after a failure. */
@@ -93,8 +79,7 @@ void mw_eval_result_free(mw_eval_result *result); /* safe to call twice */
 json_t *mw_eval_json(const mw_eval_result *result, const mw_bundle *bundle);
 
 /* One planned episode as a page with the candidates of every decision: their scores and first actions, and
- * what they imagine where observations show it: positions in particle worlds, the torso's way along x for
- * Ant. Battle observations hold no absolute positions, so nothing is drawn there. */
+ * what they imagine where the task's observations hold places. */
 mw_status mw_eval_replay(const mw_bundle *bundle, const mw_eval_options *options, const char *path,
                          mw_error *error);
 

@@ -44,12 +44,12 @@ static void set_episodes(json_t *object, const mw_eval_result *result, const mw_
 
 static json_t *arm_json(const mw_eval_result *result, const mw_eval_report *report) {
     json_t *object =
-        json_pack("{s:o, s:o, s:o}", "return", mw_number_json(report->total), "return_deviation",
-                  mw_number_json(report->total_deviation), "episode_length", mw_number_json(report->length));
+        json_pack("{s:o, s:o, s:o}", "return", mw_number_json(report->total), "return_std",
+                  mw_number_json(report->total_std), "episode_length", mw_number_json(report->length));
     set(object, "score", report->score);
-    set(object, "score_deviation", report->score_deviation);
+    set(object, "score_std", report->score_std);
     set(object, "win_rate", report->won);
-    set(object, "win_rate_deviation", report->won_deviation);
+    set(object, "win_rate_std", report->won_std);
     if (isfinite(report->gain.mean))
         json_object_set_new(object, "gain",
                             json_pack("{s:o, s:o, s:o}", "mean", mw_number_json(report->gain.mean), "low",
@@ -71,14 +71,11 @@ static json_t *arm_json(const mw_eval_result *result, const mw_eval_report *repo
 json_t *mw_eval_json(const mw_eval_result *result, const mw_bundle *bundle) {
     const mw_eval_options *o = &result->options;
     json_t *arms = json_object();
-    for (int a = 0; a < MW_EVAL_ARMS; a++)
+    for (int a = 0; a < MW_ARMS; a++)
         if (result->arm[a].played)
-            json_object_set_new(arms, mw_eval_arm_name((mw_eval_arm)a), arm_json(result, &result->arm[a]));
-    return json_pack(
-        "{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:b, s:I, s:i, s:i, s:i, s:o}", "mawam",
-        mw_version(), "task", result->info.task, "quality", bundle->info.quality, "rules", result->info.rules,
-        "M", o->candidates, "H", o->horizon, "K", o->steps, "target", mw_number_json((double)o->target),
-        "explore", mw_number_json((double)o->explore), "blend", mw_number_json((double)o->blend), "advantage",
-        mw_number_json((double)o->advantage), "carry", o->carry, "first_seed", (json_int_t)o->first_seed,
-        "seeds", o->seeds, "episodes", o->episodes, "threads", o->threads, "arms", arms);
+            json_object_set_new(arms, mw_arm_name(a), arm_json(result, &result->arm[a]));
+    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:I, s:i, s:i, s:i, s:o}", "mawam", mw_version(), "task",
+                     result->info.task, "quality", bundle->info.quality, "rules", result->info.rules, "plan",
+                     mw_fields_json(mw_plan_fields, &result->plan), "first_seed", (json_int_t)o->first_seed,
+                     "seeds", o->seeds, "episodes", o->episodes, "threads", o->threads, "arms", arms);
 }

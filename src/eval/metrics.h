@@ -1,4 +1,4 @@
-/* Ranking metrics: how well predicted returns order realised ones. Spec section 8. */
+/* Ranking metrics: how well predicted returns order realised ones. */
 #ifndef MW_EVAL_METRICS_H
 #define MW_EVAL_METRICS_H
 

@@ -4,7 +4,7 @@
 #include "data/split.h"
 #include "eval/calibrate.h"
 #include "eval/statistics.h"
-#include "plan/scorer.h"
+#include "plan/scorers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,14 +15,11 @@ mw_snippet_options mw_snippet_options_default(void) {
 
 mw_snippet_options mw_snippet_options_of(const mw_bundle *bundle) {
     mw_snippet_options options = mw_snippet_options_default();
-    json_t *root = json_loads(bundle->provenance, 0, NULL);
-    const json_t *other = json_object_get(json_object_get(root, "world_from"), "provenance");
-    const json_t *made = other ? other : root;
-    const char *seed = json_string_value(json_object_get(made, "seed"));
-    const json_t *share = json_object_get(json_object_get(made, "settings"), "data.held_out");
-    if (seed) options.split_seed = strtoull(seed, NULL, 10);
-    if (json_is_number(share)) options.held_out = json_number_value(share);
-    json_decref(root);
+    const char *name = mw_scorer_imagining(bundle);
+    const mw_bundle_part *part = name ? mw_bundle_find((mw_bundle *)(uintptr_t)bundle, name) : NULL;
+    if (!part) return options;
+    options.split_seed = strtoull(part->provenance.seed, NULL, 10);
+    options.held_out = part->provenance.held_out;
     return options;
 }
 
@@ -97,11 +94,18 @@ static double recorded_reward(const roll *r, int i, int h) {
     return sum;
 }
 
-/* One step of all snippets: returns grow, observations move on. Returns the mean squared error. */
-static double roll_step(roll *r, int h) {
+/* One step of all snippets: returns grow, observations move on. *mean: the squared error. */
+static mw_status roll_step(roll *r, int h, double *mean, mw_error *error) {
     const size_t joint = (size_t)(r->agents * r->obs);
     for (int i = 0; i < r->count; i++) recorded_action(r, i, h);
-    mw_scorer_score(r->scorer, r->reward, r->next, r->now, r->action, r->count, 1);
+    const mw_scoring call = {.scores = r->reward,
+                             .paths = r->next,
+                             .obs = r->now,
+                             .actions = r->action,
+                             .count = r->count,
+                             .horizon = 1,
+                             .group = 1};
+    MW_TRY(mw_scorer_score(r->scorer, &call, error));
     double square = 0;
     for (int i = 0; i < r->count; i++) {
         const float *truth = mw_dataset_obs(r->data, r->places[i].episode, r->places[i].t + h + 1);
@@ -114,7 +118,8 @@ static double roll_step(roll *r, int h) {
     float *swap = r->now;
     r->now = r->next;
     r->next = swap;
-    return square / ((double)r->count * (double)joint);
+    *mean = square / ((double)r->count * (double)joint);
+    return MW_OK;
 }
 
 static mw_status roll_all(mw_snippets *result, roll *r, mw_error *error) {
@@ -123,7 +128,7 @@ static mw_status roll_all(mw_snippets *result, roll *r, mw_error *error) {
         memcpy(r->now + (size_t)i * joint, mw_dataset_obs(r->data, r->places[i].episode, r->places[i].t),
                joint * sizeof *r->now);
     for (int h = 0; h < result->horizons; h++) {
-        result->error[h] = roll_step(r, h);
+        MW_TRY(roll_step(r, h, &result->error[h], error));
         MW_TRY(mw_ranking_of(&result->ranking[h], r->realized, r->predicted, r->count / MW_SNIPPET_GROUP,
                              MW_SNIPPET_GROUP, error));
     }
@@ -136,7 +141,9 @@ static mw_status roll_places(mw_snippets *result, const mw_bundle *bundle, const
     const size_t count = (size_t)result->count, joint = count * (size_t)(b->agents * b->obs);
     roll r = {data, places, result->count, b->agents, b->obs, b->act, NULL,
               NULL, NULL,   NULL,          NULL,      NULL,   NULL};
+    const char *scorer = mw_scorer_imagining(bundle);
     mw_pool *pool = NULL;
+    if (!scorer) return mw_fail(error, MW_ERR_ARGUMENT, "this bundle has no world model to roll out");
     r.now = malloc(joint * sizeof *r.now);
     r.next = malloc(joint * sizeof *r.next);
     r.action = malloc(count * (size_t)(b->agents * b->act) * sizeof *r.action);
@@ -145,8 +152,10 @@ static mw_status roll_places(mw_snippets *result, const mw_bundle *bundle, const
                            ? mw_pool_create(&pool, threads, error)
                            : mw_fail(error, MW_ERR_MEMORY, "cannot roll %d snippets", result->count);
     if (status == MW_OK)
-        status = mw_world_scorer_create(&r.scorer, &bundle->world, bundle->world_values, bundle->world_packed,
-                                        128, pool, error);
+        status = mw_scorer_create(
+            &r.scorer, scorer, bundle,
+            (mw_scorer_context){.max_rows = result->count, .max_group = 1, .horizon = 1, .pool = pool},
+            error);
     if (status == MW_OK) {
         r.realized = r.reward + count;
         r.predicted = r.reward + 2 * count;

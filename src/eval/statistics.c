@@ -12,7 +12,7 @@ double mw_mean(const double *x, long n) {
     return sum / (double)n;
 }
 
-double mw_deviation(const double *x, long n) {
+double mw_std(const double *x, long n) {
     if (n < 2) return NAN;
     const double mean = mw_mean(x, n);
     double square = 0;

@@ -1,11 +1,11 @@
-/* The few statistics that all reports share: mean, deviation, quantiles and a bootstrap interval. */
+/* The few statistics that all reports share: mean, standard deviation, quantiles and a bootstrap interval. */
 #ifndef MW_EVAL_STATISTICS_H
 #define MW_EVAL_STATISTICS_H
 
 #include "core/error.h"
 
 double mw_mean(const double *x, long n);
-double mw_deviation(const double *x, long n); /* of the sample (n - 1); NaN below two values */
+double mw_std(const double *x, long n); /* of the sample (n - 1); NaN below two values */
 
 /* Quantile q in [0,1] of ascending x[n], n >= 1, interpolated between neighbours. */
 double mw_quantile(const double *x, long n, double q);

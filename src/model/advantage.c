@@ -7,10 +7,9 @@
 mw_status mw_advantage_net_make(mw_advantage_net *net, const mw_advantage_config *config, mw_error *error) {
     const int joint = config->agents * config->obs, act = config->agents * config->act;
     *net = (mw_advantage_net){.config = *config};
-    if (config->features < 0 || config->features > 4096)
-        return mw_fail(error, MW_ERR_ARGUMENT, "the advantage has %d features; it must be 0 to 4096",
+    if (config->features < 1 || config->features > 4096)
+        return mw_fail(error, MW_ERR_ARGUMENT, "the advantage has %d features; it must be 1 to 4096",
                        config->features);
-    if (config->features == 0) return MW_OK;
     mw_params *p = &net->params;
     net->mean = mw_params_add(p, "scale.mean", MW_PARAM_PLAIN, MW_INIT_ZERO, 0, joint, 0, 0);
     net->inverse = mw_params_add(p, "scale.inverse", MW_PARAM_PLAIN, MW_INIT_ZERO, 0, joint, 0, 0);

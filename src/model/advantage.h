@@ -1,25 +1,26 @@
 /* What a joint action is worth in the long run, beyond what is usual in its state: the advantage, linear in
  * the action. The world model's sum of rewards ends with the horizon; this is learned from what recorded
- * deviations led to until the end (train/advantage_fit.h). Among candidates of one state only the gradient
+ * deviations led to until the end (advantage_fit.h). Among candidates of one state only the gradient
  * matters. */
 #ifndef MW_MODEL_ADVANTAGE_H
 #define MW_MODEL_ADVANTAGE_H
 
-#include "nn/param.h"
+#include "model/model.h"
 
 typedef struct mw_advantage_config {
     int agents, obs, act;
-    int features; /* random features of the joint observation, besides itself and a constant; 0: no advantage
-                   */
+    int features; /* random features of the joint observation, besides itself and a constant */
 } mw_advantage_config;
 
 typedef struct mw_advantage_net {
     mw_advantage_config config;
-    mw_params params;     /* none if there are no features */
-    size_t mean, inverse; /* [n*o]: mean and 1/deviation; 0 for what does not vary */
+    mw_params params;
+    size_t mean, inverse; /* [n*o]: mean and 1/standard deviation; 0 for what does not vary */
     size_t project, bias; /* [features][n*o], [features] */
     size_t weight;        /* [1 + n*o + features][n*d] */
 } mw_advantage_net;
+
+extern const mw_model_class mw_advantage_class;
 
 mw_status mw_advantage_net_make(mw_advantage_net *net, const mw_advantage_config *config, mw_error *error);
 void mw_advantage_net_free(mw_advantage_net *net);

@@ -1,11 +1,9 @@
 /* Inverse dynamics: which action takes an agent from one normalised observation to the next. One MLP shared
- * by all agents, told which of them it works for, turns imagined observations into action sequences. Spec
- * section 3. */
+ * by all agents, told which of them it works for, turns imagined observations into action sequences. */
 #ifndef MW_MODEL_INVERSE_H
 #define MW_MODEL_INVERSE_H
 
-#include "core/pool.h"
-#include "nn/adam.h"
+#include "model/model.h"
 #include "nn/mlp.h"
 
 typedef struct mw_inverse_config {
@@ -30,6 +28,12 @@ void mw_inverse_row(const mw_inverse_config *config, float *row, const float *no
 
 mw_status mw_inverse_net_make(mw_inverse_net *net, const mw_inverse_config *config, mw_error *error);
 void mw_inverse_net_free(mw_inverse_net *net);
+
+extern const mw_model_class mw_inverse_class;
+
+static inline const mw_inverse_net *mw_inverse_net_of(const mw_model *model) {
+    return model->net;
+}
 
 /* ---- training ---- */
 typedef struct mw_inverse_batch {

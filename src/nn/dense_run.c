@@ -88,8 +88,7 @@ static void backward_input(const mw_dense *layer, float *dx, const float *dy, co
                            int rows) {
     const int in = layer->in, out = layer->out, steps = mw_dense_time(layer, t);
     const size_t matrix = mw_packed_size(out, in);
-    mw_gemm shape = {
-        .m = rows, .n = in, .k = out, .a_row = out, .a_col = 1, .b_rows = out, .c_row = in};
+    mw_gemm shape = {.m = rows, .n = in, .k = out, .a_row = out, .a_col = 1, .b_rows = out, .c_row = in};
     if (layer->taps == 1) {
         shape.m = t * rows;
         mw_gemm_parts(&shape, &(mw_part){dy, packed + layer->packed_back, 0}, 1, dx);
@@ -126,9 +125,8 @@ static void backward_weights(const mw_dense *layer, float *grads, const float *x
         for (int step = first; step < last; step++) {
             int from = input_step(layer, step, tap, t);
             if (from >= 0)
-                parts[count++] =
-                    (mw_part){x + ((size_t)from * (size_t)rows + (size_t)row) * (size_t)in, packed_dy,
-                              step * rows + row};
+                parts[count++] = (mw_part){x + ((size_t)from * (size_t)rows + (size_t)row) * (size_t)in,
+                                           packed_dy, step * rows + row};
         }
         mw_gemm_parts(&shape, parts, count, grads + layer->w + (size_t)tap * (size_t)in * (size_t)out);
     }

@@ -46,8 +46,8 @@ MW_INLINE void tile(const int rows, const int vectors, const mw_gemm *g, const m
     for (int i = 0; i < rows * vectors; i++) acc[i] = (mw_vec){0};
     const long a_row = g->a_row, a_col = g->a_col;
     for (int part = 0; part < part_count; part++) {
-        const float *restrict a = parts[part].a + a_at,
-                              *restrict b = parts[part].b + b_at + (long)parts[part].b_row * MW_PANEL;
+        const float *restrict a = parts[part].a + a_at, *restrict b = parts[part].b + b_at +
+                                                                      (long)parts[part].b_row * MW_PANEL;
         for (int k = 0; k < g->k; k++, a += a_col, b += MW_PANEL) {
             mw_vec b0 = mw_vec_load(b), b1 = vectors > 1 ? mw_vec_load(b + MW_LANES) : b0;
 #pragma GCC unroll 14
@@ -102,7 +102,9 @@ TILE(8)
 TILE(9)
 TILE(10)
 TILE(11)
-TILE(12) TILE(13) TILE(14)
+TILE(12)
+TILE(13)
+TILE(14)
 #endif
 
     static tile_fn *const tiles[2][MAX_ROWS] = {
@@ -124,20 +126,13 @@ void mw_gemm_parts(const mw_gemm *g, const mw_part *parts, int part_count, float
         tile_fn *const *row = tiles[g->n - j > MW_LANES];
         for (int block = 0; block < blocks; block++) {
             int i0 = (int)((long)g->m * block / blocks), i1 = (int)((long)g->m * (block + 1) / blocks);
-            row[i1 - i0 - 1](g, parts, part_count, i0 * g->a_row, (long)j * g->b_rows,
-                             c + i0 * g->c_row + j, j);
+            row[i1 - i0 - 1](g, parts, part_count, i0 * g->a_row, (long)j * g->b_rows, c + i0 * g->c_row + j,
+                             j);
         }
     }
 }
 
 void mw_gemm_packed(float *c, const float *a, const float *packed, const float *bias, int m, int n, int k) {
-    mw_gemm shape = {.m = m,
-                     .n = n,
-                     .k = k,
-                     .a_row = k,
-                     .a_col = 1,
-                     .b_rows = k,
-                     .c_row = n,
-                     .bias = bias};
+    mw_gemm shape = {.m = m, .n = n, .k = k, .a_row = k, .a_col = 1, .b_rows = k, .c_row = n, .bias = bias};
     mw_gemm_parts(&shape, &(mw_part){a, packed, 0}, 1, c);
 }

@@ -11,7 +11,8 @@
 
 #define MW_WIDEST_PANEL 32 /* columns of a panel at the level that has the most; the others divide it */
 
-/* Floats that `rows` x `columns` take at most when packed: panels [columns / panel, rounded up][rows][panel]. */
+/* Floats that `rows` x `columns` take at most when packed: panels [columns / panel, rounded up][rows][panel].
+ */
 static inline size_t mw_packed_size(int rows, int columns) {
     return (size_t)((columns + MW_WIDEST_PANEL - 1) / MW_WIDEST_PANEL) * MW_WIDEST_PANEL * (size_t)rows;
 }

@@ -1,5 +1,5 @@
 /* The proposer's normaliser: per feature, the empirical distribution function of the training values, mapped
- * to [-1, 1]. It is kept as a table of knots between which both directions interpolate. Spec section 3. */
+ * to [-1, 1]. It is kept as a table of knots between which both directions interpolate. */
 #ifndef MW_NN_NORMALIZER_H
 #define MW_NN_NORMALIZER_H
 

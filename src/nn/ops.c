@@ -349,8 +349,8 @@ void mw_norm_features_backward(float *dp, const float *dy, int stride, const flo
     for (int r = 0; r < rows; r++, dy += stride, p += 2 * features, dp += 2 * features)
         MW_VEC_FOR(i, part, features) {
             const mw_vec u = mw_vec_load_part(p + i, part), v = mw_vec_load_part(p + features + i, part);
-            const mw_vec g = 2.0f * mw_vec_load_part(dy + i, part) /
-                             mw_vec_fma(u, u, mw_vec_fma(v, v, mw_vec_set(1e-3f)));
+            const mw_vec g =
+                2.0f * mw_vec_load_part(dy + i, part) / mw_vec_fma(u, u, mw_vec_fma(v, v, mw_vec_set(1e-3f)));
             mw_vec_store_part(dp + i, g * u, part);
             mw_vec_store_part(dp + features + i, g * v, part);
         }

@@ -48,8 +48,8 @@ void mw_add_scaled(float *y, float a, const float *x, int n);       /* y += a x,
 float mw_inner(const float *a, const float *b, int n);              /* over 16 lanes, fused */
 double mw_dot(const float *a, const float *b, long n);              /* in double, fixed order */
 
-/* ---- norm features of projections p[rows][2][features]: y[i] = log(u^2 + v^2 + 1e-3); rows of y lie `stride`
- * floats apart ---- */
+/* ---- norm features of projections p[rows][2][features]: y[i] = log(u^2 + v^2 + 1e-3); rows of y lie
+ * `stride` floats apart ---- */
 void mw_norm_features_forward(float *y, int stride, const float *p, int rows, int features);
 /* dp[rows][2][features] */
 void mw_norm_features_backward(float *dp, const float *dy, int stride, const float *p, int rows,

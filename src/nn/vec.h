@@ -170,7 +170,8 @@ MW_INLINE mw_vec mw_vec_exp_quick(mw_vec x) {
 /* log(x) for finite x > 0, to about 1 ulp away from 1. NaN gives NaN. */
 MW_INLINE mw_vec mw_vec_log(mw_vec x) {
     const mw_ivec bits = (mw_ivec)x;
-    const mw_ivec exponent = ((bits - 0x3F3504F3) >> 23); /* so that the mantissa lies in [sqrt(1/2), sqrt(2)) */
+    const mw_ivec exponent = ((bits - 0x3F3504F3) >> 23); /* so that the mantissa lies in [sqrt(1/2), sqrt(2))
+                                                           */
     const mw_vec m = (mw_vec)(bits - (exponent << 23)) - 1.0f;
     const mw_vec e = __builtin_convertvector(exponent, mw_vec), z = m * m;
     mw_vec p = mw_vec_fma(mw_vec_set(7.0376836292e-2f), m, mw_vec_set(-1.1514610310e-1f));

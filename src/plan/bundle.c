@@ -1,124 +1,98 @@
 /* Bundles: creation, saving, and loading with everything checked; see bundle.h. */
 #include "plan/bundle.h"
 
-#include "core/json.h"
 #include "core/safetensors.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define AT(member) offsetof(mw_bundle_info, member)
+
+/* clang-format off */
+static const mw_field info_fields[] = {
+    {"task",          MW_FIELD_WORD,   AT(task),          "", 0, 0,    "", {0}, NULL},
+    {"rules",         MW_FIELD_WORD,   AT(rules),         "", 0, 0,    "", {0}, NULL},
+    {"quality",       MW_FIELD_WORD,   AT(quality),       "", 0, 0,    "", {0}, NULL},
+    {"agents",        MW_FIELD_INT,    AT(agents),        "", 1, 64,   "", {0}, NULL},
+    {"obs",           MW_FIELD_INT,    AT(obs),           "", 1, 4096, "", {0}, NULL},
+    {"act",           MW_FIELD_INT,    AT(act),           "", 1, 4096, "", {0}, NULL},
+    {"discrete",      MW_FIELD_SWITCH, AT(discrete),      "", 0, 1,    "", {0}, NULL},
+    {"episode_limit", MW_FIELD_INT,    AT(episode_limit), "", 1, 1e9,  "", {0}, NULL},
+};
+/* clang-format on */
+
+static const mw_fields info_table = MW_FIELDS(info_fields);
+
 /* ---- creation ---- */
 
-static float *floats(size_t count) {
-    const size_t bytes = (count * sizeof(float) + MW_ALIGN - 1) / MW_ALIGN * MW_ALIGN;
-    float *at = aligned_alloc(MW_ALIGN, bytes ? bytes : MW_ALIGN);
-    if (at) memset(at, 0, bytes);
-    return at;
-}
-
-static mw_status check_info(const mw_bundle_info *i, const mw_policy_config *p, mw_error *error) {
-    if (i->horizon < 1 || i->horizon > p->time - p->context)
-        return mw_fail(error, MW_ERR_ARGUMENT, "the horizon is %d; it must be 1 to the generated length %d",
-                       i->horizon, p->time - p->context);
-    if (i->steps < 1 || i->steps > p->bins)
-        return mw_fail(error, MW_ERR_ARGUMENT, "the sampling steps are %d; they must be 1 to %d", i->steps,
-                       p->bins);
-    if (i->episode_limit < 1)
-        return mw_fail(error, MW_ERR_ARGUMENT, "the episode limit is %d; it must be positive",
-                       i->episode_limit);
-    if (!isfinite(i->guidance) || !isfinite(i->target) || !isfinite(i->return_scale) ||
-        !(i->return_scale > 0) || !(i->discount > 0 && i->discount <= 1) || !(i->explore >= 0) ||
-        !isfinite(i->explore) || !(i->blend >= 0) || !isfinite(i->blend) ||
-        !(i->advantage >= 0 && i->advantage <= 1))
-        return mw_fail(
-            error, MW_ERR_ARGUMENT,
-            "guidance %g, target %g, return scale %g, discount %g, exploration %g, blend %g or advantage %g "
-            "is out of range",
-            (double)i->guidance, (double)i->target, (double)i->return_scale, (double)i->discount,
-            (double)i->explore, (double)i->blend, (double)i->advantage);
-    if (i->advantage > 0 && (i->features == 0 || i->discrete))
-        return mw_fail(error, MW_ERR_ARGUMENT, "the advantage's share is %g, but %s", (double)i->advantage,
-                       i->discrete ? "actions are discrete" : "there is no advantage");
-    return MW_OK;
-}
-
-static mw_status build(mw_bundle *b, const mw_policy_config *policy, const mw_inverse_config *inverse,
-                       const mw_world_config *world, mw_error *error) {
-    const mw_bundle_info *i = &b->info;
-    mw_policy_config p = *policy;
-    mw_inverse_config v = *inverse;
-    mw_world_config w = *world;
-    p.agents = w.agents = i->agents;
-    p.obs = v.obs = w.obs = i->obs;
-    v.act = w.act = i->act;
-    v.ids = v.ids ? i->agents : 0;
-    v.discrete = i->discrete;
-    MW_TRY(check_info(i, &p, error));
-    MW_TRY(mw_policy_net_make(&b->policy, &p, error));
-    MW_TRY(mw_world_net_make(&b->world, &w, error));
-    MW_TRY(mw_inverse_net_make(&b->inverse, &v, error));
-    MW_TRY(mw_advantage_net_make(&b->advantage,
-                                 &(mw_advantage_config){i->agents, i->obs, i->act, i->features}, error));
-    b->policy_values = floats(b->policy.params.total);
-    b->policy_packed = floats(b->policy.params.packed);
-    b->inverse_values = floats(b->inverse.params.total);
-    b->inverse_packed = floats(b->inverse.params.packed);
-    b->world_values = floats(b->world.params.total);
-    b->world_packed = floats(b->world.params.packed);
-    b->advantage_values = floats(b->advantage.params.total);
-    if (!b->policy_values || !b->policy_packed || !b->inverse_values || !b->inverse_packed ||
-        !b->world_values || !b->world_packed || !b->advantage_values)
-        return mw_fail(error, MW_ERR_MEMORY, "cannot allocate the networks of a bundle");
-    return mw_bundle_set_provenance(b, "{}", error);
-}
-
-mw_status mw_bundle_create(mw_bundle **out, const mw_bundle_info *info, const mw_policy_config *policy,
-                           const mw_inverse_config *inverse, const mw_world_config *world, mw_error *error) {
-    *out = NULL;
-    mw_bundle *bundle = calloc(1, sizeof *bundle);
+mw_status mw_bundle_create(mw_bundle **out, const mw_bundle_info *info, const mw_plan_settings *plan,
+                           mw_error *error) {
+    mw_bundle *bundle = *out = calloc(1, sizeof *bundle);
     if (!bundle) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a bundle");
     bundle->info = *info;
-    mw_status status = build(bundle, policy, inverse, world, error);
-    if (status != MW_OK) {
-        mw_bundle_free(bundle);
-        return status;
-    }
-    *out = bundle;
+    bundle->plan = *plan;
     return MW_OK;
+}
+
+static void part_free(mw_bundle_part *part) {
+    mw_model_free(part->model);
+    mw_provenance_free(&part->provenance);
+    free(part->text);
 }
 
 void mw_bundle_free(mw_bundle *b) {
     if (!b) return;
-    mw_policy_net_free(&b->policy);
-    mw_inverse_net_free(&b->inverse);
-    mw_world_net_free(&b->world);
-    mw_advantage_net_free(&b->advantage);
+    for (int i = 0; i < b->count; i++) part_free(&b->parts[i]);
     mw_normalizer_free(&b->obs_normalizer);
     mw_normalizer_free(&b->act_normalizer);
-    free(b->policy_values);
-    free(b->policy_packed);
-    free(b->inverse_values);
-    free(b->inverse_packed);
-    free(b->world_values);
-    free(b->world_packed);
-    free(b->advantage_values);
-    free(b->provenance);
     free(b);
 }
 
-void mw_bundle_pack(mw_bundle *b) {
-    mw_policy_net_pack(&b->policy, b->policy_values, b->policy_packed, false, 0, 1);
-    mw_mlp_pack(&b->inverse.mlp, b->inverse_values, b->inverse_packed, false);
-    mw_world_net_pack(&b->world, b->world_values, b->world_packed, false, 0, 1);
+mw_model_shape mw_bundle_shape(const mw_bundle_info *info) {
+    return (mw_model_shape){info->agents, info->obs, info->act, info->discrete};
 }
 
-mw_status mw_bundle_set_provenance(mw_bundle *b, const char *json, mw_error *error) {
-    char *copy = strdup(json);
-    if (!copy) return mw_fail(error, MW_ERR_MEMORY, "cannot keep the provenance");
-    free(b->provenance);
-    b->provenance = copy;
+static json_t *part_json(const mw_bundle_part *part) {
+    const mw_model_class *kind = part->model->kind;
+    return json_pack("{s:s, s:s, s:o, s:o}", "name", kind->name, "kind", kind->name, "configuration",
+                     mw_fields_json(kind->fields, &part->model->config), "provenance",
+                     mw_provenance_json(&part->provenance));
+}
+
+mw_status mw_bundle_add(mw_bundle *b, mw_model *model, mw_provenance *provenance, mw_error *error) {
+    mw_bundle_part part = {model, *provenance, NULL};
+    *provenance = (mw_provenance){0};
+    json_t *json = part_json(&part);
+    part.text = json ? json_dumps(json, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) : NULL;
+    json_decref(json);
+    mw_status status = MW_OK;
+    if (!part.text)
+        status = mw_fail(error, MW_ERR_MEMORY, "cannot describe a part of the bundle");
+    else if (b->count == MW_MODELS || mw_bundle_find(b, model->kind->name))
+        status = mw_fail(error, MW_ERR_ARGUMENT, "the bundle has a %s already", model->kind->name);
+    if (status != MW_OK) {
+        part_free(&part);
+        return status;
+    }
+    mw_model_pack(model);
+    b->parts[b->count++] = part;
     return MW_OK;
+}
+
+mw_bundle_part *mw_bundle_find(mw_bundle *b, const char *name) {
+    for (int i = 0; i < b->count; i++)
+        if (!strcmp(b->parts[i].model->kind->name, name)) return &b->parts[i];
+    return NULL;
+}
+
+const mw_model *mw_bundle_model(const mw_bundle *b, const char *name) {
+    const mw_bundle_part *part = mw_bundle_find((mw_bundle *)(uintptr_t)b, name);
+    return part ? part->model : NULL;
+}
+
+mw_plan_settings mw_bundle_plan(const mw_bundle *b) {
+    return b->plan;
 }
 
 mw_bundle_summary mw_bundle_describe(const mw_bundle *b) {
@@ -130,103 +104,13 @@ mw_bundle_summary mw_bundle_describe(const mw_bundle *b) {
                                .act_size = b->info.act,
                                .discrete = b->info.discrete,
                                .episode_limit = b->info.episode_limit,
-                               .horizon = b->info.horizon,
-                               .policy_parameters = mw_params_scalars(&b->policy.params) +
-                                                    mw_params_scalars(&b->inverse.params),
-                               .world_parameters = mw_params_scalars(&b->world.params),
-                               .provenance = b->provenance};
+                               .parts = b->count};
 }
 
-/* ---- the description: one JSON object in the file's metadata ---- */
-
-static json_t *describe(const mw_bundle *b) {
-    const mw_bundle_info *i = &b->info;
-    const mw_policy_config *p = &b->policy.config;
-    const mw_world_config *w = &b->world.config;
-    return json_pack(
-        "{s:i, s:s, s:s, s:s, s:i, s:i, s:i, s:b, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:i, s:f, "
-        "s:b, s:b,"
-        " s:{s:i, s:[iii], s:i, s:i, s:i, s:b, s:b, s:i, s:f}, s:{s:i, s:i, s:b}, s:{s:i, s:i, "
-        "s:i, s:i, s:i, "
-        "s:b, s:i, s:i, s:i, s:b, s:b}}",
-        "version", MW_BUNDLE_VERSION, "task", i->task, "rules", i->rules, "quality", i->quality, "agents",
-        i->agents, "obs", i->obs, "act", i->act, "discrete", i->discrete, "episode_limit", i->episode_limit,
-        "horizon", i->horizon, "steps", i->steps, "guidance", (double)i->guidance, "target",
-        (double)i->target, "return_scale", (double)i->return_scale, "discount", (double)i->discount,
-        "explore", (double)i->explore, "blend", (double)i->blend, "features", i->features, "advantage",
-        (double)i->advantage, "carry", i->carry, "return_to_go", i->return_to_go, "policy", "dim", p->dim,
-        "mults", p->mults[0], p->mults[1], p->mults[2], "time", p->time, "context", p->context, "bins",
-        p->bins, "project", p->project, "changes", p->changes, "forecast", p->forecast, "scale",
-        (double)p->scale, "inverse", "hidden", b->inverse.config.hidden, "layers", b->inverse.config.layers,
-        "ids", b->inverse.config.ids > 0, "world", "hidden", w->hidden, "experts", w->experts, "slots",
-        w->slots, "reward_experts", w->reward_experts, "top_k", w->top_k, "standardise", w->standardise,
-        "reward_features", w->reward_features, "dynamics_features", w->dynamics_features, "shared", w->shared,
-        "joint", w->joint, "everyone", w->everyone);
-}
-
-/* Reads one description; the caller's strings are bounded copies. */
-static mw_status parse(const char *text, const char *path, mw_bundle_info *i, mw_policy_config *p,
-                       mw_inverse_config *v, mw_world_config *w, mw_error *error) {
-    json_t *root = NULL;
-    MW_TRY(mw_json_parse(&root, text, strlen(text), path, error));
-    const char *task, *rules, *quality;
-    int version = 0, discrete = 0, return_to_go = 0, carry = 0, project = 0, changes = 0, standardise = 0,
-        joint = 0, everyone = 0;
-    double guidance, target, return_scale, discount, explore = 0, blend = 0, advantage = 0, scale = 0;
-    json_error_t why;
-    const int failed = json_unpack_ex(
-        root, &why, 0,
-        "{s:i, s:s, s:s, s:s, s:i, s:i, s:i, s:b, s:i, s:i, s:i, s:F, s:F, s:F, s:F, s?F, s?F, s?i, s?F, "
-        "s?b, s:b,"
-        " s:{s:i, s:[iii], s:i, s:i, s:i, s:b, s?b, s?i, s?F}, s:{s:i, s?i, s?b}, s:{s:i, s:i, s:i, s:i, "
-        "s:i, "
-        "s:b, s:i, "
-        "s:i, "
-        "s?i, s?b, s?b}}",
-        "version", &version, "task", &task, "rules", &rules, "quality", &quality, "agents", &i->agents, "obs",
-        &i->obs, "act", &i->act, "discrete", &discrete, "episode_limit", &i->episode_limit, "horizon",
-        &i->horizon, "steps", &i->steps, "guidance", &guidance, "target", &target, "return_scale",
-        &return_scale, "discount", &discount, "explore", &explore, "blend", &blend, "features", &i->features,
-        "advantage", &advantage, "carry", &carry, "return_to_go", &return_to_go, "policy", "dim", &p->dim,
-        "mults", &p->mults[0], &p->mults[1], &p->mults[2], "time", &p->time, "context", &p->context, "bins",
-        &p->bins, "project", &project, "changes", &changes, "forecast", &p->forecast, "scale", &scale,
-        "inverse", "hidden", &v->hidden, "layers", &v->layers, "ids", &v->ids, "world", "hidden", &w->hidden,
-        "experts", &w->experts, "slots", &w->slots, "reward_experts", &w->reward_experts, "top_k", &w->top_k,
-        "standardise", &standardise, "reward_features", &w->reward_features, "dynamics_features",
-        &w->dynamics_features, "shared", &w->shared, "joint", &joint, "everyone", &everyone);
-    mw_status status = MW_OK;
-    if (failed)
-        status =
-            mw_fail(error, MW_ERR_FORMAT, "%s: the bundle's description is incomplete: %s", path, why.text);
-    else if (version != MW_BUNDLE_VERSION)
-        status = mw_fail(error, MW_ERR_UNSUPPORTED, "%s: bundle version %d; this build reads version %d",
-                         path, version, MW_BUNDLE_VERSION);
-    else if (strlen(task) >= sizeof i->task || strlen(rules) >= sizeof i->rules ||
-             strlen(quality) >= sizeof i->quality)
-        status = mw_fail(error, MW_ERR_FORMAT, "%s: a name in the bundle's description is too long", path);
-    if (status == MW_OK) {
-        snprintf(i->task, sizeof i->task, "%s", task);
-        snprintf(i->rules, sizeof i->rules, "%s", rules);
-        snprintf(i->quality, sizeof i->quality, "%s", quality);
-        i->guidance = (float)guidance;
-        i->target = (float)target;
-        i->return_scale = (float)return_scale;
-        i->discount = (float)discount;
-        i->explore = (float)explore;
-        i->blend = (float)blend;
-        i->advantage = (float)advantage;
-        i->discrete = discrete;
-        i->carry = carry;
-        i->return_to_go = return_to_go;
-        p->project = project;
-        p->changes = changes;
-        p->scale = (float)scale;
-        w->standardise = standardise;
-        w->joint = joint;
-        w->everyone = everyone;
-    }
-    json_decref(root);
-    return status;
+mw_bundle_part_summary mw_bundle_part_describe(const mw_bundle *b, int part) {
+    if (part < 0 || part >= b->count) return (mw_bundle_part_summary){0};
+    const mw_bundle_part *p = &b->parts[part];
+    return (mw_bundle_part_summary){p->model->kind->name, mw_params_scalars(p->model->params), p->text};
 }
 
 /* ---- saving ---- */
@@ -301,26 +185,34 @@ static mw_status add_normalizer(tensor_list *t, const char *name, const mw_norma
     return MW_OK;
 }
 
+static json_t *describe(const mw_bundle *b) {
+    json_t *root = mw_fields_json(info_table, &b->info), *parts = json_array();
+    json_object_set_new(root, "version", json_integer(MW_BUNDLE_VERSION));
+    json_object_set_new(root, "plan", mw_fields_json(mw_plan_fields, &b->plan));
+    for (int i = 0; i < b->count; i++) json_array_append_new(parts, part_json(&b->parts[i]));
+    json_object_set_new(root, "parts", parts);
+    return root;
+}
+
 mw_status mw_bundle_save(const mw_bundle *b, const char *path, bool half, mw_error *error) {
-    tensor_list t = {.capacity = b->policy.params.count + b->inverse.params.count + b->world.params.count +
-                                 b->advantage.params.count + 6};
+    tensor_list t = {.capacity = 6};
+    for (int i = 0; i < b->count; i++) t.capacity += b->parts[i].model->params->count;
     t.list = calloc((size_t)t.capacity, sizeof *t.list);
     t.names = calloc((size_t)t.capacity, sizeof *t.names);
     json_t *root = describe(b);
-    char *text = root ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
+    char *text = root ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
     mw_status status =
         t.list && t.names && text ? MW_OK : mw_fail(error, MW_ERR_MEMORY, "cannot collect the bundle");
-    if (status == MW_OK) status = add_params(&t, "policy.", &b->policy.params, b->policy_values, half, error);
-    if (status == MW_OK) status = add_params(&t, "", &b->inverse.params, b->inverse_values, half, error);
-    if (status == MW_OK) status = add_params(&t, "world.", &b->world.params, b->world_values, half, error);
-    if (status == MW_OK)
-        status = add_params(&t, "advantage.", &b->advantage.params, b->advantage_values, half, error);
+    for (int i = 0; i < b->count && status == MW_OK; i++) {
+        const mw_model *model = b->parts[i].model;
+        status = add_params(&t, mw_name_of("%s.", model->kind->name).text, model->params, model->values, half,
+                            error);
+    }
     if (status == MW_OK) status = add_normalizer(&t, "obs", &b->obs_normalizer, error);
     if (status == MW_OK) status = add_normalizer(&t, "act", &b->act_normalizer, error);
     if (status == MW_OK) {
-        const mw_meta metadata[] = {
-            {"format", "mawam-bundle"}, {"bundle", text}, {"provenance", b->provenance}};
-        status = mw_safetensors_write(path, t.list, (size_t)t.count, metadata, 3, error);
+        const mw_meta metadata[] = {{"format", "mawam-bundle"}, {"bundle", text}};
+        status = mw_safetensors_write(path, t.list, (size_t)t.count, metadata, 2, error);
     }
     for (int i = 0; t.list && i < t.count; i++) free((void *)(uintptr_t)t.list[i].data);
     free(t.list);
@@ -368,46 +260,104 @@ static mw_status load_normalizer(const mw_safetensors *file, const char *name, i
     return status;
 }
 
-static mw_status check_finite(const float *values, size_t count, const char *what, const char *path,
-                              mw_error *error) {
-    for (size_t i = 0; i < count; i++)
-        if (!isfinite(values[i]))
-            return mw_fail(error, MW_ERR_NUMERIC, "%s: a weight of the %s is not finite", path, what);
+/* The file must hold what the table says before memory is taken for it. */
+static mw_status check_tensors(const mw_params *params, const mw_safetensors *file, const char *prefix,
+                               mw_error *error) {
+    for (int i = 0; i < params->count; i++) {
+        const mw_param *param = &params->list[i];
+        const mw_name name = mw_name_of("%s%s", prefix, param->name);
+        const mw_tensor *tensor = mw_safetensors_find(file, name.text);
+        bool same = tensor && tensor->dims == param->dims;
+        for (int k = 0; same && k < param->dims; k++) same = tensor->shape[k] == (size_t)param->shape[k];
+        if (!same)
+            return mw_fail(error, MW_ERR_FORMAT,
+                           "%s: tensor '%s' is missing or not of the shape [%d][%d][%d] that the "
+                           "configuration asks for (unused extents are 0)",
+                           file->path, name.text, param->shape[0], param->dims > 1 ? param->shape[1] : 0,
+                           param->dims > 2 ? param->shape[2] : 0);
+    }
     return MW_OK;
 }
 
-static mw_status load(mw_bundle **out, const mw_safetensors *file, mw_error *error) {
+static mw_status load_weights(mw_model *model, const mw_safetensors *file, mw_error *error) {
+    const mw_name prefix = mw_name_of("%s.", model->kind->name);
+    MW_TRY(check_tensors(model->params, file, prefix.text, error));
+    MW_TRY(mw_model_allocate(model, error));
+    MW_TRY(mw_params_load(model->params, model->values, file, prefix.text, error));
+    for (size_t i = 0; i < model->params->total; i++)
+        if (!isfinite(model->values[i]))
+            return mw_fail(error, MW_ERR_NUMERIC, "%s: a weight of the %s is not finite", file->path,
+                           model->kind->name);
+    return MW_OK;
+}
+
+static mw_status load_part(mw_bundle *b, const mw_safetensors *file, const json_t *json, mw_error *error) {
+    const char *kind;
+    char what[512];
+    snprintf(what, sizeof what, "%.400s: a part of the bundle", file->path);
+    MW_TRY(mw_json_get_string(json, "kind", what, &kind, error));
+    const mw_model_class *class = mw_model_class_at(mw_model_class_index(kind));
+    if (!class)
+        return mw_fail(error, MW_ERR_UNSUPPORTED, "%s: this build knows no model '%.64s'", file->path, kind);
+    snprintf(what, sizeof what, "%.400s: %s", file->path, kind);
+    mw_model_config config = {0};
+    const mw_model_shape shape = mw_bundle_shape(&b->info);
+    mw_provenance provenance = {0};
+    mw_model *model = NULL;
+    MW_TRY(mw_fields_read(class->fields, &config, json_object_get(json, "configuration"), what, error));
+    mw_status status = mw_model_make(&model, class, &config, &shape, error);
+    if (status != MW_OK) return mw_fail_within(error, MW_ERR_FORMAT, "%s", file->path);
+    status = mw_provenance_read(&provenance, json_object_get(json, "provenance"), what, error);
+    if (status == MW_OK) status = load_weights(model, file, error);
+    if (status == MW_OK) return mw_bundle_add(b, model, &provenance, error);
+    mw_model_free(model);
+    mw_provenance_free(&provenance);
+    return status;
+}
+
+static mw_status read_info(mw_bundle *b, json_t *root, const char *path, mw_error *error) {
+    long long version;
+    MW_TRY(mw_json_get_integer(root, "version", path, 0, 1 << 30, &version, error));
+    if (version != MW_BUNDLE_VERSION)
+        return mw_fail(error, MW_ERR_UNSUPPORTED, "%s: bundle version %lld; this build reads version %d",
+                       path, version, MW_BUNDLE_VERSION);
+    json_t *flat = json_copy(root);
+    json_object_del(flat, "version");
+    json_object_del(flat, "plan");
+    json_object_del(flat, "parts");
+    mw_status status = mw_fields_read(info_table, &b->info, flat, path, error);
+    json_decref(flat);
+    MW_TRY(status);
+    return mw_fields_read(mw_plan_fields, &b->plan, json_object_get(root, "plan"), path, error);
+}
+
+static mw_status read_parts(mw_bundle *b, json_t *root, const mw_safetensors *file, mw_error *error) {
+    const json_t *parts = json_object_get(root, "parts");
+    if (!json_is_array(parts)) return mw_fail(error, MW_ERR_FORMAT, "%s: it lists no parts", file->path);
+    for (size_t i = 0; i < json_array_size(parts); i++)
+        MW_TRY(load_part(b, file, json_array_get(parts, i), error));
+    MW_TRY(load_normalizer(file, "obs", b->info.obs, &b->obs_normalizer, error));
+    return b->info.discrete ? MW_OK : load_normalizer(file, "act", b->info.act, &b->act_normalizer, error);
+}
+
+static mw_status load(mw_bundle *b, const mw_safetensors *file, mw_error *error) {
     const char *format = mw_safetensors_meta(file, "format"), *text = mw_safetensors_meta(file, "bundle");
-    const char *provenance = mw_safetensors_meta(file, "provenance");
+    json_t *root;
     if (!format || strcmp(format, "mawam-bundle") || !text)
         return mw_fail(error, MW_ERR_FORMAT, "%s: this is not a mawam bundle", file->path);
-    mw_bundle_info info = {.task = ""};
-    mw_policy_config policy = {0};
-    mw_world_config world = {0};
-    mw_inverse_config inverse = {.layers = 2};
-    MW_TRY(parse(text, file->path, &info, &policy, &inverse, &world, error));
-    mw_status status = mw_bundle_create(out, &info, &policy, &inverse, &world, error);
-    if (status != MW_OK) return mw_fail_within(error, MW_ERR_FORMAT, "%s", file->path);
-    mw_bundle *b = *out;
-    MW_TRY(mw_params_load(&b->policy.params, b->policy_values, file, "policy.", error));
-    MW_TRY(mw_params_load(&b->inverse.params, b->inverse_values, file, "", error));
-    MW_TRY(mw_params_load(&b->world.params, b->world_values, file, "world.", error));
-    MW_TRY(mw_params_load(&b->advantage.params, b->advantage_values, file, "advantage.", error));
-    MW_TRY(check_finite(b->policy_values, b->policy.params.total, "policy", file->path, error));
-    MW_TRY(check_finite(b->inverse_values, b->inverse.params.total, "inverse dynamics", file->path, error));
-    MW_TRY(check_finite(b->world_values, b->world.params.total, "world model", file->path, error));
-    MW_TRY(check_finite(b->advantage_values, b->advantage.params.total, "advantage", file->path, error));
-    MW_TRY(load_normalizer(file, "obs", info.obs, &b->obs_normalizer, error));
-    if (!info.discrete) MW_TRY(load_normalizer(file, "act", info.act, &b->act_normalizer, error));
-    mw_bundle_pack(b);
-    return provenance ? mw_bundle_set_provenance(b, provenance, error) : MW_OK;
+    MW_TRY(mw_json_parse(&root, text, strlen(text), file->path, error));
+    mw_status status = read_info(b, root, file->path, error);
+    if (status == MW_OK) status = read_parts(b, root, file, error);
+    json_decref(root);
+    return status;
 }
 
 mw_status mw_bundle_load(mw_bundle **bundle, const char *path, mw_error *error) {
     mw_safetensors file;
     *bundle = NULL;
     MW_TRY(mw_safetensors_open(&file, path, error));
-    mw_status status = load(bundle, &file, error);
+    mw_status status = mw_bundle_create(bundle, &(mw_bundle_info){0}, &(mw_plan_settings){0}, error);
+    if (status == MW_OK) status = load(*bundle, &file, error);
     mw_safetensors_close(&file);
     if (status != MW_OK) {
         mw_bundle_free(*bundle);

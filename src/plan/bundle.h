@@ -1,60 +1,50 @@
-/* A bundle is everything that planning needs, frozen in one safetensors file: both networks, the inverse
- * dynamics, the normalisers, what the task looks like and how the whole was made. */
+/* A bundle is everything that planning needs, frozen in one safetensors file: a list of models, each with its
+ * configuration and provenance, the normalisers they share, what the task looks like and how to plan. */
 #ifndef MW_PLAN_BUNDLE_H
 #define MW_PLAN_BUNDLE_H
 
+#include "model/model.h"
 #include "nn/normalizer.h"
-#include "model/inverse.h"
-#include "model/flow/network.h"
-#include "model/advantage.h"
-#include "model/rwm/network.h"
+#include "plan/provenance.h"
+#include "plan/settings.h"
 
-#define MW_BUNDLE_VERSION 1
+#define MW_BUNDLE_VERSION 2
 
-/* What the bundle says about itself and how it wants to be used. */
+/* What the bundle is for. */
 typedef struct mw_bundle_info {
-    char task[32], rules[64], quality[32];
+    char task[MW_WORD], rules[MW_WORD], quality[MW_WORD];
     int agents, obs, act;
     bool discrete;
     int episode_limit;
-    int horizon;        /* H: effective planning horizon, at most the generated length */
-    int steps;          /* K: sampling steps */
-    float guidance;     /* omega */
-    float target;       /* target return, in units of return_scale */
-    float return_scale; /* which returns were divided by */
-    float discount;     /* of the returns-to-go it was trained on */
-    float explore;      /* deviation of what candidates lean to; see mw_planner_options */
-    float blend;        /* how far candidates below the best count; see there */
-    int features;       /* of the advantage; 0: the bundle has none */
-    float advantage;    /* its share in a candidate's score; see there */
-    bool carry;         /* one candidate is the rest of the plan chosen before */
-    bool return_to_go;  /* the target shrinks by what was earned during the episode */
 } mw_bundle_info;
 
-typedef struct mw_bundle {
-    mw_bundle_info info;
-    mw_policy_net policy;
-    mw_inverse_net inverse;
-    mw_world_net world;
-    mw_advantage_net advantage;
-    float *policy_values, *inverse_values, *world_values; /* in the layout of the parameter tables */
-    float *advantage_values;
-    float *policy_packed, *inverse_packed, *world_packed; /* forward matrices, made by mw_bundle_pack */
-    mw_normalizer obs_normalizer, act_normalizer;         /* the latter has features 0 for discrete actions */
-    char *provenance; /* JSON text: settings, dataset, command, training curve; never NULL once loaded */
-} mw_bundle;
+typedef struct mw_bundle_part {
+    mw_model *model; /* owned; its class's name is the part's */
+    mw_provenance provenance;
+    char *text; /* configuration and provenance as JSON, for people */
+} mw_bundle_part;
 
-/* Networks of these sizes with zeroed weights and empty normalisers. The sizes of info rule. */
-mw_status mw_bundle_create(mw_bundle **bundle, const mw_bundle_info *info, const mw_policy_config *policy,
-                           const mw_inverse_config *inverse, const mw_world_config *world, mw_error *error);
-/* After the weights have been set. */
-void mw_bundle_pack(mw_bundle *bundle);
-mw_status mw_bundle_set_provenance(mw_bundle *bundle, const char *json, mw_error *error);
+struct mw_bundle {
+    mw_bundle_info info;
+    mw_plan_settings plan;
+    mw_normalizer obs_normalizer, act_normalizer; /* the latter has features 0 for discrete actions */
+    mw_bundle_part parts[MW_MODELS];
+    int count;
+};
+
+/* Without parts and normalisers. */
+mw_status mw_bundle_create(mw_bundle **bundle, const mw_bundle_info *info, const mw_plan_settings *plan,
+                           mw_error *error);
+mw_model_shape mw_bundle_shape(const mw_bundle_info *info);
+/* The model, with its weights set, and the provenance become the bundle's, also after a failure. */
+mw_status mw_bundle_add(mw_bundle *bundle, mw_model *model, mw_provenance *provenance, mw_error *error);
+mw_bundle_part *mw_bundle_find(mw_bundle *bundle, const char *name); /* NULL: it has none */
+const mw_model *mw_bundle_model(const mw_bundle *bundle, const char *name);
 
 /* half stores weights as F16 (normalisers, standardisation constants and what F16 would lose stay F32).
  * Atomic. */
 mw_status mw_bundle_save(const mw_bundle *bundle, const char *path, bool half, mw_error *error);
 
-/* The public names mw_bundle_load and mw_bundle_free are in mawam.h. */
+/* mw_bundle_load and mw_bundle_free are in mawam/plan.h. */
 
 #endif

@@ -1,5 +1,6 @@
-/* The planner, step by step: candidates, scores, choice. The public functions in mawam.h go through all of
- * it; evaluation and tests use the steps one by one, for example to score candidates in the true simulator.
+/* The planner, step by step: candidates, scores, choice. The public functions in mawam/plan.h go through all
+ * of it; evaluation and tests use the steps one by one, for example to score candidates in the true
+ * simulator.
  */
 #ifndef MW_PLAN_PLANNER_H
 #define MW_PLAN_PLANNER_H
@@ -11,15 +12,15 @@
 mw_status mw_planner_propose(mw_planner *planner, const float *obs, const uint8_t *legal,
                              const uint8_t *active, mw_error *error);
 
-/* 2. Fills the scores of all candidates with the world model. */
-void mw_planner_score(mw_planner *planner);
+/* 2. Fills the scores of all candidates. */
+mw_status mw_planner_score(mw_planner *planner, mw_error *error);
 
 /* Scores and candidate actions of one environment, to be read or overwritten before choosing: scores[M],
  * actions[M][H][n][d] (one-hot if discrete). */
 float *mw_planner_scores(mw_planner *planner, int env);
 const float *mw_planner_actions(const mw_planner *planner, int env);
 
-/* 3. Picks a candidate in every active environment by the arm's rule and writes its first joint action: the
+/* 3. Picks a candidate in every active environment by the plan's rule and writes its first joint action: the
  * highest score, the lowest index among equals, a non-finite score only if there is no other. */
 void mw_planner_choose(mw_planner *planner, const uint8_t *active, float *real, int32_t *index);
 

@@ -100,17 +100,17 @@ static void gain_lines(const mw_study_table *t, mw_report_line *lines, int *n) {
                         true, p->count, p->improved, p->relative);
     }
     comparison_line(add(lines, n, "Planning among candidates as drawn beats Reactive"),
-                    mw_table_compare(t, NULL, MW_COL_PLAIN, MW_COL_REACTIVE), false, 0, 0, NAN);
+                    mw_table_compare(t, NULL, MW_COL_PAPER, MW_COL_REACTIVE), false, 0, 0, NAN);
     int judged = 0;
-    for (int i = 0; i < MW_TABLE_ROWS; i++) judged += t->rows[i].value[MW_COL_EVAL_ADVANTAGE] > 0;
+    for (int i = 0; i < MW_TABLE_ROWS; i++) judged += !strcmp(t->rows[i].scorer, "advantage");
     char selector[48] = "";
     if (judged > 0) snprintf(selector, sizeof selector, " (in %d settings the advantage selects)", judged);
     snprintf(what, sizeof what, "RWM selection beats Random, M = 8%s", selector);
     comparison_line(add(lines, n, what), mw_table_compare(t, NULL, MW_COL_PLAN, MW_COL_RANDOM), false,
                     paper->count, paper->random_improved, paper->random_relative);
     const mw_comparison won = mw_table_compare(t, "battle", MW_COL_PLAN_WON, MW_COL_REACTIVE_WON),
-                        theirs =
-                            mw_table_compare(t, "battle", MW_COL_PAPER_PLAN_WON, MW_COL_PAPER_REACTIVE_WON);
+                        theirs = mw_table_compare(t, "battle", MW_COL_PUBLISHED_PLAN_WON,
+                                                  MW_COL_PUBLISHED_REACTIVE_WON);
     mw_report_line *line = add(lines, n, "SMAC win rate improved");
     count_line(line, won);
     snprintf(line->paper, sizeof line->paper, "%d of %d", theirs.wins, theirs.count);
@@ -181,6 +181,7 @@ int mw_report_lines(const mw_study_table *t, mw_report_line lines[MW_REPORT_LINE
 static void write_csv(const mw_study_table *t, FILE *out) {
     fputs("setting,task,quality,family,present", out);
     for (int c = 0; c < MW_TABLE_WIDTH; c++) fprintf(out, ",%s", mw_table_column_name((mw_column_id)c));
+    for (int a = MW_ARM_STANDARD; mw_arm_name(a); a++) fprintf(out, ",%s", mw_arm_name(a));
     fputc('\n', out);
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
         const mw_study_row *row = &t->rows[i];
@@ -189,6 +190,11 @@ static void write_csv(const mw_study_table *t, FILE *out) {
         for (int c = 0; c < MW_TABLE_WIDTH; c++)
             if (isfinite(row->value[c]))
                 fprintf(out, ",%.10g", row->value[c]);
+            else
+                fputc(',', out);
+        for (int a = MW_ARM_STANDARD; mw_arm_name(a); a++)
+            if (isfinite(row->arm[a]))
+                fprintf(out, ",%.10g", row->arm[a]);
             else
                 fputc(',', out);
         fputc('\n', out);
@@ -214,12 +220,12 @@ static json_t *family_json(const mw_study_table *t, const char *family) {
     const mw_paper_gains *p = mw_paper_gains_of(family);
     json_object_set_new(root, "plan_vs_reactive",
                         comparison_json(mw_table_compare(t, family, MW_COL_PLAN, MW_COL_REACTIVE)));
-    json_object_set_new(root, "plain_vs_reactive",
-                        comparison_json(mw_table_compare(t, family, MW_COL_PLAIN, MW_COL_REACTIVE)));
-    json_object_set_new(root, "plain_vs_plan",
-                        comparison_json(mw_table_compare(t, family, MW_COL_PLAIN, MW_COL_PLAN)));
-    json_object_set_new(root, "plain_vs_data",
-                        comparison_json(mw_table_compare(t, family, MW_COL_PLAIN, MW_COL_DATA)));
+    json_object_set_new(root, "paper_vs_reactive",
+                        comparison_json(mw_table_compare(t, family, MW_COL_PAPER, MW_COL_REACTIVE)));
+    json_object_set_new(root, "paper_vs_plan",
+                        comparison_json(mw_table_compare(t, family, MW_COL_PAPER, MW_COL_PLAN)));
+    json_object_set_new(root, "paper_vs_data",
+                        comparison_json(mw_table_compare(t, family, MW_COL_PAPER, MW_COL_DATA)));
     json_object_set_new(root, "plan_vs_random",
                         comparison_json(mw_table_compare(t, family, MW_COL_PLAN, MW_COL_RANDOM)));
     json_object_set_new(root, "plan_vs_data",
@@ -342,11 +348,11 @@ static void write_markdown(const mw_study_table *t, FILE *out) {
         cell(out, format, v[MW_COL_PLAN]);
         cell(out, "%+.1f%%", 100 * v[MW_COL_RELATIVE]);
         cell(out, "%.2f", v[MW_COL_SHARE]);
-        cell(out, format, v[MW_COL_PLAIN]);
-        cell(out, "%+.1f%%", 100 * v[MW_COL_RELATIVE_PLAIN]);
-        cell(out, format, v[MW_COL_PAPER_REACTIVE]);
-        cell(out, format, v[MW_COL_PAPER_PLAN]);
-        cell(out, "%+.1f%%", 100 * v[MW_COL_PAPER_RELATIVE]);
+        cell(out, format, v[MW_COL_PAPER]);
+        cell(out, "%+.1f%%", 100 * v[MW_COL_RELATIVE_PAPER]);
+        cell(out, format, v[MW_COL_PUBLISHED_REACTIVE]);
+        cell(out, format, v[MW_COL_PUBLISHED_PLAN]);
+        cell(out, "%+.1f%%", 100 * v[MW_COL_PUBLISHED_RELATIVE]);
         fputc('\n', out);
     }
 }

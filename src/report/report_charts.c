@@ -39,8 +39,9 @@ static scale gain_scale(const mw_study_table *t, const char *family) {
         const double *v = t->rows[i].value;
         double low, high;
         if (strcmp(t->rows[i].family, family)) continue;
-        s.low = fmin(s.low, fmin(v[MW_COL_RELATIVE], v[MW_COL_PAPER_RELATIVE])); /* fmin passes over NaN */
-        s.high = fmax(s.high, fmax(v[MW_COL_RELATIVE], v[MW_COL_PAPER_RELATIVE]));
+        s.low = fmin(s.low, fmin(v[MW_COL_RELATIVE], v[MW_COL_PUBLISHED_RELATIVE])); /* fmin passes over NaN
+                                                                                      */
+        s.high = fmax(s.high, fmax(v[MW_COL_RELATIVE], v[MW_COL_PUBLISHED_RELATIVE]));
         if (!relative_interval(v, &low, &high)) continue;
         s.low = fmin(s.low, low);
         s.high = fmax(s.high, high);
@@ -85,7 +86,7 @@ static void gain_row(FILE *out, const mw_study_row *row, scale s, double y) {
     double low, high;
     fprintf(out, "<text x='%d' y='%.1f' class='label' text-anchor='end'>%s</text>", LABELS - 10, y + 19,
             row->name);
-    bar(out, s, v[MW_COL_PAPER_RELATIVE], 0, y + 17, 10, "paper");
+    bar(out, s, v[MW_COL_PUBLISHED_RELATIVE], 0, y + 17, 10, "paper");
     if (!row->summary) {
         fprintf(out, "<text x='%.1f' y='%.1f' class='tick'>missing</text>\n", place(s, 0) + 5, y + 13);
         return;

@@ -229,17 +229,17 @@ static void gain_cells(FILE *out, const mw_study_row *row) {
     const double *v = row->value;
     const char *format = format_of(row), *with_sign = signed_format_of(row);
     td_spread(out, format, v[MW_COL_REACTIVE],
-              spread_of(row, MW_COL_REACTIVE_RETURN_DEVIATION, MW_COL_REACTIVE_SCORE_DEVIATION), false);
-    td_spread(out, format, v[MW_COL_PLAN],
-              spread_of(row, MW_COL_PLAN_RETURN_DEVIATION, MW_COL_PLAN_SCORE_DEVIATION), true);
+              spread_of(row, MW_COL_REACTIVE_RETURN_STD, MW_COL_REACTIVE_SCORE_STD), false);
+    td_spread(out, format, v[MW_COL_PLAN], spread_of(row, MW_COL_PLAN_RETURN_STD, MW_COL_PLAN_SCORE_STD),
+              true);
     td_gain(out, with_sign, v[MW_COL_DELTA]);
     td_gain(out, "%+.1f%%", 100 * v[MW_COL_RELATIVE]);
     td_from(out, format, v[MW_COL_ORACLE]);
     td(out, "%.2f", v[MW_COL_SHARE]);
-    td_from(out, format, v[MW_COL_PAPER_REACTIVE]);
-    td(out, format, v[MW_COL_PAPER_PLAN]);
-    td_gain(out, with_sign, v[MW_COL_PAPER_DELTA]);
-    td_gain(out, "%+.1f%%", 100 * v[MW_COL_PAPER_RELATIVE]);
+    td_from(out, format, v[MW_COL_PUBLISHED_REACTIVE]);
+    td(out, format, v[MW_COL_PUBLISHED_PLAN]);
+    td_gain(out, with_sign, v[MW_COL_PUBLISHED_DELTA]);
+    td_gain(out, "%+.1f%%", 100 * v[MW_COL_PUBLISHED_RELATIVE]);
 }
 
 static void gains(FILE *out, const mw_study_table *t) {
@@ -272,14 +272,14 @@ static void random_cells(FILE *out, const mw_study_row *row) {
     const double *v = row->value;
     const char *format = format_of(row);
     td_spread(out, format, v[MW_COL_RANDOM],
-              spread_of(row, MW_COL_RANDOM_RETURN_DEVIATION, MW_COL_RANDOM_SCORE_DEVIATION), false);
-    td_spread(out, format, v[MW_COL_PLAN],
-              spread_of(row, MW_COL_PLAN_RETURN_DEVIATION, MW_COL_PLAN_SCORE_DEVIATION), true);
+              spread_of(row, MW_COL_RANDOM_RETURN_STD, MW_COL_RANDOM_SCORE_STD), false);
+    td_spread(out, format, v[MW_COL_PLAN], spread_of(row, MW_COL_PLAN_RETURN_STD, MW_COL_PLAN_SCORE_STD),
+              true);
     td_gain(out, signed_format_of(row), v[MW_COL_DELTA_RANDOM]);
     td_gain(out, "%+.1f%%", 100 * v[MW_COL_RELATIVE_RANDOM]);
-    td_from(out, format, v[MW_COL_PAPER_RANDOM]);
-    td(out, format, v[MW_COL_PAPER_PLAN]);
-    td_gain(out, "%+.1f%%", 100 * v[MW_COL_PAPER_RELATIVE_RANDOM]);
+    td_from(out, format, v[MW_COL_PUBLISHED_RANDOM]);
+    td(out, format, v[MW_COL_PUBLISHED_PLAN]);
+    td_gain(out, "%+.1f%%", 100 * v[MW_COL_PUBLISHED_RELATIVE_RANDOM]);
 }
 
 static void random_choice(FILE *out, const mw_study_table *t) {
@@ -294,28 +294,50 @@ static void random_choice(FILE *out, const mw_study_table *t) {
                    8, NULL, random_cells);
 }
 
-static void plain_cells(FILE *out, const mw_study_row *row) {
+static void paper_cells(FILE *out, const mw_study_row *row) {
     const double *v = row->value;
     const char *format = format_of(row), *with_sign = signed_format_of(row);
     td(out, format, v[MW_COL_REACTIVE]);
     td(out, format, v[MW_COL_PLAN]);
-    td_spread(out, format, v[MW_COL_PLAIN],
-              spread_of(row, MW_COL_PLAIN_RETURN_DEVIATION, MW_COL_PLAIN_SCORE_DEVIATION), true);
-    td_gain(out, with_sign, v[MW_COL_PLAIN] - v[MW_COL_PLAN]);
-    td_gain(out, with_sign, v[MW_COL_DELTA_PLAIN]);
-    td_gain(out, "%+.1f%%", 100 * v[MW_COL_RELATIVE_PLAIN]);
+    td_spread(out, format, v[MW_COL_PAPER], spread_of(row, MW_COL_PAPER_RETURN_STD, MW_COL_PAPER_SCORE_STD),
+              true);
+    td_gain(out, with_sign, v[MW_COL_PAPER] - v[MW_COL_PLAN]);
+    td_gain(out, with_sign, v[MW_COL_DELTA_PAPER]);
+    td_gain(out, "%+.1f%%", 100 * v[MW_COL_RELATIVE_PAPER]);
 }
 
-static void plain(FILE *out, const mw_study_table *t) {
-    section(
-        out, "plain", "Candidates as drawn",
-        "The best candidate alone as the policy draws them, as in the paper: none explores, none is the rest "
-        "of the plan chosen before, nothing is blended, and imagined returns are the scores. Where a "
-        "setting's planning does none of it, the two are the same.");
+static void as_drawn(FILE *out, const mw_study_table *t) {
+    section(out, "paper", "Candidates as drawn",
+            "The best candidate alone as the policy draws them, as in the paper: no offsets, no warm "
+            "start, no weighted mean, and imagined returns are the scores. Where a "
+            "setting's planning does none of it, the two are the same.");
     settings_table(out, t,
                    "<tr><th>setting</th><th>Reactive</th><th>Planning</th><th>as drawn</th><th>over "
                    "Planning</th><th>over Reactive</th><th>relative</th></tr>",
-                   7, NULL, plain_cells);
+                   7, NULL, paper_cells);
+}
+
+/* Arms that are played on request only. */
+static void other_arms(FILE *out, const mw_study_table *t) {
+    for (int a = MW_ARM_STANDARD; mw_arm_name(a); a++) {
+        mw_arm arm;
+        int count = 0;
+        for (int i = 0; i < MW_TABLE_ROWS; i++) count += !isnan(t->rows[i].arm[a]);
+        if (count == 0 || !mw_arm_at(a, &arm)) continue;
+        section(out, arm.name, arm.name, arm.help);
+        fprintf(out, "<table><tr><th>setting</th><th>Reactive</th><th>Planning</th><th>%s</th></tr>",
+                arm.name);
+        for (int i = 0; i < MW_TABLE_ROWS; i++) {
+            const mw_study_row *row = &t->rows[i];
+            if (isnan(row->arm[a])) continue;
+            fprintf(out, "<tr><td>%s</td>", row->name);
+            td(out, format_of(row), row->arm[MW_ARM_REACTIVE]);
+            td(out, format_of(row), row->arm[MW_ARM_PLAN]);
+            td(out, format_of(row), row->arm[a]);
+            fputs("</tr>", out);
+        }
+        fputs("</table>", out);
+    }
 }
 
 static void won_cells(FILE *out, const mw_study_row *row) {
@@ -323,12 +345,12 @@ static void won_cells(FILE *out, const mw_study_row *row) {
     td(out, "%.2f", v[MW_COL_DATA_WON]);
     td(out, "%.2f", v[MW_COL_REACTIVE_WON]);
     td(out, "%.2f", v[MW_COL_RANDOM_WON]);
-    td_spread(out, "%.2f", v[MW_COL_PLAN_WON], v[MW_COL_PLAN_WON_DEVIATION], true);
+    td_spread(out, "%.2f", v[MW_COL_PLAN_WON], v[MW_COL_PLAN_WON_STD], true);
     td_gain(out, "%+.2f", v[MW_COL_DELTA_WON]);
     td(out, "%.2f", v[MW_COL_ORACLE_WON]);
-    td_from(out, "%.2f", v[MW_COL_PAPER_REACTIVE_WON]);
-    td(out, "%.2f", v[MW_COL_PAPER_PLAN_WON]);
-    td_gain(out, "%+.2f", v[MW_COL_PAPER_PLAN_WON] - v[MW_COL_PAPER_REACTIVE_WON]);
+    td_from(out, "%.2f", v[MW_COL_PUBLISHED_REACTIVE_WON]);
+    td(out, "%.2f", v[MW_COL_PUBLISHED_PLAN_WON]);
+    td_gain(out, "%+.2f", v[MW_COL_PUBLISHED_PLAN_WON] - v[MW_COL_PUBLISHED_REACTIVE_WON]);
 }
 
 static void win_rates(FILE *out, const mw_study_table *t) {
@@ -349,7 +371,7 @@ static void data_cells(FILE *out, const mw_study_row *row) {
     const char *format = format_of(row);
     td(out, "%.0f", v[MW_COL_DATA_EPISODES]);
     td(out, "%.0f", v[MW_COL_DATA_STEPS]);
-    td_spread(out, format, v[MW_COL_DATA_RETURN], v[MW_COL_DATA_RETURN_DEVIATION], false);
+    td_spread(out, format, v[MW_COL_DATA_RETURN], v[MW_COL_DATA_RETURN_STD], false);
     td_from(out, format, v[MW_COL_DATA]);
     td(out, format, v[MW_COL_REACTIVE]);
     td(out, format, v[MW_COL_PLAN]);
@@ -415,12 +437,12 @@ static void quality(FILE *out, const mw_study_table *t) {
             "Relative gain of planning over reactive, best data at the left.");
     fputs("<div class='pair'>\n", out);
     heat(out, t, MW_COL_RELATIVE, "mawam: MPE", four, 4);
-    heat(out, t, MW_COL_PAPER_RELATIVE, "paper: MPE", four, 4);
+    heat(out, t, MW_COL_PUBLISHED_RELATIVE, "paper: MPE", four, 4);
     heat(out, t, MW_COL_RELATIVE, "mawam: SMAC and Ant", three, 3);
-    heat(out, t, MW_COL_PAPER_RELATIVE, "paper: SMAC and Ant", three, 3);
+    heat(out, t, MW_COL_PUBLISHED_RELATIVE, "paper: SMAC and Ant", three, 3);
     fputs("</div>\n", out);
     worst_against_best(out, t, MW_COL_RELATIVE, "mawam");
-    worst_against_best(out, t, MW_COL_PAPER_RELATIVE, "paper");
+    worst_against_best(out, t, MW_COL_PUBLISHED_RELATIVE, "paper");
     section(out, "data", "Against the data itself",
             "Return of the dataset's episodes, and the same in the units of the arms.");
     settings_table(out, t,
@@ -597,7 +619,7 @@ void mw_report_page(const mw_study_table *t, FILE *out) {
             "<p>Results of mawam %s on %d of %d settings, next to the paper's.</p></header>\n",
             mw_version(), t->present, MW_TABLE_ROWS);
     fputs("<nav><a href='#summary'>Summary</a><a href='#families'>Families</a><a href='#gains'>Gains</a>"
-          "<a href='#random'>Random</a><a href='#plain'>As drawn</a><a href='#wins'>Win rates</a><a "
+          "<a href='#random'>Random</a><a href='#paper'>As drawn</a><a href='#wins'>Win rates</a><a "
           "href='#quality'>Data quality</a>"
           "<a href='#snippets'>Snippets</a><a href='#state'>Same state</a><a href='#cost'>Cost</a>"
           "<a href='#origin'>Origin</a></nav>\n",
@@ -608,7 +630,8 @@ void mw_report_page(const mw_study_table *t, FILE *out) {
     families(out, t);
     gains(out, t);
     random_choice(out, t);
-    plain(out, t);
+    as_drawn(out, t);
+    other_arms(out, t);
     win_rates(out, t);
     quality(out, t);
     diagnostics(out, t);

@@ -71,13 +71,13 @@ static void derive(mw_study_row *row) {
     v[MW_COL_REACTIVE] = reported(row, MW_COL_REACTIVE_RETURN, MW_COL_REACTIVE_SCORE);
     v[MW_COL_RANDOM] = reported(row, MW_COL_RANDOM_RETURN, MW_COL_RANDOM_SCORE);
     v[MW_COL_PLAN] = reported(row, MW_COL_PLAN_RETURN, MW_COL_PLAN_SCORE);
-    v[MW_COL_PLAIN] = reported(row, MW_COL_PLAIN_RETURN, MW_COL_PLAIN_SCORE);
+    v[MW_COL_PAPER] = reported(row, MW_COL_PAPER_RETURN, MW_COL_PAPER_SCORE);
     v[MW_COL_ORACLE] = reported(row, MW_COL_ORACLE_RETURN, MW_COL_ORACLE_SCORE);
     v[MW_COL_DATA] = reported(row, MW_COL_DATA_RETURN, MW_COL_DATA_SCORE);
     v[MW_COL_DELTA] = v[MW_COL_PLAN] - v[MW_COL_REACTIVE];
     v[MW_COL_RELATIVE] = relative(v[MW_COL_PLAN], v[MW_COL_REACTIVE]);
-    v[MW_COL_DELTA_PLAIN] = v[MW_COL_PLAIN] - v[MW_COL_REACTIVE];
-    v[MW_COL_RELATIVE_PLAIN] = relative(v[MW_COL_PLAIN], v[MW_COL_REACTIVE]);
+    v[MW_COL_DELTA_PAPER] = v[MW_COL_PAPER] - v[MW_COL_REACTIVE];
+    v[MW_COL_RELATIVE_PAPER] = relative(v[MW_COL_PAPER], v[MW_COL_REACTIVE]);
     v[MW_COL_DELTA_RANDOM] = v[MW_COL_PLAN] - v[MW_COL_RANDOM];
     v[MW_COL_RELATIVE_RANDOM] = relative(v[MW_COL_PLAN], v[MW_COL_RANDOM]);
     v[MW_COL_DELTA_DATA] = v[MW_COL_PLAN] - v[MW_COL_DATA];
@@ -85,14 +85,14 @@ static void derive(mw_study_row *row) {
     const double most = v[MW_COL_ORACLE] - v[MW_COL_REACTIVE];
     v[MW_COL_SHARE] = most > 0 ? v[MW_COL_DELTA] / most : NAN;
     if (!paper) return;
-    v[MW_COL_PAPER_REACTIVE] = paper->reactive;
-    v[MW_COL_PAPER_RANDOM] = paper->random;
-    v[MW_COL_PAPER_PLAN] = paper->planning;
-    v[MW_COL_PAPER_DELTA] = paper->planning - paper->reactive;
-    v[MW_COL_PAPER_RELATIVE] = relative(paper->planning, paper->reactive);
-    v[MW_COL_PAPER_RELATIVE_RANDOM] = relative(paper->planning, paper->random);
-    v[MW_COL_PAPER_REACTIVE_WON] = paper->reactive_won;
-    v[MW_COL_PAPER_PLAN_WON] = paper->planning_won;
+    v[MW_COL_PUBLISHED_REACTIVE] = paper->reactive;
+    v[MW_COL_PUBLISHED_RANDOM] = paper->random;
+    v[MW_COL_PUBLISHED_PLAN] = paper->planning;
+    v[MW_COL_PUBLISHED_DELTA] = paper->planning - paper->reactive;
+    v[MW_COL_PUBLISHED_RELATIVE] = relative(paper->planning, paper->reactive);
+    v[MW_COL_PUBLISHED_RELATIVE_RANDOM] = relative(paper->planning, paper->random);
+    v[MW_COL_PUBLISHED_REACTIVE_WON] = paper->reactive_won;
+    v[MW_COL_PUBLISHED_PLAN_WON] = paper->planning_won;
 }
 
 static void fill(mw_study_row *row) {
@@ -106,6 +106,16 @@ static void fill(mw_study_row *row) {
         snprintf(path, sizeof path, "snippets.horizons.[%d].rollout_mse", h + 1);
         row->error[h] = lookup(row->summary, path);
     }
+    for (int a = 0; a < MW_ARMS; a++) {
+        char path[128] = "-";
+        if (mw_arm_name(a))
+            snprintf(path, sizeof path, "eval.arms.%s.%s", mw_arm_name(a),
+                     mw_scale_of(row->setting->task) ? "score" : "return");
+        row->arm[a] = row->summary && mw_arm_name(a) ? lookup(row->summary, path) : (double)NAN;
+    }
+    const json_t *plan = json_object_get(json_object_get(row->summary, "eval"), "plan");
+    const char *scorer = json_string_value(json_object_get(plan, "scorer"));
+    row->scorer = scorer ? scorer : "";
     derive(row);
 }
 

@@ -6,38 +6,39 @@
 
 #include "behavior/settings.h"
 #include "core/json.h"
+#include "eval/controller.h"
 #include "report/paper.h"
 
 /* name, and where the number stands in a setting's summary; "" where it is derived. [8] picks the entry of
  * that horizon. `score` columns exist for tasks with a scale only. */
 #define MW_TABLE_ARM(X, ID, name, path)                                                                      \
     X(ID##_RETURN, name "_return", path "return")                                                            \
-    X(ID##_RETURN_DEVIATION, name "_return_deviation", path "return_deviation")                              \
+    X(ID##_RETURN_STD, name "_return_std", path "return_std")                                                \
     X(ID##_SCORE, name "_score", path "score")                                                               \
-    X(ID##_SCORE_DEVIATION, name "_score_deviation", path "score_deviation")                                 \
+    X(ID##_SCORE_STD, name "_score_std", path "score_std")                                                   \
     X(ID##_WON, name "_win_rate", path "win_rate")                                                           \
-    X(ID##_WON_DEVIATION, name "_win_rate_deviation", path "win_rate_deviation")                             \
+    X(ID##_WON_STD, name "_win_rate_std", path "win_rate_std")                                               \
     X(ID##_LENGTH, name "_episode_length", path "episode_length")
 
 #define MW_TABLE_COLUMNS(X)                                                                                  \
     X(DATA_EPISODES, "data_episodes", "data.episodes")                                                       \
     X(DATA_STEPS, "data_steps", "data.steps")                                                                \
     X(DATA_RETURN, "data_return", "data.return.mean")                                                        \
-    X(DATA_RETURN_DEVIATION, "data_return_deviation", "data.return.deviation")                               \
+    X(DATA_RETURN_STD, "data_return_std", "data.return.std")                                                 \
     X(DATA_SCORE, "data_score", "data.score")                                                                \
     X(DATA_WON, "data_win_rate", "data.win_rate")                                                            \
     MW_TABLE_ARM(X, REACTIVE, "reactive", "eval.arms.reactive.")                                             \
     MW_TABLE_ARM(X, RANDOM, "random", "eval.arms.random.")                                                   \
     MW_TABLE_ARM(X, PLAN, "plan", "eval.arms.plan.")                                                         \
-    MW_TABLE_ARM(X, PLAIN, "plain", "eval.arms.plain.")                                                      \
+    MW_TABLE_ARM(X, PAPER, "paper", "eval.arms.paper.")                                                      \
     MW_TABLE_ARM(X, ORACLE, "oracle", "eval.arms.oracle.")                                                   \
     X(GAIN_RETURN, "plan_gain_return", "eval.arms.plan.gain.mean")                                           \
     X(GAIN_LOW, "plan_gain_return_low", "eval.arms.plan.gain.low")                                           \
     X(GAIN_HIGH, "plan_gain_return_high", "eval.arms.plan.gain.high")                                        \
     X(DELTA, "delta_reactive", "")                                                                           \
     X(RELATIVE, "relative_gain_reactive", "")                                                                \
-    X(DELTA_PLAIN, "plain_delta_reactive", "")                                                               \
-    X(RELATIVE_PLAIN, "plain_relative_gain_reactive", "")                                                    \
+    X(DELTA_PAPER, "paper_delta_reactive", "")                                                               \
+    X(RELATIVE_PAPER, "paper_relative_gain_reactive", "")                                                    \
     X(DELTA_RANDOM, "delta_random", "")                                                                      \
     X(RELATIVE_RANDOM, "relative_gain_random", "")                                                           \
     X(SHARE, "oracle_share", "")                                                                             \
@@ -48,13 +49,12 @@
     X(MS_GENERATION, "plan_generation_ms_p50", "eval.arms.plan.ms.generation.p50")                           \
     X(MS_SCORING, "plan_scoring_ms_p50", "eval.arms.plan.ms.scoring.p50")                                    \
     X(MS_REACTIVE, "reactive_ms_p50", "eval.arms.reactive.ms.decision.p50")                                  \
-    X(EVAL_M, "M", "eval.M")                                                                                 \
-    X(EVAL_H, "H", "eval.H")                                                                                 \
-    X(EVAL_K, "K", "eval.K")                                                                                 \
-    X(EVAL_EXPLORE, "explore", "eval.explore")                                                               \
-    X(EVAL_BLEND, "blend", "eval.blend")                                                                     \
-    X(EVAL_ADVANTAGE, "advantage", "eval.advantage")                                                         \
-    X(EVAL_CARRY, "carry", "eval.carry")                                                                     \
+    X(EVAL_M, "M", "eval.plan.candidates")                                                                   \
+    X(EVAL_H, "H", "eval.plan.horizon")                                                                      \
+    X(EVAL_K, "K", "eval.plan.sampling_steps")                                                               \
+    X(EVAL_OFFSET, "action_offset", "eval.plan.action_offset")                                               \
+    X(EVAL_TEMPERATURE, "temperature", "eval.plan.temperature")                                              \
+    X(EVAL_WARM_START, "warm_start", "eval.plan.warm_start")                                                 \
     X(EVAL_SEEDS, "seeds", "eval.seeds")                                                                     \
     X(EVAL_EPISODES, "episodes_per_seed", "eval.episodes")                                                   \
     X(SNIPPETS, "snippets", "snippets.count")                                                                \
@@ -73,27 +73,27 @@
     X(STATE_PAIRS, "same_state_pair_accuracy", "same_state.pair_accuracy")                                   \
     X(STATE_REGRET, "same_state_normalized_regret", "same_state.normalized_regret")                          \
     X(STATE_RANDOM_REGRET, "same_state_random_normalized_regret", "same_state.random_normalized_regret")     \
-    X(HELD_FLOW, "held_flow", "training.held.flow")                                                          \
-    X(HELD_INVERSE, "held_inverse", "training.held.inverse")                                                 \
-    X(HELD_DYNAMICS, "held_dynamics", "training.held.dynamics")                                              \
-    X(HELD_REWARD, "held_reward", "training.held.reward")                                                    \
+    X(HELD_FLOW, "held_flow", "training.flow.details.held.flow")                                             \
+    X(HELD_INVERSE, "held_inverse", "training.inverse.details.held.inverse")                                 \
+    X(HELD_DYNAMICS, "held_dynamics", "training.rwm.details.held.dynamics")                                  \
+    X(HELD_REWARD, "held_reward", "training.rwm.details.held.reward")                                        \
     X(SECONDS_DATA, "seconds_data", "seconds.data")                                                          \
     X(SECONDS_TRAIN, "seconds_train", "seconds.train")                                                       \
     X(SECONDS_EVAL, "seconds_eval", "seconds.eval")                                                          \
     X(SECONDS_DIAGNOSE, "seconds_diagnose", "seconds.diagnose")                                              \
-    X(PAPER_REACTIVE, "paper_reactive", "")                                                                  \
-    X(PAPER_RANDOM, "paper_random", "")                                                                      \
-    X(PAPER_PLAN, "paper_plan", "")                                                                          \
-    X(PAPER_DELTA, "paper_delta_reactive", "")                                                               \
-    X(PAPER_RELATIVE, "paper_relative_gain_reactive", "")                                                    \
-    X(PAPER_RELATIVE_RANDOM, "paper_relative_gain_random", "")                                               \
-    X(PAPER_REACTIVE_WON, "paper_reactive_win_rate", "")                                                     \
-    X(PAPER_PLAN_WON, "paper_plan_win_rate", "")                                                             \
+    X(PUBLISHED_REACTIVE, "published_reactive", "")                                                          \
+    X(PUBLISHED_RANDOM, "published_random", "")                                                              \
+    X(PUBLISHED_PLAN, "published_plan", "")                                                                  \
+    X(PUBLISHED_DELTA, "published_delta_reactive", "")                                                       \
+    X(PUBLISHED_RELATIVE, "published_relative_gain_reactive", "")                                            \
+    X(PUBLISHED_RELATIVE_RANDOM, "published_relative_gain_random", "")                                       \
+    X(PUBLISHED_REACTIVE_WON, "published_reactive_win_rate", "")                                             \
+    X(PUBLISHED_PLAN_WON, "published_plan_win_rate", "")                                                     \
     /* as the paper reports: normalised score where there is a scale, else return */                         \
     X(REACTIVE, "reactive", "")                                                                              \
     X(RANDOM, "random", "")                                                                                  \
     X(PLAN, "plan", "")                                                                                      \
-    X(PLAIN, "plain", "")                                                                                    \
+    X(PAPER, "paper", "")                                                                                    \
     X(ORACLE, "oracle", "")                                                                                  \
     X(DATA, "data", "")
 
@@ -114,6 +114,8 @@ typedef struct mw_study_row {
     const char *family; /* "mpe", "battle", "ant" */
     json_t *summary;    /* NULL: missing */
     double value[MW_TABLE_WIDTH];
+    double arm[MW_ARMS]; /* of every arm, as the paper reports: score or return */
+    const char *scorer;  /* of the plan arm; "" if unknown */
     double spearman[MW_TABLE_HORIZONS], error[MW_TABLE_HORIZONS]; /* of snippets, by horizon - 1 */
 } mw_study_row;
 

@@ -7,7 +7,6 @@
 #include "core/cpu.h"
 #include "core/pool.h"
 #include "env/env.h"
-#include "train/assemble.h"
 #include "eval/calibrate.h"
 #include "eval/eval.h"
 #include "report/table.h"
@@ -48,18 +47,19 @@ static mw_status find_rules(mw_chain *c, mw_error *error) {
     return MW_OK;
 }
 
-mw_status mw_chain_preset(mw_training_preset *preset, const char *task, const mw_study_options *options,
+mw_status mw_chain_preset(mw_preset *preset, const char *task, const mw_study_options *options,
                           mw_error *error) {
-    *preset = mw_training_preset_of(task, options->budget);
+    *preset = mw_preset_of(task, options->budget);
     for (int i = 0; i < options->assignment_count; i++)
-        MW_TRY(mw_training_preset_set(preset, options->assignments[i], error));
-    return mw_training_preset_check(preset, error);
+        MW_TRY(mw_preset_set(preset, options->assignments[i], error));
+    return mw_preset_check(preset, error);
 }
 
 static mw_eval_options eval_options(const mw_chain *c) {
     const mw_study_options *o = c->options;
     mw_eval_options e = mw_eval_options_default();
-    if (o->arms) e.arms = o->arms;
+    e.arms = o->arms ? o->arms : (1u << MW_ARM_STANDARD) - 1;
+    e.behaviors = o->behaviors;
     if (o->seeds) e.seeds = o->seeds;
     if (o->timed) e.timed = o->timed;
     e.episodes = o->episodes ? o->episodes : mw_eval_episodes_of(c->family);
@@ -71,17 +71,17 @@ static mw_eval_options eval_options(const mw_chain *c) {
 static json_t *eval_inputs(const mw_chain *c) {
     const mw_eval_options e = eval_options(c);
     json_t *arms = json_array();
-    for (int a = 0; a < MW_EVAL_ARMS; a++)
-        if (e.arms & 1u << a) json_array_append_new(arms, json_string(mw_eval_arm_name((mw_eval_arm)a)));
-    return json_pack("{s:o, s:I, s:i, s:i, s:i, s:i}", "arms", arms, "first_seed", (json_int_t)e.first_seed,
-                     "seeds", e.seeds, "episodes", e.episodes, "M", e.candidates, "timed", e.timed);
+    for (int a = 0; a < MW_ARMS; a++)
+        if (e.arms & 1u << a) json_array_append_new(arms, json_string(mw_arm_name(a)));
+    return json_pack("{s:o, s:I, s:i, s:i, s:i}", "arms", arms, "first_seed", (json_int_t)e.first_seed,
+                     "seeds", e.seeds, "episodes", e.episodes, "timed", e.timed);
 }
 
 static mw_status describe_inputs(mw_chain *c, mw_error *error) {
     char behavior[17], seed[24];
     hex(behavior, c->behavior);
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)c->options->seed);
-    json_t *settings = mw_training_preset_json(&c->preset);
+    json_t *settings = mw_preset_json(&c->preset);
     c->inputs =
         json_pack("{s:{s:s, s:s, s:s, s:s, s:I}, s:{s:s, s:o*}, s:o*, s:{s:i, s:i, s:I}}", "data", "setting",
                   c->name, "rules", c->rules, "behavior", behavior, "seed", seed, "transitions",
@@ -94,7 +94,7 @@ static mw_status describe_inputs(mw_chain *c, mw_error *error) {
 mw_status mw_chain_start(mw_chain *c, const mw_study_options *options, const mw_setting *setting,
                          mw_error *error) {
     *c = (mw_chain){.options = options, .setting = setting, .family = mw_study_family(setting->task)};
-    for (int s = 0; s < MW_STAGES; s++) c->seconds[s] = NAN;
+    for (int s = 0; s < MW_STUDY_STAGES; s++) c->seconds[s] = NAN;
     mw_setting_name(setting, c->name, sizeof c->name);
     if (strlen(options->folder) > 400)
         return mw_fail(error, MW_ERR_ARGUMENT, "'%.40s...' is too long a path", options->folder);
@@ -160,16 +160,6 @@ static mw_status data_run(mw_chain *c, mw_error *error) {
 
 /* ---- training ---- */
 
-/* The bundle's own words about its making; NULL if there is no bundle that can be read. */
-static json_t *bundle_provenance(const char *path) {
-    mw_bundle *bundle;
-    mw_error error;
-    if (!mw_file_exists(path) || mw_bundle_load(&bundle, path, &error) != MW_OK) return NULL;
-    json_t *root = json_loads(bundle->provenance, 0, NULL);
-    mw_bundle_free(bundle);
-    return root;
-}
-
 static void find_checksum(mw_chain *c) {
     uint64_t hash;
     mw_error error;
@@ -177,34 +167,46 @@ static void find_checksum(mw_chain *c) {
     if (hash_file(&hash, c->bundle, &error) == MW_OK) hex(c->checksum, hash);
 }
 
-/* A bundle of that provenance was made from the data that is there, with the same seed. */
-static bool same_origin(const mw_chain *c, const json_t *root) {
-    const json_t *inputs = json_object_get(c->inputs, "train"), *theirs = json_object_get(root, "dataset");
-    json_t *identity = NULL, *value;
-    const char *key;
+/* Data, split and seed that parts must be of, and the preset settled on the data; false: it cannot be read.
+ */
+static bool find_origin(const mw_chain *c, mw_provenance *origin, mw_preset *settled) {
     mw_dataset d;
     mw_error error;
-    if (!root || !json_equal(json_object_get(root, "seed"), json_object_get(inputs, "seed")) ||
-        mw_dataset_open(&d, c->data, &error) != MW_OK)
-        return false;
-    bool same = mw_dataset_identity(&identity, &d, false, &error) == MW_OK;
-    json_object_foreach(identity, key, value) same &= json_equal(value, json_object_get(theirs, key));
+    char checksum[17];
+    if (mw_dataset_open(&d, c->data, &error) != MW_OK) return false;
+    *settled = c->preset;
+    const bool found = mw_dataset_checksum(checksum, &d, &error) == MW_OK &&
+                       mw_training_settle(settled, &d, c->options->seed, &error) == MW_OK;
     mw_dataset_close(&d);
-    json_decref(identity);
-    return same;
+    if (found) mw_provenance_init(origin, checksum, c->options->seed, c->preset.held_out, 1);
+    return found;
 }
 
-static const json_t *wanted_settings(const mw_chain *c) {
-    return json_object_get(json_object_get(c->inputs, "train"), "settings");
+/* The wanted parts that a bundle has, as training would make them; *plan: it plans as wanted too. */
+static unsigned kept_parts(const mw_chain *c, const char *path, bool *plan) {
+    mw_bundle *bundle;
+    mw_error error;
+    mw_provenance origin;
+    mw_preset settled;
+    unsigned kept = 0;
+    *plan = false;
+    if (!mw_file_exists(path) || mw_bundle_load(&bundle, path, &error) != MW_OK) return 0;
+    if (find_origin(c, &origin, &settled)) {
+        for (int i = 0; mw_model_class_at(i); i++) {
+            const mw_bundle_part *part = mw_bundle_find(bundle, mw_model_class_at(i)->name);
+            if (settled.parts & 1u << i && part && mw_training_same(&settled, part, &origin)) kept |= 1u << i;
+        }
+        *plan = !mw_fields_difference(mw_plan_fields, &settled.plan, &bundle->plan);
+        mw_provenance_free(&origin);
+    }
+    mw_bundle_free(bundle);
+    return kept;
 }
 
 /* All settings count here, those of planning too: the bundle holds them. */
-static bool is_current(const mw_chain *c, const char *bundle) {
-    json_t *root = bundle_provenance(bundle);
-    const bool same =
-        same_origin(c, root) && json_equal(json_object_get(root, "settings"), wanted_settings(c));
-    json_decref(root);
-    return same;
+static bool is_current(const mw_chain *c, const char *path) {
+    bool plan;
+    return kept_parts(c, path, &plan) == c->preset.parts && plan;
 }
 
 static bool train_current(mw_chain *c) {
@@ -215,25 +217,12 @@ static bool train_current(mw_chain *c) {
     return true;
 }
 
-/* Sets the parts that need not be trained again because the earlier bundle has them from the same settings.
- */
-static bool find_kept_parts(const mw_chain *c, bool skip[MW_PARTS]) {
-    static const char *const part[MW_PARTS] = {"policy.", "world."};
-    json_t *root = bundle_provenance(c->earlier_bundle);
-    const json_t *theirs = json_object_get(root, "settings");
-    const bool origin = same_origin(c, root);
-    for (int i = 0; i < MW_PARTS; i++)
-        skip[i] = origin && mw_training_preset_same_part(theirs, wanted_settings(c), part[i]);
-    json_decref(root);
-    return skip[0] || skip[1];
-}
-
 static void train_progress(void *context, const mw_training_progress *p) {
     mw_chain *c = context;
     char note[96];
     if (!c->progress) return;
-    snprintf(note, sizeof note, "%s %ld/%ld: %s %.3g, %s %.3g", p->part->name, p->part->step, p->part->steps,
-             p->part->loss_names[0], p->means[0], p->part->loss_names[1], p->means[1]);
+    snprintf(note, sizeof note, "%s %ld/%ld: %s %.3g", p->part->name, p->part->step, p->part->steps,
+             p->part->loss_names[0], p->means[0]);
     c->progress(c->context, p->total > 0 ? p->done / p->total : 0, note);
 }
 
@@ -258,7 +247,13 @@ static mw_status train_run(mw_chain *c, mw_error *error) {
     mw_status status = MW_OK;
     if (mw_file_exists(c->bundle) && rename(c->bundle, c->earlier_bundle) != 0)
         status = mw_fail(error, MW_ERR_IO, "cannot rename '%s'", c->bundle);
-    if (status == MW_OK && find_kept_parts(c, request.skip)) request.with = c->earlier_bundle;
+    bool plan;
+    const unsigned kept = status == MW_OK ? kept_parts(c, c->earlier_bundle, &plan) : 0;
+    if (kept) {
+        request.with = c->earlier_bundle;
+        request.only = c->preset.parts & ~kept;
+        request.nothing = !request.only;
+    }
     if (status == MW_OK) status = mw_training_run(&request, &r, error);
     if (status == MW_OK) unlink(c->earlier_bundle);
     mw_dataset_close(&d);
@@ -266,16 +261,13 @@ static mw_status train_run(mw_chain *c, mw_error *error) {
     c->earlier = fmax(0, r.seconds - (mw_clock_seconds() - started));
     find_checksum(c);
     size_t used = 0;
-    if (request.skip[0])
-        used = (size_t)snprintf(c->note, sizeof c->note, "policy kept; ");
-    else
-        used = (size_t)snprintf(c->note, sizeof c->note, "held-out flow %.3g, inverse %.3g; ",
-                                r.policy_held[0], r.policy_held[1]);
-    if (request.skip[1])
-        snprintf(c->note + used, sizeof c->note - used, "world kept");
-    else
-        snprintf(c->note + used, sizeof c->note - used, "held-out dynamics %.3g, reward %.3g",
-                 r.world_held[0], r.world_held[1]);
+    for (int i = 0; i < r.count && used < sizeof c->note; i++)
+        used += (size_t)snprintf(c->note + used, sizeof c->note - used, "%sheld-out %s %.3g",
+                                 used ? ", " : "", r.part[i].loss_names[0], r.part[i].held[0]);
+    for (int i = 0; mw_model_class_at(i) && used < sizeof c->note; i++)
+        if (kept & 1u << i)
+            used += (size_t)snprintf(c->note + used, sizeof c->note - used, "%s%s kept", used ? ", " : "",
+                                     mw_model_class_at(i)->name);
     return MW_OK;
 }
 
@@ -303,23 +295,22 @@ static mw_status file_write(const mw_chain *c, const char *path, const char *sta
     return status;
 }
 
-static void eval_progress(void *context, mw_eval_arm arm, long done, long total) {
+static void eval_progress(void *context, int arm, long done, long total) {
     mw_chain *c = context;
     const unsigned arms = eval_options(c).arms, before = arms & ((1u << arm) - 1);
     const double all = __builtin_popcount(arms), share = (double)done / (double)total;
     if (c->progress)
-        c->progress(c->context, ((double)__builtin_popcount(before) + share) / all, mw_eval_arm_name(arm));
+        c->progress(c->context, ((double)__builtin_popcount(before) + share) / all, mw_arm_name(arm));
 }
 
 static void eval_note(mw_chain *c, const mw_eval_result *r) {
     size_t used = 0;
     c->note[0] = 0;
-    for (int a = 0; a < MW_EVAL_ARMS; a++) {
+    for (int a = 0; a < MW_ARMS; a++) {
         const mw_eval_report *arm = &r->arm[a];
         if (!arm->played || used >= sizeof c->note) continue;
         used += (size_t)snprintf(c->note + used, sizeof c->note - used, "%s%s %.4g", used ? ", " : "",
-                                 mw_eval_arm_name((mw_eval_arm)a),
-                                 isfinite(arm->score) ? arm->score : arm->total);
+                                 mw_arm_name(a), isfinite(arm->score) ? arm->score : arm->total);
     }
 }
 
@@ -393,11 +384,11 @@ static mw_status diagnose_run(mw_chain *c, mw_error *error) {
 
 bool mw_chain_current(mw_chain *c, mw_study_stage stage) {
     switch (stage) {
-    case MW_STAGE_DATA:
+    case MW_STUDY_DATA:
         return data_current(c);
-    case MW_STAGE_TRAIN:
+    case MW_STUDY_TRAIN:
         return train_current(c);
-    case MW_STAGE_EVAL:
+    case MW_STUDY_EVAL:
         return file_current(c, c->eval, "eval");
     default:
         return file_current(c, c->diagnose, "diagnose");
@@ -408,11 +399,11 @@ mw_status mw_chain_run(mw_chain *c, mw_study_stage stage, mw_error *error) {
     c->note[0] = 0;
     c->earlier = 0;
     switch (stage) {
-    case MW_STAGE_DATA:
+    case MW_STUDY_DATA:
         return data_run(c, error);
-    case MW_STAGE_TRAIN:
+    case MW_STUDY_TRAIN:
         return train_run(c, error);
-    case MW_STAGE_EVAL:
+    case MW_STUDY_EVAL:
         return eval_run(c, error);
     default:
         return diagnose_run(c, error);
@@ -433,76 +424,43 @@ bool mw_chain_summarized(mw_chain *c) {
     return same;
 }
 
-/* One checksum over those of all columns. */
-static void data_checksum(char out[17], const json_t *columns) {
-    char *text = json_dumps(columns, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
-    hex(out, text ? mw_hash(MW_HASH_START, text, strlen(text)) : 0);
-    free(text);
-}
-
 static mw_status data_json(json_t **out, const mw_chain *c, mw_error *error) {
     mw_dataset d;
-    json_t *identity = NULL;
-    char checksum[17];
+    char checksum[17], path[600];
+    json_t *root = NULL;
+    snprintf(path, sizeof path, "%s/dataset.json", c->data);
     MW_TRY(mw_dataset_open(&d, c->data, error));
-    mw_status status = mw_dataset_identity(&identity, &d, true, error);
+    mw_status status = mw_dataset_checksum(checksum, &d, error);
+    if (status == MW_OK) status = mw_json_read(&root, path, error);
     if (status == MW_OK) {
-        data_checksum(checksum, json_object_get(identity, "columns"));
         *out = json_pack("{s:{s:f, s:f, s:f, s:f}, s:I, s:I, s:s, s:s, s:s, s:O*}", "return", "mean",
-                         d.returns.mean, "deviation", d.returns.deviation, "minimum", d.returns.minimum,
-                         "maximum", d.returns.maximum, "episodes", (json_int_t)d.episodes, "steps",
-                         (json_int_t)d.steps, "checksum", checksum, "command", c->data_command, "note",
-                         d.spec.note ? d.spec.note : "", "behaviors", json_object_get(identity, "behaviors"));
+                         d.returns.mean, "std", d.returns.deviation, "minimum", d.returns.minimum, "maximum",
+                         d.returns.maximum, "episodes", (json_int_t)d.episodes, "steps", (json_int_t)d.steps,
+                         "checksum", checksum, "command", c->data_command, "note",
+                         d.spec.note ? d.spec.note : "", "behaviors", json_object_get(root, "behaviors"));
         if (mw_scale_of(c->setting->task))
             json_object_set_new(*out, "score", json_real(mw_score(c->setting->task, d.returns.mean)));
         if (!strcmp(c->family, "battle")) json_object_set_new(*out, "win_rate", json_real(d.returns.won));
     }
-    json_decref(identity);
+    json_decref(root);
     mw_dataset_close(&d);
     return status;
 }
 
-/* The last number of an array that is one: losses are null where nothing was validated. */
-static json_t *last_number(const json_t *array) {
-    for (size_t i = json_array_size(array); i-- > 0;)
-        if (json_is_number(json_array_get(array, i))) return json_incref(json_array_get(array, i));
-    return json_null();
-}
-
-static json_t *origin_json(const json_t *provenance) {
-    static const char *const kept[] = {"seconds", "threads", "cpu", "level", "mawam", "command"};
-    json_t *out = json_object();
-    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
-        json_object_set(out, kept[i], json_object_get(provenance, kept[i]));
-    return out;
-}
-
-/* The provenance of the training that made a part: this one, or the one of the bundle that it was kept from.
- */
-static const json_t *origin_of(const json_t *root, const char *from) {
-    const json_t *kept = json_object_get(json_object_get(root, from), "provenance");
-    return kept ? kept : root;
-}
-
+/* What every part says of its making. */
 static json_t *training_json(const mw_chain *c) {
-    static const char *const kept[] = {"seconds",    "seed",       "threads",  "cpu",      "level",
-                                       "mawam",      "command",    "settings", "returns",  "episodes",
-                                       "normalizer", "world_best", "curve",    "advantage"};
-    json_t *root = bundle_provenance(c->bundle), *out = json_object();
-    const json_t *policy_origin = origin_of(root, "policy_from"),
-                 *world_origin = origin_of(root, "world_from"),
-                 *policy = json_object_get(json_object_get(policy_origin, "curve"), "policy"),
-                 *best = json_object_get(world_origin, "world_best");
-    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
-        json_object_set(out, kept[i], json_object_get(root, kept[i]));
-    json_t *held = json_pack("{s:o, s:o}", "flow", last_number(json_object_get(policy, "held_flow")),
-                             "inverse", last_number(json_object_get(policy, "held_inverse")));
-    json_object_set(held, "dynamics", json_object_get(best, "held_dynamics"));
-    json_object_set(held, "reward", json_object_get(best, "held_reward"));
-    if (policy_origin != root) json_object_set_new(out, "policy_from", origin_json(policy_origin));
-    if (world_origin != root) json_object_set_new(out, "world_from", origin_json(world_origin));
-    json_object_set_new(out, "held", held);
-    json_decref(root);
+    mw_bundle *bundle;
+    mw_error error;
+    json_t *out = json_object();
+    if (mw_bundle_load(&bundle, c->bundle, &error) != MW_OK) return out;
+    for (int i = 0; i < bundle->count; i++) {
+        const mw_bundle_part *part = &bundle->parts[i];
+        json_t *json = mw_provenance_json(&part->provenance);
+        json_object_set_new(json, "configuration",
+                            mw_fields_json(part->model->kind->fields, &part->model->config));
+        json_object_set_new(out, part->model->kind->name, json);
+    }
+    mw_bundle_free(bundle);
     return out;
 }
 
@@ -534,7 +492,7 @@ mw_status mw_chain_summarize(mw_chain *c, mw_error *error) {
     static const char *const diagnose_keys[] = {"same_state", "snippets", NULL};
     json_t *data = NULL, *seconds = json_object();
     mw_status status = data_json(&data, c, error);
-    for (int s = 0; s < MW_STAGES; s++)
+    for (int s = 0; s < MW_STUDY_STAGES; s++)
         json_object_set_new(seconds, mw_study_stage_name((mw_study_stage)s),
                             isnan(c->seconds[s]) ? json_null() : json_real(c->seconds[s]));
     json_t *summary =

@@ -12,15 +12,15 @@ typedef struct mw_chain {
     char name[64], rules[64];
     const char *family;
     char data[512], bundle[512], earlier_bundle[520], eval[512], diagnose[512], result[512];
-    mw_training_preset preset;
-    uint64_t behavior;         /* checksum of the behaviour file; 0: random play */
-    long transitions;          /* asked for */
-    char data_command[160];    /* what makes the dataset */
-    json_t *inputs;            /* what each stage depends on: {"data": {...}, "train": ..., ...} */
-    char checksum[17];         /* of the bundle's file, once there is one */
-    double seconds[MW_STAGES]; /* what the stages took; NaN: not known */
-    double earlier;            /* seconds that interrupted runs of the last stage took */
-    char note[160];            /* of the last stage, for people */
+    mw_preset preset;
+    uint64_t behavior;               /* checksum of the behaviour file; 0: random play */
+    long transitions;                /* asked for */
+    char data_command[160];          /* what makes the dataset */
+    json_t *inputs;                  /* what each stage depends on: {"data": {...}, "train": ..., ...} */
+    char checksum[17];               /* of the bundle's file, once there is one */
+    double seconds[MW_STUDY_STAGES]; /* what the stages took; NaN: not known */
+    double earlier;                  /* seconds that interrupted runs of the last stage took */
+    char note[160];                  /* of the last stage, for people */
     void (*progress)(void *context, double done, const char *note); /* within a stage; may be NULL */
     void *context;
 } mw_chain;
@@ -31,7 +31,7 @@ mw_status mw_chain_start(mw_chain *chain, const mw_study_options *options, const
 void mw_chain_free(mw_chain *chain);
 
 /* The preset of a task with the options' assignments. */
-mw_status mw_chain_preset(mw_training_preset *preset, const char *task, const mw_study_options *options,
+mw_status mw_chain_preset(mw_preset *preset, const char *task, const mw_study_options *options,
                           mw_error *error);
 
 /* The summary belongs to these inputs and to the bundle that is there: nothing is left to do. */

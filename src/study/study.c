@@ -32,8 +32,8 @@ typedef struct {
     const mw_setting *settings[MW_TABLE_ROWS];
     int places[MW_TABLE_ROWS]; /* of the settings in their own table */
     int count, index;
-    double known[MW_TABLE_ROWS][MW_STAGES]; /* seconds, by place; NaN: not known */
-    int log;                                /* stages.jsonl, open for appending and locked */
+    double known[MW_TABLE_ROWS][MW_STUDY_STAGES]; /* seconds, by place; NaN: not known */
+    int log;                                      /* stages.jsonl, open for appending and locked */
     mw_chain chain;
     mw_study_stage stage;
     double started; /* clock at the start of the stage */
@@ -57,7 +57,7 @@ static void remember(study *s, const char *line) {
     const char *stage = json_string_value(json_object_get(root, "stage"));
     const json_t *seconds = json_object_get(root, "seconds");
     const int place = name ? place_of(name) : -1;
-    for (int i = 0; place >= 0 && stage && i < MW_STAGES; i++)
+    for (int i = 0; place >= 0 && stage && i < MW_STUDY_STAGES; i++)
         if (!strcmp(stage, mw_study_stage_name((mw_study_stage)i)) && json_is_number(seconds) &&
             !json_object_get(root, "error"))
             s->known[place][i] = json_number_value(seconds);
@@ -154,7 +154,7 @@ static double expected(const study *s, int place, mw_study_stage stage) {
 static double seconds_left(const study *s, double done, double spent) {
     double left = 0;
     for (int i = s->index; i < s->count; i++)
-        for (int k = i == s->index ? (int)s->stage : 0; k < MW_STAGES; k++) {
+        for (int k = i == s->index ? (int)s->stage : 0; k < MW_STUDY_STAGES; k++) {
             const bool now = i == s->index && k == (int)s->stage;
             if (!now && !isnan(s->known[s->places[i]][k])) continue;
             double whole = now && done > 0.02 ? spent / done : expected(s, s->places[i], (mw_study_stage)k);
@@ -210,18 +210,18 @@ static mw_status run_stages(study *s, mw_error *error) {
     char recorded[600];
     snprintf(recorded, sizeof recorded, "%s/dataset.json", s->chain.data);
     if (!mw_file_exists(recorded) && mw_chain_summarized(&s->chain)) { /* its dataset was dropped */
-        for (; s->stage < MW_STAGES; s->stage++) tell(s, MW_STUDY_KEPT, 1, 0, "");
+        for (; s->stage < MW_STUDY_STAGES; s->stage++) tell(s, MW_STUDY_KEPT, 1, 0, "");
         return MW_OK;
     }
-    for (; s->stage < MW_STAGES; s->stage++) MW_TRY(run_stage(s, &ran, error));
-    s->stage = MW_STAGE_DIAGNOSE;
+    for (; s->stage < MW_STUDY_STAGES; s->stage++) MW_TRY(run_stage(s, &ran, error));
+    s->stage = MW_STUDY_DIAGNOSE;
     if (ran || !mw_chain_summarized(&s->chain)) MW_TRY(mw_chain_summarize(&s->chain, error));
     if (s->options->drop_data) mw_dataset_remove(s->chain.data);
     return MW_OK;
 }
 
 static mw_status run_setting(study *s, mw_error *error) {
-    s->stage = MW_STAGE_DATA;
+    s->stage = MW_STUDY_DATA;
     mw_status status = mw_chain_start(&s->chain, s->options, s->settings[s->index], error);
     s->chain.progress = within_stage;
     s->chain.context = s;
@@ -273,11 +273,11 @@ mw_status mw_study_run(const mw_study_options *options, int *failed, mw_error *e
     s->log = -1;
     s->started = mw_clock_seconds();
     for (int i = 0; i < MW_TABLE_ROWS; i++)
-        for (int k = 0; k < MW_STAGES; k++) s->known[i][k] = NAN;
+        for (int k = 0; k < MW_STUDY_STAGES; k++) s->known[i][k] = NAN;
     choose_settings(s);
     mw_status status = MW_OK;
     for (int i = 0; status == MW_OK && i < s->count; i++) {
-        mw_training_preset preset;
+        mw_preset preset;
         status = mw_chain_preset(&preset, s->settings[i]->task, options, error);
     }
     if (status == MW_OK) status = open_folder(s, error);

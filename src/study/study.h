@@ -10,11 +10,11 @@
 #include <signal.h>
 
 typedef enum mw_study_stage {
-    MW_STAGE_DATA,
-    MW_STAGE_TRAIN,
-    MW_STAGE_EVAL,
-    MW_STAGE_DIAGNOSE,
-    MW_STAGES
+    MW_STUDY_DATA,
+    MW_STUDY_TRAIN,
+    MW_STUDY_EVAL,
+    MW_STUDY_DIAGNOSE,
+    MW_STUDY_STAGES
 } mw_study_stage;
 
 const char *mw_study_stage_name(mw_study_stage stage); /* "data", "train", "eval", "diagnose" */
@@ -45,13 +45,13 @@ typedef struct mw_study_options {
     bool resume;                       /* without it a folder with results is refused */
     bool drop_data;                    /* remove a setting's dataset after its last stage */
     mw_budget budget;
-    const char *const *assignments; /* [assignment_count] of training settings, "policy.dim=64" */
+    const char *const *assignments; /* [assignment_count] of training settings, "flow.dim=64" */
     int assignment_count;
     const char *behaviors; /* folder of behaviour files; NULL: see mw_behavior_path */
     uint64_t seed;         /* of data and training */
     int threads;           /* 0: one per core */
     long transitions;      /* of a dataset; 0: the setting's */
-    unsigned arms;         /* 1 << mw_eval_arm; 0: all */
+    unsigned arms;         /* 1 << index of an arm; 0: the standard ones */
     int seeds, episodes;   /* of the evaluation; 0: five, and what the protocol says for the family */
     int timed;             /* decisions timed for each arm; 0: what an evaluation times by itself */
     int anchors, snippets; /* of the diagnosis; 0: none */

@@ -6,7 +6,7 @@
 #include "model/flow/sampler.h"
 #include "model/flow/trainer.h"
 #include "eval/metrics.h"
-#include "plan/scorer.h"
+#include "model/rwm/rwm.h"
 #include "model/rwm/trainer.h"
 
 #include <dirent.h>
@@ -154,7 +154,7 @@ static mw_status world_config(const record *r, mw_world_config *c, int *batch, i
         MW_TRY(meta_int(r, "dynamics_features", 0, 1024, &c->dynamics_features, error));
         MW_TRY(meta_int(r, "shared", 0, 4096, &c->shared, error));
         MW_TRY(meta_int(r, "joint", 0, 1, &joint, error));
-        c->joint = joint;
+        c->mean_agents = joint;
     }
     const mw_tensor *obs = mw_safetensors_find(&r->file, "in.obs");
     if (!obs || obs->dims != 3 || obs->shape[0] < 1 || obs->shape[0] > 4096)
@@ -179,7 +179,15 @@ static mw_status world_outputs(world_check *k, record *r, const mw_transition_ba
                     r->what);
     mw_verify_check(report, relative_error(pass.reward, reward, rows), OUTPUT_TOLERANCE, "%s: reward",
                     r->what);
-    mw_scorer_score(k->scorer, k->out, NULL, in->obs, acts, in->count, horizon);
+    mw_scorer_score(k->scorer,
+                    &(mw_scoring){.scores = k->out,
+                                  .paths = NULL,
+                                  .obs = in->obs,
+                                  .actions = acts,
+                                  .count = in->count,
+                                  .horizon = horizon,
+                                  .group = 1},
+                    NULL);
     mw_verify_check(report, relative_error(k->out, scores, (size_t)in->count), OUTPUT_TOLERANCE,
                     "%s: score of %d-step rollouts", r->what, horizon);
     return MW_OK;

@@ -7,34 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KIND "mawam training 1"
+#define KIND "mawam training 2"
 
-enum { MOST_TENSORS = 16, PROGRESS = 5 + 3 * MW_PART_LOSSES };
-
-/* ---- identity ---- */
-
-static void value_text(char *out, size_t size, const json_t *object, const char *key) {
-    char *text = json_dumps(json_object_get(object, key), JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
-    snprintf(out, size, "%s", text ? text : "nothing");
-    free(text);
-}
-
-mw_status mw_training_identity_check(const mw_training_identity *ours, const json_t *settings,
-                                     const json_t *dataset, uint64_t seed, const char *what,
-                                     mw_error *error) {
-    if (!json_equal(ours->dataset, dataset))
-        return mw_fail(error, MW_ERR_MISMATCH,
-                       "%s was trained on other data (task, rules or checksums of the columns differ)", what);
-    if (ours->seed != seed)
-        return mw_fail(error, MW_ERR_MISMATCH, "%s has seed %llu, not %llu", what, (unsigned long long)seed,
-                       (unsigned long long)ours->seed);
-    const char *field = mw_training_preset_difference(ours->settings, settings);
-    if (!field) return MW_OK;
-    char theirs[64], wanted[64];
-    value_text(theirs, sizeof theirs, settings, field);
-    value_text(wanted, sizeof wanted, ours->settings, field);
-    return mw_fail(error, MW_ERR_MISMATCH, "%s was made with %s = %s, not %s", what, field, theirs, wanted);
-}
+enum { STATES = 5, PROGRESS = 4 + 3 * MW_PART_LOSSES }; /* most of one part */
 
 /* ---- the tensors of a part: the same list for writing and reading ---- */
 
@@ -45,18 +20,16 @@ typedef struct {
 } state;
 
 static int add_states(state *states, int count, const mw_training_part *part) {
-    for (int i = 0; i < 2; i++) {
-        const mw_optimizer *o = part->optimizers[i];
-        if (!o) continue;
-        const char *name = part->optimizer_names[i];
+    const mw_optimizer *o = part->optimizer;
+    const char *name = part->name;
+    if (o) {
         states[count++] = (state){mw_name_of("%s.values", name), o->values, o->total};
         states[count++] = (state){mw_name_of("%s.m", name), o->m, o->total};
         states[count++] = (state){mw_name_of("%s.v", name), o->v, o->total};
         if (o->average) states[count++] = (state){mw_name_of("%s.average", name), o->average, o->total};
     }
     if (part->best_values)
-        states[count++] =
-            (state){mw_name_of("%s.best", part->name), part->best_values, part->optimizers[0]->total};
+        states[count++] = (state){mw_name_of("%s.best", name), part->best_values, part->total};
     return count;
 }
 
@@ -66,102 +39,108 @@ static void get_progress(double *out, const mw_training_part *part) {
     out[1] = (double)part->summed;
     out[2] = part->first;
     out[3] = (double)part->best_step;
-    out[4] = (double)part->optimizers[0]->adam.step;
-    memcpy(out + 5, part->sums, sizeof part->sums);
-    memcpy(out + 5 + MW_PART_LOSSES, part->held, sizeof part->held);
-    memcpy(out + 5 + 2 * MW_PART_LOSSES, part->best_held, sizeof part->best_held);
+    memcpy(out + 4, part->sums, sizeof part->sums);
+    memcpy(out + 4 + MW_PART_LOSSES, part->held, sizeof part->held);
+    memcpy(out + 4 + 2 * MW_PART_LOSSES, part->best_held, sizeof part->best_held);
 }
 
 static bool set_progress(mw_training_part *part, const double *in) {
     for (int i = 0; i < PROGRESS; i++)
         if (!isfinite(in[i])) return false;
-    if (in[0] < 0 || in[0] > (double)part->steps || in[1] < 0 || in[1] > in[0] || in[3] < 0 ||
-        in[3] > in[0] || in[4] != in[0])
+    if (in[0] < 0 || in[0] > (double)part->steps || in[1] < 0 || in[1] > in[0] || in[3] < 0 || in[3] > in[0])
         return false;
     part->step = (long)in[0];
     part->summed = (long)in[1];
     part->first = in[2];
     part->best_step = (long)in[3];
-    for (int i = 0; i < 2; i++)
-        if (part->optimizers[i]) part->optimizers[i]->adam.step = part->step;
-    memcpy(part->sums, in + 5, sizeof part->sums);
-    memcpy(part->held, in + 5 + MW_PART_LOSSES, sizeof part->held);
-    memcpy(part->best_held, in + 5 + 2 * MW_PART_LOSSES, sizeof part->best_held);
+    if (part->optimizer) part->optimizer->adam.step = part->step;
+    memcpy(part->sums, in + 4, sizeof part->sums);
+    memcpy(part->held, in + 4 + MW_PART_LOSSES, sizeof part->held);
+    memcpy(part->best_held, in + 4 + 2 * MW_PART_LOSSES, sizeof part->best_held);
     return true;
 }
 
 /* ---- saving ---- */
 
-static mw_status write(const char *path, mw_training_part *const parts[MW_PARTS], const char *settings,
-                       const char *dataset, uint64_t seed, double seconds, mw_error *error) {
-    state states[MOST_TENSORS];
-    mw_tensor tensors[MOST_TENSORS + MW_PARTS];
-    mw_name names[MW_PARTS];
-    double progress[MW_PARTS][PROGRESS];
+static json_t *describe(const mw_training_state *t, double seconds) {
+    json_t *settings = json_object();
+    for (int i = 0; i < t->count; i++)
+        json_object_set_new(settings, t->part[i]->name,
+                            mw_fields_json(t->model[i]->kind->fields, &t->model[i]->config));
+    return json_pack("{s:o, s:o, s:f}", "settings", settings, "provenance", mw_provenance_json(&t->identity),
+                     "seconds", seconds);
+}
+
+mw_status mw_checkpoint_save(const char *path, const mw_training_state *t, double seconds, mw_error *error) {
+    state states[STATES * MW_MODELS];
+    mw_tensor tensors[(STATES + 1) * MW_MODELS];
+    mw_name names[MW_MODELS];
+    double progress[MW_MODELS][PROGRESS];
     int count = 0;
-    for (int i = 0; i < MW_PARTS; i++) count = add_states(states, count, parts[i]);
+    for (int i = 0; i < t->count; i++) count = add_states(states, count, t->part[i]);
     for (int i = 0; i < count; i++)
         tensors[i] = (mw_tensor){.name = states[i].name.text,
                                  .type = MW_F32,
                                  .dims = 1,
                                  .shape = {states[i].count},
                                  .data = states[i].data};
-    for (int i = 0; i < MW_PARTS; i++) {
-        get_progress(progress[i], parts[i]);
-        names[i] = mw_name_of("%s.progress", parts[i]->name);
+    for (int i = 0; i < t->count; i++) {
+        get_progress(progress[i], t->part[i]);
+        names[i] = mw_name_of("%s.progress", t->part[i]->name);
         tensors[count++] = (mw_tensor){
             .name = names[i].text, .type = MW_F64, .dims = 1, .shape = {PROGRESS}, .data = progress[i]};
     }
-    char seed_text[24], seconds_text[24];
-    snprintf(seed_text, sizeof seed_text, "%llu", (unsigned long long)seed);
-    snprintf(seconds_text, sizeof seconds_text, "%.1f", seconds);
-    const mw_meta meta[] = {{"kind", KIND},
-                            {"settings", settings},
-                            {"dataset", dataset},
-                            {"seed", seed_text},
-                            {"seconds", seconds_text}};
-    return mw_safetensors_write(path, tensors, (size_t)count, meta, sizeof meta / sizeof meta[0], error);
-}
-
-mw_status mw_checkpoint_save(const char *path, mw_training_part *const parts[MW_PARTS],
-                             const mw_training_identity *identity, double seconds, mw_error *error) {
-    char *settings = json_dumps(identity->settings, JSON_REAL_PRECISION(17)),
-         *dataset = json_dumps(identity->dataset, 0);
-    mw_status status = settings && dataset
-                           ? write(path, parts, settings, dataset, identity->seed, seconds, error)
-                           : mw_fail(error, MW_ERR_MEMORY, "cannot write '%s'", path);
-    free(settings);
-    free(dataset);
+    json_t *root = describe(t, seconds);
+    char *text = root ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+    const mw_meta meta[] = {{"kind", KIND}, {"training", text}};
+    const mw_status status = text ? mw_safetensors_write(path, tensors, (size_t)count, meta, 2, error)
+                                  : mw_fail(error, MW_ERR_MEMORY, "cannot write '%s'", path);
+    free(text);
+    json_decref(root);
     return status;
 }
 
 /* ---- loading ---- */
 
-static mw_status meta_json(json_t **value, const mw_safetensors *file, const char *key, mw_error *error) {
-    const char *text = mw_safetensors_meta(file, key);
-    *value = NULL;
-    if (!text) return mw_fail(error, MW_ERR_FORMAT, "%s: lacks '%s'", file->path, key);
-    return mw_json_parse(value, text, strlen(text), file->path, error);
+static mw_status check_settings(const mw_training_state *t, const json_t *settings, const char *path,
+                                mw_error *error) {
+    for (int i = 0; i < t->count; i++) {
+        const mw_model_class *class = t->model[i]->kind;
+        mw_model_config theirs = {0};
+        char found[MW_WORD], wanted[MW_WORD];
+        MW_TRY(mw_fields_read(class->fields, &theirs, json_object_get(settings, class->name), path, error));
+        const mw_field *field = mw_fields_difference(class->fields, &t->model[i]->config, &theirs);
+        if (!field) continue;
+        mw_field_text(found, sizeof found, field, &theirs);
+        mw_field_text(wanted, sizeof wanted, field, &t->model[i]->config);
+        return mw_fail(error, MW_ERR_MISMATCH, "%s was made with %s.%s = %s, not %s", path, class->name,
+                       field->name, found, wanted);
+    }
+    return MW_OK;
 }
 
-static mw_status check_identity(const mw_safetensors *file, const mw_training_identity *ours,
+static mw_status check_identity(const mw_training_state *t, const json_t *root, const char *path,
                                 mw_error *error) {
-    const char *kind = mw_safetensors_meta(file, "kind"), *seed = mw_safetensors_meta(file, "seed");
-    if (!kind || strcmp(kind, KIND) || !seed)
-        return mw_fail(error, MW_ERR_FORMAT, "%s is not a checkpoint of '" KIND "'", file->path);
-    json_t *settings = NULL, *dataset = NULL;
-    mw_status status = meta_json(&settings, file, "settings", error);
-    if (status == MW_OK) status = meta_json(&dataset, file, "dataset", error);
-    if (status == MW_OK)
+    mw_provenance theirs;
+    MW_TRY(mw_provenance_read(&theirs, json_object_get(root, "provenance"), path, error));
+    mw_status status = MW_OK;
+    if (strcmp(theirs.data, t->identity.data))
         status =
-            mw_training_identity_check(ours, settings, dataset, strtoull(seed, NULL, 10), file->path, error);
-    json_decref(settings);
-    json_decref(dataset);
-    return status;
+            mw_fail(error, MW_ERR_MISMATCH,
+                    "%s was trained on other data (task, rules or checksums of the columns differ)", path);
+    else if (strcmp(theirs.seed, t->identity.seed))
+        status =
+            mw_fail(error, MW_ERR_MISMATCH, "%s has seed %s, not %s", path, theirs.seed, t->identity.seed);
+    else if (theirs.held_out != t->identity.held_out)
+        status = mw_fail(error, MW_ERR_MISMATCH, "%s was made with data.held_out = %g, not %g", path,
+                         theirs.held_out, t->identity.held_out);
+    mw_provenance_free(&theirs);
+    MW_TRY(status);
+    return check_settings(t, json_object_get(root, "settings"), path, error);
 }
 
 static mw_status load_part(const mw_safetensors *file, mw_training_part *part, mw_error *error) {
-    state states[MOST_TENSORS];
+    state states[STATES];
     const int count = add_states(states, 0, part);
     for (int i = 0; i < count; i++) {
         const long shape[1] = {(long)states[i].count};
@@ -183,14 +162,25 @@ static mw_status load_part(const mw_safetensors *file, mw_training_part *part, m
     return MW_OK;
 }
 
-mw_status mw_checkpoint_load(const char *path, mw_training_part *const parts[MW_PARTS],
-                             const mw_training_identity *identity, double *seconds, mw_error *error) {
+static mw_status load(const mw_safetensors *file, const mw_training_state *t, double *seconds,
+                      mw_error *error) {
+    const char *kind = mw_safetensors_meta(file, "kind"), *text = mw_safetensors_meta(file, "training");
+    json_t *root;
+    if (!kind || strcmp(kind, KIND) || !text)
+        return mw_fail(error, MW_ERR_FORMAT, "%s is not a checkpoint of '" KIND "'", file->path);
+    MW_TRY(mw_json_parse(&root, text, strlen(text), file->path, error));
+    const mw_status status = check_identity(t, root, file->path, error);
+    *seconds = json_number_value(json_object_get(root, "seconds"));
+    json_decref(root);
+    MW_TRY(status);
+    for (int i = 0; i < t->count; i++) MW_TRY(load_part(file, t->part[i], error));
+    return MW_OK;
+}
+
+mw_status mw_checkpoint_load(const char *path, const mw_training_state *t, double *seconds, mw_error *error) {
     mw_safetensors file;
     MW_TRY(mw_safetensors_open(&file, path, error));
-    mw_status status = check_identity(&file, identity, error);
-    for (int i = 0; i < MW_PARTS && status == MW_OK; i++) status = load_part(&file, parts[i], error);
-    const char *spent = mw_safetensors_meta(&file, "seconds");
-    *seconds = spent ? strtod(spent, NULL) : 0;
+    const mw_status status = load(&file, t, seconds, error);
     mw_safetensors_close(&file);
     return status;
 }

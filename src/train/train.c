@@ -4,11 +4,9 @@
 
 #include "core/clock.h"
 #include "core/file.h"
-#include "core/log.h"
-#include "core/math.h"
-#include "train/assemble.h"
+#include "data/returns.h"
+#include "model/flow/flow.h"
 #include "train/checkpoint.h"
-#include "train/condition.h"
 #include "train/training_log.h"
 
 #include <math.h>
@@ -25,10 +23,13 @@ typedef struct {
     const mw_training_request *request;
     char checkpoint[1024], log[1024], picture[1024];
     mw_training_data data;
-    mw_training_identity identity;
-    mw_training_part *parts[MW_PARTS];
+    mw_preset preset; /* settled but for the target */
+    mw_bundle_info info;
+    mw_training_state state;     /* the parts that this training makes; models are owned here */
+    mw_model *models[MW_MODELS]; /* of the same parts */
+    bool trains[MW_MODELS];      /* of the same: in this run */
     mw_bundle *other;
-    double means[MW_PARTS][MW_PART_LOSSES]; /* of the last line */
+    double means[MW_MODELS][MW_PART_LOSSES]; /* of the last line */
     double started, before; /* clock at the start of this run; seconds that earlier runs took */
     double saved;           /* clock at the last checkpoint */
     double total;           /* work of all parts that this run trains */
@@ -54,17 +55,16 @@ static mw_status make_paths(training *t, mw_error *error) {
 }
 
 static mw_status save(training *t, mw_error *error) {
-    MW_TRY(mw_checkpoint_save(t->checkpoint, t->parts, &t->identity, seconds_of(t), error));
-    MW_TRY(mw_training_log_draw(t->log, t->parts, t->data.dataset->spec.task, t->picture, error));
+    MW_TRY(mw_checkpoint_save(t->checkpoint, &t->state, seconds_of(t), error));
+    MW_TRY(mw_training_log_draw(t->log, &t->state, t->data.dataset->spec.task, t->picture, error));
     t->saved = mw_clock_seconds();
     return MW_OK;
 }
 
 /* ---- one part ---- */
 
-/* The norms of the last gradients together. */
 static double gradient_of(const mw_training_part *part) {
-    return mw_length(part->optimizers[0]->norm, part->optimizers[1] ? part->optimizers[1]->norm : 0);
+    return part->optimizer ? part->optimizer->norm : 0;
 }
 
 /* Loss and gradient must be numbers, and the loss not far above that of the first line. */
@@ -83,22 +83,24 @@ static mw_status check_loss(const training *t, const mw_training_part *part, dou
 
 static void validate(mw_training_part *part) {
     part->validate(part, part->held);
-    const double loss = part->held[0] + part->held[1];
-    if (!isfinite(loss) || (part->best_step > 0 && !(loss < part->best_held[0] + part->best_held[1]))) return;
+    const double loss = mw_training_part_loss(part, part->held);
+    if (!isfinite(loss) || (part->best_step > 0 && !(loss < mw_training_part_loss(part, part->best_held))))
+        return;
     memcpy(part->best_held, part->held, sizeof part->held);
     part->best_step = part->step;
-    if (!part->best_values) return;
-    const mw_optimizer *o = part->optimizers[0];
+    const mw_optimizer *o = part->optimizer;
+    if (!part->best_values || !o) return;
     memcpy(part->best_values, o->average ? o->average : o->values, o->total * sizeof *o->values);
 }
 
 /* The end of a stretch of steps: their means go to the log, at times with a validation. */
 static mw_status close_line(training *t, int which, long every, mw_error *error) {
-    mw_training_part *part = t->parts[which];
+    mw_training_part *part = t->state.part[which];
     double *means = t->means[which];
     for (int i = 0; i < part->losses; i++) means[i] = part->sums[i] / (double)part->summed;
-    MW_TRY(check_loss(t, part, means[0] + means[1], error));
-    if (part->first <= 0) part->first = means[0] + means[1];
+    const double loss = mw_training_part_loss(part, means);
+    MW_TRY(check_loss(t, part, loss, error));
+    if (part->first <= 0) part->first = loss;
     const bool held =
         part->validate && (part->step % (every * LINES_PER_VALIDATION) == 0 || part->step == part->steps);
     if (held) validate(part);
@@ -111,8 +113,9 @@ static void report_progress(const training *t, int which) {
     const mw_training_request *r = t->request;
     if (!r->progress) return;
     double done = 0;
-    for (int i = 0; i < MW_PARTS; i++) done += r->skip[i] ? 0 : t->parts[i]->cost * (double)t->parts[i]->step;
-    r->progress(r->context, &(mw_training_progress){.part = t->parts[which],
+    for (int i = 0; i < t->state.count; i++)
+        done += t->trains[i] ? t->state.part[i]->cost * (double)t->state.part[i]->step : 0;
+    r->progress(r->context, &(mw_training_progress){.part = t->state.part[which],
                                                     .means = t->means[which],
                                                     .seconds = seconds_of(t),
                                                     .done = done,
@@ -120,14 +123,14 @@ static void report_progress(const training *t, int which) {
 }
 
 static mw_status step(training *t, int which, long every, mw_error *error) {
-    mw_training_part *part = t->parts[which];
+    mw_training_part *part = t->state.part[which];
     double losses[MW_PART_LOSSES] = {0};
-    part->advance(part, losses);
+    MW_TRY(part->advance(part, losses, error));
     part->step++;
     part->summed++;
     for (int i = 0; i < part->losses; i++) part->sums[i] += losses[i];
-    if (!isfinite(losses[0] + losses[1]) || !isfinite(gradient_of(part)))
-        return check_loss(t, part, losses[0] + losses[1], error);
+    const double loss = mw_training_part_loss(part, losses);
+    if (!isfinite(loss) || !isfinite(gradient_of(part))) return check_loss(t, part, loss, error);
     if (part->step % every == 0 || part->step == part->steps) MW_TRY(close_line(t, which, every, error));
     report_progress(t, which);
     return MW_OK;
@@ -135,13 +138,14 @@ static mw_status step(training *t, int which, long every, mw_error *error) {
 
 static mw_status train_part(training *t, int which, mw_error *error) {
     const mw_training_request *r = t->request;
-    mw_training_part *part = t->parts[which];
+    mw_training_part *part = t->state.part[which];
     const double period = r->checkpoint_seconds > 0 ? r->checkpoint_seconds : CHECKPOINT_SECONDS;
     const long every = part->steps / LOG_LINES < 1     ? 1
                        : part->steps / LOG_LINES > 100 ? 100
                                                        : part->steps / LOG_LINES;
     while (part->step < part->steps) {
-        MW_TRY(step(t, which, every, error));
+        const mw_status status = step(t, which, every, error);
+        if (status != MW_OK && status != MW_ERR_INTERRUPTED) return status;
         if (r->stop && *r->stop) {
             MW_TRY(save(t, error));
             return mw_fail(
@@ -154,46 +158,140 @@ static mw_status train_part(training *t, int which, mw_error *error) {
     return save(t, error);
 }
 
-/* ---- the whole ---- */
+/* ---- what it starts from ---- */
+
+static mw_status copy_name(char out[MW_WORD], const char *what, const char *name, mw_error *error) {
+    if (strlen(name) >= MW_WORD)
+        return mw_fail(error, MW_ERR_ARGUMENT,
+                       "the dataset's %s '%.80s...' is longer than a bundle's %d bytes", what, name,
+                       MW_WORD - 1);
+    strcpy(out, *name ? name : "unknown");
+    return MW_OK;
+}
+
+static mw_status describe_task(training *t, mw_error *error) {
+    const mw_dataset_spec *s = &t->request->dataset->spec;
+    mw_bundle_info *i = &t->info;
+    *i = (mw_bundle_info){.agents = s->agents,
+                          .obs = s->obs_size,
+                          .act = s->act_size,
+                          .discrete = s->discrete,
+                          .episode_limit = s->episode_limit};
+    MW_TRY(copy_name(i->task, "task", s->task, error));
+    MW_TRY(copy_name(i->rules, "rules", s->rules, error));
+    MW_TRY(copy_name(i->quality, "quality", s->quality, error));
+    if (!t->other) return MW_OK;
+    const mw_bundle_info *o = &t->other->info;
+    if (strcmp(i->task, o->task) || strcmp(i->rules, o->rules) || i->agents != o->agents ||
+        i->obs != o->obs || i->act != o->act || i->discrete != o->discrete)
+        return mw_fail(
+            error, MW_ERR_MISMATCH,
+            "the bundle is for %s (%s), %d agents, %d observed values, %d actions; the data is for "
+            "%s (%s), %d, %d, %d",
+            o->task, o->rules, o->agents, o->obs, o->act, i->task, i->rules, i->agents, i->obs, i->act);
+    return MW_OK;
+}
+
+static mw_status settle_parts(mw_preset *preset, const mw_training_data *data, mw_error *error) {
+    const mw_model_class *class;
+    for (int i = 0; (class = mw_model_class_at(i)); i++)
+        if (class->settle) MW_TRY(class->settle(&preset->config[i], data, error));
+    return MW_OK;
+}
+
+/* The target return, where it is left to the data, in the units of the flow. */
+static mw_status settle_plan(mw_plan_settings *plan, const mw_flow_settings *flow,
+                             const mw_training_data *data, mw_error *error) {
+    if (!isnan(plan->target)) return MW_OK;
+    MW_TRY(mw_returns_quantile(&plan->target, data->dataset, &data->split.train, flow->discount,
+                               plan->quantile, error));
+    plan->target /= flow->return_scale;
+    return MW_OK;
+}
+
+mw_status mw_training_settle(mw_preset *preset, const mw_dataset *dataset, uint64_t seed, mw_error *error) {
+    mw_training_data data = {.dataset = dataset, .horizon = preset->plan.horizon, .seed = seed};
+    MW_TRY(mw_split_make(&data.split, dataset, preset->held_out, seed, error));
+    mw_status status = settle_parts(preset, &data, error);
+    const void *flow = &preset->config[mw_model_class_index("flow")];
+    if (status == MW_OK) status = settle_plan(&preset->plan, flow, &data, error);
+    mw_split_free(&data.split);
+    return status;
+}
+
+static unsigned trained_set(const mw_training_request *r) {
+    return r->nothing ? 0 : r->only ? r->only : r->preset->parts;
+}
+
+/* Does a part that speaks in the normalisers' units come from the other bundle? Then all must. */
+static bool takes_units(const training *t) {
+    for (int i = 0; t->other && i < t->other->count; i++) {
+        const mw_model_class *kind = t->other->parts[i].model->kind;
+        if (kind->normalised && !(trained_set(t->request) & 1u << mw_model_class_index(kind->name)))
+            return true;
+    }
+    return false;
+}
 
 static mw_status prepare_data(training *t, mw_error *error) {
     const mw_training_request *r = t->request;
     mw_training_data *d = &t->data;
-    const mw_training_preset *p = r->preset;
-    mw_condition condition;
+    char checksum[17];
     d->dataset = r->dataset;
-    d->preset = p;
+    d->horizon = r->preset->plan.horizon;
     d->seed = r->seed;
-    MW_TRY(mw_training_preset_check(p, error));
-    MW_TRY(mw_assemble_check(d, t->other, error));
+    d->stop = r->stop;
+    MW_TRY(mw_preset_check(r->preset, error));
+    MW_TRY(describe_task(t, error));
     MW_TRY(mw_dataset_check(r->dataset, error));
-    MW_TRY(mw_split_make(&d->split, r->dataset, p->data.held_out, r->seed, error));
-    MW_TRY(mw_data_stats_make(&d->stats, r->dataset, &d->split.train, p->policy.discount, true, error));
-    MW_TRY(mw_condition_of(&condition, r->dataset, &d->split.train, p->policy.discount,
-                           p->policy.return_scale, p->plan.quantile, error));
-    d->return_scale = condition.scale;
-    d->target = isnan(p->plan.target) ? condition.target : p->plan.target;
-    return mw_pool_create(&d->pool, r->threads, error);
+    MW_TRY(mw_split_make(&d->split, r->dataset, r->preset->held_out, r->seed, error));
+    MW_TRY(mw_data_stats_make(&d->stats, r->dataset, &d->split.train, 0.99, true, error));
+    t->preset = *r->preset;
+    MW_TRY(settle_parts(&t->preset, d, error));
+    const bool theirs = takes_units(t);
+    d->obs_normalizer = theirs ? &t->other->obs_normalizer : &d->stats.obs_normalizer;
+    d->act_normalizer = t->info.discrete ? NULL
+                        : theirs         ? &t->other->act_normalizer
+                                         : &d->stats.act_normalizer;
+    MW_TRY(mw_pool_create(&d->pool, r->threads, error));
+    MW_TRY(mw_dataset_checksum(checksum, r->dataset, error));
+    mw_provenance_init(&t->state.identity, checksum, r->seed, r->preset->held_out, mw_pool_threads(d->pool));
+    return MW_OK;
 }
 
 static void destroy_parts(training *t) {
-    for (int i = 0; i < MW_PARTS; i++) {
-        mw_training_part_free(t->parts[i]);
-        t->parts[i] = NULL;
+    for (int i = 0; i < t->state.count; i++) {
+        mw_training_part_free(t->state.part[i]);
+        mw_model_free(t->models[i]);
     }
+    t->state.count = 0;
 }
 
+/* With another bundle, what is not trained is taken from it; without, all parts are made here in turn. */
 static mw_status create_parts(training *t, mw_error *error) {
-    MW_TRY(mw_policy_part_create(&t->parts[0], &t->data, error));
-    return mw_world_part_create(&t->parts[1], &t->data, error);
+    const unsigned trained = trained_set(t->request),
+                   made = t->other ? trained : trained | t->request->preset->parts;
+    const mw_model_shape shape = mw_bundle_shape(&t->info);
+    const mw_model_class *class;
+    for (int i = 0; (class = mw_model_class_at(i)); i++) {
+        if (!(made & 1u << i)) continue;
+        const int at = t->state.count;
+        MW_TRY(mw_model_make(&t->models[at], class, &t->preset.config[i], &shape, error));
+        t->state.model[at] = t->models[at];
+        t->state.part[at] = NULL;
+        t->trains[at] = trained & 1u << i;
+        t->state.count++;
+        MW_TRY(class->train(&t->state.part[at], t->models[at], &t->data, error));
+    }
+    return MW_OK;
 }
 
 /* Where the checkpoint stands, or from the start with an empty log. */
 static mw_status prepare_state(training *t, mw_error *error) {
     MW_TRY(create_parts(t, error));
     if (t->request->resume && mw_file_exists(t->checkpoint)) {
-        mw_status status = mw_checkpoint_load(t->checkpoint, t->parts, &t->identity, &t->before, error);
-        if (status == MW_OK) status = mw_training_log_rewind(t->log, t->parts, error);
+        mw_status status = mw_checkpoint_load(t->checkpoint, &t->state, &t->before, error);
+        if (status == MW_OK) status = mw_training_log_rewind(t->log, &t->state, error);
         if (!t->request->replace || (status != MW_ERR_MISMATCH && status != MW_ERR_FORMAT)) return status;
         t->before = 0; /* what was loaded so far goes too */
         destroy_parts(t);
@@ -206,87 +304,168 @@ static mw_status prepare_state(training *t, mw_error *error) {
     return mw_file_write(t->log, "", 0, error);
 }
 
-/* A bundle of the same data, settings and seed is what this training would arrive at. */
+bool mw_training_same(const mw_preset *preset, const mw_bundle_part *part, const mw_provenance *like) {
+    const mw_model_class *kind = part->model->kind;
+    return mw_provenance_same(&part->provenance, like) &&
+           !mw_fields_difference(kind->fields, &preset->config[mw_model_class_index(kind->name)],
+                                 &part->model->config);
+}
+
+/* A bundle whose parts are of the same data, settings and seed is what this training would arrive at. */
 static mw_status finished_before(training *t, bool *finished, mw_error *error) {
+    const mw_preset *preset = &t->preset;
     mw_bundle *bundle;
-    json_t *root = NULL;
+    mw_status status = MW_OK;
     *finished = false;
-    if (!t->request->resume || t->request->with || mw_file_exists(t->checkpoint) ||
+    if (!t->request->resume || t->request->with || t->request->only || mw_file_exists(t->checkpoint) ||
         !mw_file_exists(t->request->output))
         return MW_OK;
     MW_TRY(mw_bundle_load(&bundle, t->request->output, error));
-    mw_status status =
-        mw_json_parse(&root, bundle->provenance, strlen(bundle->provenance), t->request->output, error);
-    if (status == MW_OK) {
-        json_t *theirs = json_object_get(root, "dataset"), *identity = json_object();
-        const char *key, *seed = json_string_value(json_object_get(root, "seed"));
-        json_t *value;
-        json_object_foreach(t->identity.dataset, key, value)
-            json_object_set(identity, key, json_object_get(theirs, key));
-        char what[300];
-        snprintf(what, sizeof what, "'%.200s' is finished but", t->request->output);
-        status = mw_training_identity_check(&t->identity, json_object_get(root, "settings"), identity,
-                                            seed ? strtoull(seed, NULL, 10) : 0, what, error);
-        json_decref(identity);
-        *finished = status == MW_OK;
+    for (int i = 0; status == MW_OK && mw_model_class_at(i); i++) {
+        if (!(preset->parts & 1u << i)) continue;
+        const mw_bundle_part *part = mw_bundle_find(bundle, mw_model_class_at(i)->name);
+        if (!part || !mw_training_same(preset, part, &t->state.identity))
+            status = mw_fail(error, MW_ERR_MISMATCH,
+                             "'%.200s' is finished, but its %s is of other data, settings or seed",
+                             t->request->output, mw_model_class_at(i)->name);
     }
-    json_decref(root);
+    mw_bundle_free(bundle);
+    *finished = status == MW_OK;
+    return status;
+}
+
+/* ---- the bundle ---- */
+
+static mw_status copy_normalizer(mw_normalizer *to, const mw_normalizer *from, mw_error *error) {
+    if (!from) return MW_OK;
+    const size_t all = (size_t)from->features * (size_t)from->max_knots;
+    MW_TRY(mw_normalizer_create(to, from->features, from->max_knots, error));
+    memcpy(to->count, from->count, (size_t)from->features * sizeof *to->count);
+    memcpy(to->value, from->value, all * sizeof *to->value);
+    memcpy(to->fraction, from->fraction, all * sizeof *to->fraction);
+    return MW_OK;
+}
+
+static mw_status explain(const training *t, int which, mw_provenance *p, mw_error *error) {
+    const mw_training_part *part = t->state.part[which];
+    const double *held = part->best_values ? part->best_held : part->held;
+    json_t *curve, *losses = json_object();
+    mw_provenance_init(p, t->state.identity.data, t->data.seed, t->state.identity.held_out,
+                       t->state.identity.threads);
+    p->seconds = round(10 * seconds_of(t)) / 10;
+    MW_TRY(mw_training_log_summary(&curve, t->log, &t->state, part, error));
+    for (int i = 0; i < part->losses; i++)
+        json_object_set_new(losses, part->loss_names[i], mw_number_json(held[i]));
+    json_object_set_new(p->details, "mawam", json_string(mw_version()));
+    json_object_set_new(p->details, "command", json_string(t->request->command ? t->request->command : ""));
+    json_object_set_new(p->details, "held", losses);
+    json_object_set_new(p->details, "best_step", json_integer(part->best_step));
+    json_object_set_new(p->details, "curve", curve);
+    return MW_OK;
+}
+
+static mw_status add_part(training *t, mw_bundle *b, int which, mw_error *error) {
+    mw_provenance provenance = {0};
+    mw_model *model = t->models[which];
+    mw_status status = mw_model_allocate(model, error);
+    if (status == MW_OK) status = explain(t, which, &provenance, error);
+    if (status != MW_OK) {
+        mw_provenance_free(&provenance);
+        return status;
+    }
+    memcpy(model->values, mw_training_part_weights(t->state.part[which]),
+           model->params->total * sizeof *model->values);
+    mw_training_part_free(t->state.part[which]); /* it refers to the model, which is the bundle's now */
+    t->state.part[which] = NULL;
+    t->models[which] = NULL;
+    return mw_bundle_add(b, model, &provenance, error);
+}
+
+static int made_here(const training *t, const char *name) {
+    for (int i = 0; i < t->state.count; i++)
+        if (!strcmp(t->state.part[i]->name, name)) return i;
+    return -1;
+}
+
+static mw_status add_parts(training *t, mw_bundle *b, mw_error *error) {
+    int here[MW_MODELS];
+    const mw_model_class *class;
+    for (int i = 0; (class = mw_model_class_at(i)); i++) here[i] = made_here(t, class->name);
+    for (int i = 0; (class = mw_model_class_at(i)); i++) {
+        mw_bundle_part *kept = t->other ? mw_bundle_find(t->other, class->name) : NULL;
+        if (here[i] >= 0) {
+            MW_TRY(add_part(t, b, here[i], error));
+        } else if (kept) {
+            mw_model *model = kept->model;
+            free(kept->text);
+            const mw_bundle_part moved = *kept;
+            *kept = t->other->parts[--t->other->count];
+            mw_provenance provenance = moved.provenance;
+            MW_TRY(mw_bundle_add(b, model, &provenance, error));
+        }
+    }
+    return MW_OK;
+}
+
+static mw_status assemble(training *t, mw_training_report *report, mw_error *error) {
+    const mw_training_request *r = t->request;
+    mw_bundle *bundle;
+    MW_TRY(mw_bundle_create(&bundle, &t->info, &r->preset->plan, error));
+    mw_status status = copy_normalizer(&bundle->obs_normalizer, t->data.obs_normalizer, error);
+    if (status == MW_OK) status = copy_normalizer(&bundle->act_normalizer, t->data.act_normalizer, error);
+    if (status == MW_OK) status = add_parts(t, bundle, error);
+    const mw_model *flow = mw_bundle_model(bundle, "flow");
+    if (status == MW_OK && flow)
+        status = settle_plan(&bundle->plan, mw_flow_settings_of(flow), &t->data, error);
+    if (status == MW_OK) status = mw_bundle_save(bundle, r->output, !r->wide, error);
+    report->target = bundle->plan.target;
     mw_bundle_free(bundle);
     return status;
 }
 
-static mw_status finish(training *t, mw_training_report *report, mw_error *error) {
-    bool *complete = &report->complete;
-    *complete = true;
-    for (int i = 0; i < MW_PARTS; i++)
-        *complete &= t->parts[i]->step == t->parts[i]->steps || (t->request->skip[i] && t->other);
-    if (!*complete) return MW_OK;
-    MW_TRY(mw_assemble(t->request, &t->data, t->parts, &t->identity, t->other, t->log, seconds_of(t),
-                       &report->advantage, error));
-    unlink(t->checkpoint);
-    return MW_OK;
-}
+/* ---- the whole ---- */
 
 static void fill_report(const training *t, mw_training_report *report) {
-    const mw_moments *reward = &t->data.stats.reward;
-    const double unit = t->data.preset->world.paper ? 1 : reward->scale;
     report->seconds = seconds_of(t);
-    report->return_scale = t->data.return_scale;
-    report->target = t->data.target;
-    memcpy(report->policy_held, t->parts[0]->held, sizeof report->policy_held);
-    memcpy(report->world_held, t->parts[1]->best_held, sizeof report->world_held);
-    report->best_step = t->parts[1]->best_step;
-    report->reward_unexplained = report->world_held[1] * unit * unit / (reward->scale * reward->scale);
+    report->complete = true;
+    for (int i = 0; i < t->state.count; i++) {
+        const mw_training_part *part = t->state.part[i];
+        mw_part_report *r = &report->part[report->count++];
+        *r = (mw_part_report){.name = part->name,
+                              .trained = part->step == part->steps,
+                              .losses = part->losses,
+                              .best_step = part->best_values ? part->best_step : 0};
+        memcpy(r->loss_names, part->loss_names, sizeof r->loss_names);
+        memcpy(r->held, part->best_values ? part->best_held : part->held, sizeof r->held);
+        report->complete &= r->trained;
+    }
 }
 
 static mw_status run(training *t, mw_training_report *report, mw_error *error) {
     const mw_training_request *r = t->request;
     MW_TRY(make_paths(t, error));
     if (r->with) MW_TRY(mw_bundle_load(&t->other, r->with, error));
-    t->identity = (mw_training_identity){.settings = mw_training_preset_json(r->preset), .seed = r->seed};
-    if (!t->identity.settings) return mw_fail(error, MW_ERR_MEMORY, "cannot describe the settings");
-    MW_TRY(mw_dataset_identity(&t->identity.dataset, r->dataset, false, error));
-    MW_TRY(finished_before(t, &report->finished_before, error));
-    if (report->finished_before) {
-        report->complete = true;
-        return MW_OK;
-    }
     MW_TRY(prepare_data(t, error));
+    MW_TRY(finished_before(t, &report->finished_before, error));
+    report->complete = report->finished_before;
+    if (report->finished_before) return MW_OK;
     MW_TRY(prepare_state(t, error));
-    mw_dataset_expect_random(r->dataset);
-    for (int i = 0; i < MW_PARTS; i++)
-        t->total += r->skip[i] ? 0 : t->parts[i]->cost * (double)t->parts[i]->steps;
+    for (int i = 0; i < t->state.count; i++)
+        t->total += t->trains[i] ? t->state.part[i]->cost * (double)t->state.part[i]->steps : 0;
     t->saved = mw_clock_seconds();
-    for (int i = 0; i < MW_PARTS; i++) {
-        mw_training_part *part = t->parts[i];
-        if (r->skip[i] || part->step == part->steps) continue;
-        MW_TRY(part->start(part, error));
+    for (int i = 0; i < t->state.count; i++) {
+        mw_training_part *part = t->state.part[i];
+        if (!t->trains[i] || part->step == part->steps) continue;
+        if (part->start) MW_TRY(part->start(part, error));
         const mw_status status = train_part(t, i, error);
-        part->stop(part);
+        if (part->stop) part->stop(part);
         MW_TRY(status);
     }
     fill_report(t, report);
-    return finish(t, report, error);
+    if (!report->complete) return MW_OK;
+    MW_TRY(assemble(t, report, error));
+    unlink(t->checkpoint);
+    return MW_OK;
 }
 
 mw_status mw_training_run(const mw_training_request *request, mw_training_report *report, mw_error *error) {
@@ -298,8 +477,7 @@ mw_status mw_training_run(const mw_training_request *request, mw_training_report
     const mw_status status = run(t, report, error);
     destroy_parts(t);
     mw_bundle_free(t->other);
-    json_decref(t->identity.settings);
-    json_decref(t->identity.dataset);
+    mw_provenance_free(&t->state.identity);
     mw_data_stats_free(&t->data.stats);
     mw_split_free(&t->data.split);
     mw_pool_free(t->data.pool);

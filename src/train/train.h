@@ -1,14 +1,11 @@
-/* Training of everything that planning needs from a dataset: proposer, inverse dynamics and world model, into
- * one bundle. Every bit of the weights follows from data, preset and seed, whatever the threads and
- * interruptions. */
+/* Training of everything that planning needs from a dataset, into one bundle: one loop over its parts. Every
+ * bit of the weights follows from data, preset and seed, whatever the threads and interruptions. */
 #ifndef MW_TRAIN_TRAIN_H
 #define MW_TRAIN_TRAIN_H
 
 #include "data/dataset.h"
-#include "train/advantage_fit.h"
-#include "train/part.h"
-
-#include <signal.h>
+#include "plan/bundle.h"
+#include "train/preset.h"
 
 typedef struct mw_training_progress {
     const mw_training_part *part;
@@ -19,10 +16,11 @@ typedef struct mw_training_progress {
 
 typedef struct mw_training_request {
     const mw_dataset *dataset; /* opened; its values are checked here */
-    const mw_training_preset *preset;
-    const char *output;  /* FILE.safetensors; FILE.train.safetensors, .jsonl and .svg lie next to it */
-    bool skip[MW_PARTS]; /* policy, world: leave this one alone */
-    const char *with;    /* a bundle that provides what is skipped; NULL: only the checkpoint can */
+    const mw_preset *preset;
+    const char *output; /* FILE.safetensors; FILE.train.safetensors, .jsonl and .svg lie next to it */
+    unsigned only;      /* parts that are trained now, 1 << index; 0: all of the preset's */
+    bool nothing;       /* train none at all: everything comes from the other bundle */
+    const char *with;   /* a bundle that provides the others, as they are; NULL: only the checkpoint can */
     uint64_t seed;
     int threads;                       /* 0: one per core */
     bool resume;                       /* continue where the checkpoint stands; start if there is none */
@@ -36,18 +34,31 @@ typedef struct mw_training_request {
     void *context;
 } mw_training_request;
 
+/* How one part came out. */
+typedef struct mw_part_report {
+    const char *name;
+    bool trained; /* in this run or one that it continues; false: taken from elsewhere */
+    int losses;
+    const char *loss_names[MW_PART_LOSSES];
+    double held[MW_PART_LOSSES]; /* on held-out episodes: at the best step where that was kept, else the last
+                                  */
+    long best_step;              /* 0: nothing was held out, or the last weights were kept */
+} mw_part_report;
+
 typedef struct mw_training_report {
     bool complete; /* the bundle is written; otherwise a part is missing and the checkpoint keeps the rest */
     bool finished_before; /* nothing was left to do */
-    double seconds;
-    double return_scale, target;
-    double policy_held[MW_PART_LOSSES]; /* losses on held-out episodes: flow, inverse; after the last step */
-    double world_held[MW_PART_LOSSES];  /* dynamics, reward, balance; at the best step, which was kept */
-    long best_step;                     /* 0: nothing was held out */
-    mw_advantage_report advantage;      /* rows 0: there is none */
-    double reward_unexplained;          /* share of the rewards' variance left unexplained there */
+    double seconds, target;
+    int count;
+    mw_part_report part[MW_MODELS];
 } mw_training_report;
 
 mw_status mw_training_run(const mw_training_request *request, mw_training_report *report, mw_error *error);
+
+/* Settles what a preset leaves to the data, as training does. */
+mw_status mw_training_settle(mw_preset *preset, const mw_dataset *dataset, uint64_t seed, mw_error *error);
+
+/* Is this part what training with a settled preset would arrive at? `like` tells data, split and seed. */
+bool mw_training_same(const mw_preset *preset, const mw_bundle_part *part, const mw_provenance *like);
 
 #endif

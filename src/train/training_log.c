@@ -20,8 +20,8 @@ mw_status mw_training_log_append(const char *path, const mw_training_part *part,
     fprintf(file, "{\"part\": \"%s\", \"step\": %ld", part->name, part->step);
     for (int i = 0; i < part->losses; i++) put_number(file, "", part->loss_names[i], means[i]);
     for (int i = 0; held && i < part->losses; i++) put_number(file, "held_", part->loss_names[i], held[i]);
-    put_number(file, "", "rate", (double)part->optimizers[0]->adam.rate);
-    put_number(file, "", "gradient", part->optimizers[0]->norm);
+    if (part->optimizer) put_number(file, "", "rate", (double)part->optimizer->adam.rate);
+    if (part->optimizer) put_number(file, "", "gradient", part->optimizer->norm);
     fprintf(file, ", \"seconds\": %.1f}\n", seconds);
     const bool failed = ferror(file);
     if (fclose(file) != 0 || failed)
@@ -43,14 +43,14 @@ static mw_status next_line(char **at, int *number, const char *path, json_t **li
     return MW_OK;
 }
 
-static const mw_training_part *part_of(const json_t *line, mw_training_part *const parts[MW_PARTS]) {
+static const mw_training_part *part_of(const json_t *line, const mw_training_state *state) {
     const char *name = json_string_value(json_object_get(line, "part"));
-    for (int i = 0; name && i < MW_PARTS; i++)
-        if (!strcmp(parts[i]->name, name)) return parts[i];
+    for (int i = 0; name && i < state->count; i++)
+        if (state->part[i] && !strcmp(state->part[i]->name, name)) return state->part[i];
     return NULL;
 }
 
-mw_status mw_training_log_rewind(const char *path, mw_training_part *const parts[MW_PARTS], mw_error *error) {
+mw_status mw_training_log_rewind(const char *path, const mw_training_state *state, mw_error *error) {
     char *text, *at;
     if (!mw_file_exists(path)) return MW_OK;
     MW_TRY(mw_file_read_text(path, &text, NULL, error));
@@ -61,7 +61,7 @@ mw_status mw_training_log_rewind(const char *path, mw_training_part *const parts
         char *begin = at;
         json_t *line;
         if ((status = next_line(&at, &number, path, &line, error)) != MW_OK || !line) break;
-        const mw_training_part *part = part_of(line, parts);
+        const mw_training_part *part = part_of(line, state);
         if (part && json_integer_value(json_object_get(line, "step")) <= part->step) {
             memmove(text + kept, begin, (size_t)(at - begin));
             kept += (size_t)(at - begin);
@@ -126,7 +126,7 @@ static mw_status add_line(table *t, const mw_training_part *part, const json_t *
 }
 
 static mw_status read_table(table *t, const char *path, const mw_training_part *part,
-                            mw_training_part *const parts[MW_PARTS], mw_error *error) {
+                            const mw_training_state *state, mw_error *error) {
     char *text, *at;
     int number = 0;
     *t = (table){0};
@@ -135,7 +135,7 @@ static mw_status read_table(table *t, const char *path, const mw_training_part *
     for (at = text;;) {
         json_t *line;
         if ((status = next_line(&at, &number, path, &line, error)) != MW_OK || !line) break;
-        if (part_of(line, parts) == part) status = add_line(t, part, line, path, number, error);
+        if (part_of(line, state) == part) status = add_line(t, part, line, path, number, error);
         json_decref(line);
         if (status != MW_OK) break;
     }
@@ -157,24 +157,24 @@ static int lines_of(mw_chart_line *lines, mw_name *names, const table *t, const 
     return count;
 }
 
-mw_status mw_training_log_draw(const char *path, mw_training_part *const parts[MW_PARTS], const char *title,
+mw_status mw_training_log_draw(const char *path, const mw_training_state *state, const char *title,
                                const char *svg, mw_error *error) {
-    table tables[MW_PARTS] = {0};
-    mw_chart_line lines[MW_PARTS][COLUMNS];
-    mw_name names[MW_PARTS][COLUMNS];
-    char titles[MW_PARTS][128];
-    mw_chart panels[MW_PARTS];
+    table tables[MW_MODELS] = {0};
+    mw_chart_line lines[MW_MODELS][COLUMNS];
+    mw_name names[MW_MODELS][COLUMNS];
+    char titles[MW_MODELS][128];
+    mw_chart panels[MW_MODELS];
     int count = 0;
     mw_status status = MW_OK;
-    for (int i = 0; i < MW_PARTS && status == MW_OK; i++) {
-        status = read_table(&tables[i], path, parts[i], parts, error);
+    for (int i = 0; i < state->count && status == MW_OK; i++) {
+        status = read_table(&tables[i], path, state->part[i], state, error);
         if (status != MW_OK || tables[i].count == 0) continue;
-        snprintf(titles[i], sizeof titles[i], "%.80s: %s", title, parts[i]->name);
-        const int drawn = lines_of(lines[i], names[i], &tables[i], parts[i]);
+        snprintf(titles[i], sizeof titles[i], "%.80s: %s", title, state->part[i]->name);
+        const int drawn = lines_of(lines[i], names[i], &tables[i], state->part[i]);
         panels[count++] = (mw_chart){titles[i], "training steps", true, lines[i], drawn};
     }
     if (status == MW_OK && count > 0) status = mw_chart_write(svg, panels, count, error);
-    for (int i = 0; i < MW_PARTS; i++) table_free(&tables[i]);
+    for (int i = 0; i < state->count; i++) table_free(&tables[i]);
     return status;
 }
 
@@ -196,19 +196,12 @@ static json_t *summarise(const table *t, const mw_training_part *part) {
     return object;
 }
 
-mw_status mw_training_log_summary(json_t **summary, const char *path, mw_training_part *const parts[MW_PARTS],
-                                  mw_error *error) {
-    *summary = json_object();
-    for (int i = 0; i < MW_PARTS; i++) {
-        table t;
-        mw_status status = read_table(&t, path, parts[i], parts, error);
-        if (status != MW_OK) {
-            json_decref(*summary);
-            *summary = NULL;
-            return status;
-        }
-        if (t.count > 0) json_object_set_new(*summary, parts[i]->name, summarise(&t, parts[i]));
-        table_free(&t);
-    }
+mw_status mw_training_log_summary(json_t **summary, const char *path, const mw_training_state *state,
+                                  const mw_training_part *part, mw_error *error) {
+    table t;
+    *summary = NULL;
+    MW_TRY(read_table(&t, path, part, state, error));
+    *summary = summarise(&t, part);
+    table_free(&t);
     return MW_OK;
 }

@@ -33,7 +33,8 @@ static void against_the_library(void **state) {
         const function *f = &functions[k];
         double worst = 0, at = 0;
         for (int i = 0; i < 200000; i++) {
-            const double x = mw_rng_range(&rng, f->low, f->high), off = units(f->ours(x), f->theirs((long double)x));
+            const double x = mw_rng_range(&rng, f->low, f->high),
+                         off = units(f->ours(x), f->theirs((long double)x));
             if (off > worst) worst = off, at = x;
         }
         print_message("%s on [%g, %g]: %.2f units, at %.17g\n", f->name, f->low, f->high, worst, at);
@@ -58,7 +59,8 @@ static void angles_and_tanh(void **state) {
 
 static void ends(void **state) {
     (void)state;
-    assert_true(mw_exp(0) == 1 && mw_exp(-INFINITY) == 0 && mw_exp(INFINITY) == INFINITY && mw_exp(-746) == 0);
+    assert_true(mw_exp(0) == 1 && mw_exp(-INFINITY) == 0 && mw_exp(INFINITY) == INFINITY &&
+                mw_exp(-746) == 0);
     assert_true(mw_exp(710) == INFINITY && isfinite(mw_exp(709.78)) && mw_exp(-744) > 0);
     assert_true(mw_ln(1) == 0 && mw_ln(0) == -INFINITY && isnan(mw_ln(-1)) && mw_ln(INFINITY) == INFINITY);
     CHECK_NEAR(mw_ln(0x1p-1074), -1074 * 0.6931471805599453, 1e-12);

@@ -189,7 +189,7 @@ static void test_transitions(void **state) {
         CHECK_OK(mw_split_make(&split, d, 0.1, 9, &error), error);
         CHECK_OK(mw_transition_rows_create(&rows, &d->spec, COUNT, &error), error);
         CHECK_OK(mw_transition_rows_create(&again, &d->spec, COUNT, &error), error);
-        mw_transition_fill(&rows, COUNT, 1, d, &split.train, 3, 17, MW_BATCH_WORLD);
+        mw_transition_fill(&rows, COUNT, d, &split.train, 3, 17, MW_BATCH_WORLD);
         for (int r = 0; r < COUNT; r++) {
             long e = rows.place[r].episode, t = rows.place[r].t;
             for (int i = 0; i < N; i++) {
@@ -204,37 +204,13 @@ static void test_transitions(void **state) {
             }
         }
         /* Another step's batch in between changes nothing; another seed, step or use does. */
-        mw_transition_fill(&again, COUNT, 1, d, &split.train, 3, 18, MW_BATCH_WORLD);
+        mw_transition_fill(&again, COUNT, d, &split.train, 3, 18, MW_BATCH_WORLD);
         assert_memory_not_equal(again.place, rows.place, COUNT * sizeof *rows.place);
-        mw_transition_fill(&again, COUNT, 1, d, &split.train, 3, 17, MW_BATCH_POLICY);
+        mw_transition_fill(&again, COUNT, d, &split.train, 3, 17, MW_BATCH_POLICY);
         assert_memory_not_equal(again.place, rows.place, COUNT * sizeof *rows.place);
-        mw_transition_fill(&again, COUNT, 1, d, &split.train, 3, 17, MW_BATCH_WORLD);
+        mw_transition_fill(&again, COUNT, d, &split.train, 3, 17, MW_BATCH_WORLD);
         assert_memory_equal(again.obs, rows.obs, COUNT * N * O * sizeof(float));
         assert_memory_equal(again.act, rows.act, COUNT * N * D * sizeof(float));
-        /* Runs of four: three rows in four follow the one a stride before, unless a limit ended its episode.
-         * Where the world ended it nothing moves any more and nothing is earned. */
-        int follow = 0, after = 0;
-        for (uint64_t step = 0; step < 20; step++) {
-            mw_transition_fill(&rows, COUNT, 1, d, &split.train, 3, step, MW_BATCH_WORLD);
-            mw_transition_fill(&again, COUNT, 4, d, &split.train, 3, step, MW_BATCH_WORLD);
-            assert_memory_equal(again.place, rows.place, COUNT / 4 * sizeof *rows.place);
-            for (int r = 0; r < COUNT; r++) {
-                const mw_place *now = &again.place[r],
-                               *past = &again.place[r < COUNT / 4 ? r : r - COUNT / 4];
-                const bool goes_on = r >= COUNT / 4 && (past->t + 1 < d->lengths[past->episode] ||
-                                                        d->outcomes[past->episode] != MW_ENDED_BY_LIMIT);
-                assert_int_equal(again.follows[r], goes_on);
-                if (goes_on) assert_true(now->episode == past->episode && now->t == past->t + 1);
-                const long length = d->lengths[now->episode], t = now->t < length ? now->t : length;
-                assert_true(again.obs[r * N * O] == fixture_obs(now->episode, t, 0, 0));
-                assert_true(again.next_obs[r * N * O] ==
-                            fixture_obs(now->episode, t < length ? t + 1 : length, 0, 0));
-                assert_true(again.reward[r * N] == (t < length ? fixture_reward(now->episode, t, 0) : 0));
-                follow += goes_on;
-                after += t == length;
-            }
-        }
-        assert_true(follow > 0 && follow < 20 * 3 * COUNT / 4 && after > 0);
         mw_transition_rows_free(&rows);
         mw_transition_rows_free(&again);
         mw_split_free(&split);
@@ -406,7 +382,7 @@ typedef struct feed {
 
 static void fill_feed(void *context, uint64_t step, void *batch) {
     feed *f = context;
-    mw_transition_fill(batch, 8, 1, &real_data, &f->split.train, 11, step, MW_BATCH_WORLD);
+    mw_transition_fill(batch, 8, &real_data, &f->split.train, 11, step, MW_BATCH_WORLD);
     if (f->sleep_us) usleep((useconds_t)f->sleep_us);
 }
 
@@ -425,7 +401,7 @@ static void test_prefetch(void **state) {
         CHECK_OK(mw_prefetch_create(&p, fill_feed, &f, &slots[0], &slots[1], 100, &error), error);
         for (uint64_t step = 100; step < (slow ? 110 : 400); step++) {
             mw_transition_rows *batch = mw_prefetch_next(p);
-            mw_transition_fill(&direct, 8, 1, &real_data, &f.split.train, 11, step, MW_BATCH_WORLD);
+            mw_transition_fill(&direct, 8, &real_data, &f.split.train, 11, step, MW_BATCH_WORLD);
             if (!slow && step % 7 == 0) usleep(300); /* a batch in use stays as it is */
             assert_memory_equal(batch->obs, direct.obs, 8 * FIXTURE_AGENTS * FIXTURE_OBS * sizeof(float));
             assert_memory_equal(batch->place, direct.place, 8 * sizeof *direct.place);

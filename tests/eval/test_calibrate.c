@@ -6,20 +6,23 @@
 #include "env/env.h"
 #include "plan/planner.h"
 #include "eval/calibrate.h"
-#include "eval/oracle.h"
-#include "eval/stage.h"
+#include "plan/oracle.h"
+#include "eval/worlds.h"
 #include "eval/statistics.h"
 #include "train/tiny.h"
-#include "plan/scorer.h"
+#include "model/rwm/rwm.h"
 
 #include <sys/wait.h>
 
 /* ---- same state ---- */
 
+static const char *const five[] = {"M=5"}, *const pair[] = {"M=2"}, *const single[] = {"M=1"};
+
 static mw_same_state_options few_anchors(void) {
     mw_same_state_options o = mw_same_state_options_default();
     o.anchors = 10;
-    o.candidates = 5;
+    o.assignments = five;
+    o.assignment_count = 1;
     o.threads = 1;
     return o;
 }
@@ -87,24 +90,28 @@ static void anchors_lie_on_reactive_play(void **state) {
     CHECK_OK(mw_same_state_run(&result, bundle, &options, &error), error);
     assert_int_equal(result.episodes, 1);
 
-    mw_stage stage;
+    mw_worlds stage;
     mw_planner *reactive, *wide;
     mw_oracle *oracle;
-    mw_planner_options one = {
-        .arm = MW_ARM_REACTIVE, .candidates = 1, .envs = 1, .threads = 1, .target = NAN};
-    mw_planner_options five = {
-        .arm = MW_ARM_PLAN, .candidates = 5, .envs = 1, .threads = 1, .target = NAN, .explore = NAN};
+    mw_planner_options one, many;
+    mw_planner_options_init(&one, sizeof one, bundle);
+    one.threads = 1;
+    many = one;
+    one.plan.choice = MW_CHOICE_FIRST;
+    many.plan.candidates = 5;
+    many.plan.warm_start = false;
     const mw_env_options world = MW_ENV_OPTIONS_DEFAULT;
-    CHECK_OK(mw_stage_create(&stage, bundle, &world, 1, NULL, &error), error);
+    CHECK_OK(mw_worlds_create(&stage, bundle, &world, 1, NULL, &error), error);
     CHECK_OK(mw_planner_create(&reactive, bundle, &one, &error), error);
-    CHECK_OK(mw_planner_create(&wide, bundle, &five, &error), error);
+    CHECK_OK(mw_planner_create(&wide, bundle, &many, &error), error);
     CHECK_OK(mw_oracle_create(&oracle, "spread", NULL, NULL, &error), error);
     const mw_episode_seeds seeds = mw_episode_seeds_of(options.seed, 0);
-    mw_planner_begin(wide, 0, seeds.planner);
-    mw_stage_begin(&stage, reactive, 0, seeds);
+    mw_planner_begin(wide, 0, seeds.controller);
+    mw_planner_begin(reactive, 0, seeds.controller);
+    mw_worlds_begin(&stage, NULL, 0, seeds);
     float unused_real[6], scores[5];
     int found = 0;
-    while (!mw_stage_over(&stage, 0)) {
+    while (!mw_worlds_over(&stage, 0)) {
         CHECK_OK(mw_planner_act(wide, stage.obs, NULL, NULL, unused_real, NULL, &error), error);
         const mw_candidates c = mw_planner_candidates(wide, 0);
         const mw_oracle_job job = {stage.envs[0], c.actions, scores};
@@ -113,13 +120,13 @@ static void anchors_lie_on_reactive_play(void **state) {
             !memcmp(c.scores, result.predicted + found * 5, sizeof scores))
             found++;
         CHECK_OK(mw_planner_act(reactive, stage.obs, NULL, NULL, stage.real, NULL, &error), error);
-        CHECK_OK(mw_stage_step(&stage, reactive, &error), error);
+        CHECK_OK(mw_worlds_step(&stage, NULL, &error), error);
     }
     assert_int_equal(found, 4);
     mw_oracle_free(oracle);
     mw_planner_free(wide);
     mw_planner_free(reactive);
-    mw_stage_free(&stage);
+    mw_worlds_free(&stage);
     mw_same_state_free(&result);
     mw_bundle_free(bundle);
 }
@@ -175,7 +182,15 @@ static double roll_alone(mw_scorer *scorer, const mw_dataset *data, bool discret
                     discrete ? (float)(a == fixture_index(e, t + h, i)) : fixture_real(e, t + h, i, a);
             *truth += fixture_reward(e, t + h, i);
         }
-    mw_scorer_score(scorer, guess, path[0], mw_dataset_obs(data, e, t), act[0][0], 1, MAZE_HORIZON);
+    mw_scorer_score(scorer,
+                    &(mw_scoring){.scores = guess,
+                                  .paths = path[0],
+                                  .obs = mw_dataset_obs(data, e, t),
+                                  .actions = act[0][0],
+                                  .count = 1,
+                                  .horizon = MAZE_HORIZON,
+                                  .group = 1},
+                    NULL);
     for (int x = 0; x < MAZE_JOINT; x++)
         square += pow(path[MAZE_HORIZON - 1][x] -
                           fixture_obs(e, t + MAZE_HORIZON, x / FIXTURE_OBS, x % FIXTURE_OBS),
@@ -197,8 +212,8 @@ static void snippets(void **state) {
         fixture_make(scratch("maze"), discrete, true, MAZE_EPISODES);
         CHECK_OK(mw_dataset_open(&data, scratch("maze"), &error), error);
         mw_bundle *bundle = maze_bundle(discrete);
-        CHECK_OK(mw_world_scorer_create(&scorer, &bundle->world, bundle->world_values, bundle->world_packed,
-                                        4, NULL, &error),
+        const mw_model *world = mw_bundle_model(bundle, "rwm");
+        CHECK_OK(mw_world_scorer_create(&scorer, world->net, world->values, world->packed, 4, NULL, &error),
                  error);
         options.split_seed = even_split(&data, &split);
         options.threads = 1;
@@ -233,28 +248,16 @@ static void snippets(void **state) {
     }
 }
 
-/* The split comes from what the bundle says about its training, or about that of its world model. */
+/* The split comes from what the world model's part of the bundle says about its training. */
 static void split_of_training(void **state) {
     (void)state;
-    static const struct {
-        const char *provenance;
-        uint64_t seed;
-        double held_out;
-    } cases[] = {
-        {"{}", 0, MW_HELD_OUT},
-        {"{\"seed\": \"18446744073709551614\", \"settings\": {\"data.held_out\": 0.25}}",
-         18446744073709551614u, 0.25},
-        {"{\"seed\": \"1\", \"world_from\": {\"provenance\": {\"seed\": \"7\"}}}", 7, MW_HELD_OUT},
-        {"{\"seed\": 5}", 0, MW_HELD_OUT},
-    };
     mw_bundle *bundle = maze_bundle(true);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        mw_error error;
-        CHECK_OK(mw_bundle_set_provenance(bundle, cases[i].provenance, &error), error);
-        const mw_snippet_options options = mw_snippet_options_of(bundle);
-        assert_true(options.split_seed == cases[i].seed);
-        CHECK_NEAR(options.held_out, cases[i].held_out, 0);
-    }
+    mw_provenance *p = &mw_bundle_find(bundle, "rwm")->provenance;
+    strcpy(p->seed, "18446744073709551614");
+    p->held_out = 0.25;
+    const mw_snippet_options options = mw_snippet_options_of(bundle);
+    assert_true(options.split_seed == 18446744073709551614u);
+    CHECK_NEAR(options.held_out, 0.25, 0);
     mw_bundle_free(bundle);
 }
 
@@ -274,7 +277,9 @@ static void refusals(void **state) {
     snprintf(bundle->info.rules, sizeof bundle->info.rules, "maze-2");
     CHECK_FAILS(mw_snippets_run(&result, bundle, &data, &options, &error), MW_ERR_MISMATCH, error, "maze-2");
     CHECK_FAILS(
-        mw_same_state_run(&same, bundle, &(mw_same_state_options){.anchors = 4, .candidates = 2}, &error),
+        mw_same_state_run(&same, bundle,
+                          &(mw_same_state_options){.anchors = 4, .assignments = pair, .assignment_count = 1},
+                          &error),
         MW_ERR_ARGUMENT, error, "unknown task 'maze'");
     mw_bundle_free(bundle);
     bundle = maze_bundle(true);
@@ -286,7 +291,7 @@ static void refusals(void **state) {
     bundle = tiny_bundle("spread", "mpe-old-0");
     mw_same_state_options anchors = few_anchors();
     CHECK_FAILS(mw_same_state_run(&same, bundle, &anchors, &error), MW_ERR_MISMATCH, error, "mpe-old-0");
-    anchors.candidates = 1;
+    anchors.assignments = single;
     CHECK_FAILS(mw_same_state_run(&same, bundle, &anchors, &error), MW_ERR_ARGUMENT, error, "2 candidates");
     mw_bundle_free(bundle);
 }

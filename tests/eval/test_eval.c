@@ -3,26 +3,29 @@
 #include "core/json.h"
 #include "core/rng.h"
 #include "eval/eval.h"
-#include "eval/oracle.h"
-#include "eval/stage.h"
+#include "plan/oracle.h"
+#include "eval/worlds.h"
 #include "scratch.h"
 #include "train/tiny.h"
 
 #include <sys/wait.h>
+
+static const char *const few[] = {"M=1", "M=2", "M=3", "M=4"}; /* candidates */
 
 static mw_eval_options small_options(void) {
     mw_eval_options o = mw_eval_options_default();
     o.first_seed = 7;
     o.seeds = 2;
     o.episodes = 3;
-    o.candidates = 4;
+    o.assignments = few + 3;
+    o.assignment_count = 1;
     o.envs = 4;
     o.threads = 1;
     o.timed = 0;
     return o;
 }
 
-static void check_same(const mw_eval_result *a, const mw_eval_result *b, mw_eval_arm arm) {
+static void check_same(const mw_eval_result *a, const mw_eval_result *b, int arm) {
     const mw_eval_report *x = &a->arm[arm], *y = &b->arm[arm];
     assert_true(x->played && y->played);
     for (int k = 0; k < a->options.seeds * a->options.episodes; k++) {
@@ -43,10 +46,10 @@ static void pairing_of(const char *task, int episodes, int candidates) {
     CHECK_OK(mw_bundle_load(&bundle, scratch("tiny.bundle"), &error), error);
     mw_eval_options options = small_options();
     options.episodes = episodes;
-    options.candidates = candidates;
+    options.assignments = few + candidates - 1;
     mw_eval_result all, other;
     CHECK_OK(mw_eval_run(&all, made, &options, &error), error);
-    for (int a = 0; a < MW_EVAL_ARMS; a++)
+    for (int a = 0; a < MW_ARM_STANDARD; a++)
         for (int k = 0; k < 2 * episodes; k++) {
             const mw_eval_episode *episode = &all.arm[a].episodes[k];
             assert_true(episode->world ==
@@ -56,13 +59,13 @@ static void pairing_of(const char *task, int episodes, int candidates) {
     /* loaded from a file, each arm alone, other batches, other threads */
     static const struct { int envs, threads; } ways[] = {{1, 1}, {6, 2}, {3, 2}};
     for (int way = 0; way < 3; way++)
-        for (int a = 0; a < MW_EVAL_ARMS; a++) {
+        for (int a = 0; a < MW_ARM_STANDARD; a++) {
             if (way != a % 3 && way != 1) continue;
             options.arms = 1u << a;
             options.envs = ways[way].envs;
             options.threads = ways[way].threads;
             CHECK_OK(mw_eval_run(&other, bundle, &options, &error), error);
-            check_same(&all, &other, (mw_eval_arm)a);
+            check_same(&all, &other, a);
             mw_eval_result_free(&other);
         }
     mw_eval_result_free(&all);
@@ -88,18 +91,17 @@ static void seeds(void **state) {
     mw_bundle *bundle = tiny_bundle("spread", NULL);
     mw_eval_options options = small_options();
     mw_eval_result two, one;
-    options.arms = 1u << MW_EVAL_RANDOM;
+    options.arms = 1u << MW_ARM_RANDOM;
     CHECK_OK(mw_eval_run(&two, bundle, &options, &error), error);
     options.first_seed = 8;
     options.seeds = 1;
     CHECK_OK(mw_eval_run(&one, bundle, &options, &error), error);
     for (int k = 0; k < 3; k++) {
-        CHECK_NEAR(one.arm[MW_EVAL_RANDOM].episodes[k].total, two.arm[MW_EVAL_RANDOM].episodes[3 + k].total,
-                   0);
-        assert_true(one.arm[MW_EVAL_RANDOM].episodes[k].total != two.arm[MW_EVAL_RANDOM].episodes[k].total);
+        CHECK_NEAR(one.arm[MW_ARM_RANDOM].episodes[k].total, two.arm[MW_ARM_RANDOM].episodes[3 + k].total, 0);
+        assert_true(one.arm[MW_ARM_RANDOM].episodes[k].total != two.arm[MW_ARM_RANDOM].episodes[k].total);
     }
-    assert_true(isnan(one.arm[MW_EVAL_RANDOM].total_deviation));
-    assert_true(isnan(two.arm[MW_EVAL_RANDOM].gain.mean)); /* nothing to compare with */
+    assert_true(isnan(one.arm[MW_ARM_RANDOM].total_std));
+    assert_true(isnan(two.arm[MW_ARM_RANDOM].gain.mean)); /* nothing to compare with */
     mw_eval_result_free(&two);
     mw_eval_result_free(&one);
     mw_bundle_free(bundle);
@@ -112,11 +114,11 @@ static void one_candidate(void **state) {
     mw_bundle *bundle = tiny_bundle("tag", NULL);
     mw_eval_options options = small_options();
     mw_eval_result result;
-    options.candidates = 1;
+    options.assignments = few;
     CHECK_OK(mw_eval_run(&result, bundle, &options, &error), error);
-    for (int a = 0; a < MW_EVAL_ARMS; a++) {
-        CHECK_NEAR(result.arm[a].total, result.arm[MW_EVAL_REACTIVE].total, 0);
-        if (a == MW_EVAL_REACTIVE) continue;
+    for (int a = 0; a < MW_ARM_STANDARD; a++) {
+        CHECK_NEAR(result.arm[a].total, result.arm[MW_ARM_REACTIVE].total, 0);
+        if (a == MW_ARM_REACTIVE) continue;
         CHECK_NEAR(result.arm[a].gain.mean, 0, 0);
         CHECK_NEAR(result.arm[a].gain.high - result.arm[a].gain.low, 0, 0);
     }
@@ -134,23 +136,23 @@ static void summaries(void **state) {
     options.timed = 5;
     mw_eval_result result;
     CHECK_OK(mw_eval_run(&result, bundle, &options, &error), error);
-    const mw_eval_report *reactive = &result.arm[MW_EVAL_REACTIVE], *plan = &result.arm[MW_EVAL_PLAN],
-                         *oracle = &result.arm[MW_EVAL_ORACLE];
+    const mw_eval_report *reactive = &result.arm[MW_ARM_REACTIVE], *plan = &result.arm[MW_ARM_PLAN],
+                         *oracle = &result.arm[MW_ARM_ORACLE];
     double seed_mean[2] = {0}, difference = 0;
     for (int k = 0; k < 6; k++) {
         seed_mean[k / 3] += plan->episodes[k].total / 3;
         difference += (plan->episodes[k].total - reactive->episodes[k].total) / 6;
     }
     CHECK_NEAR(plan->total, (seed_mean[0] + seed_mean[1]) / 2, 1e-9);
-    CHECK_NEAR(plan->total_deviation, fabs(seed_mean[0] - seed_mean[1]) / sqrt(2), 1e-9);
+    CHECK_NEAR(plan->total_std, fabs(seed_mean[0] - seed_mean[1]) / sqrt(2), 1e-9);
     CHECK_NEAR(plan->score, 100 * (plan->total - 159.8) / 357, 1e-9);
-    CHECK_NEAR(plan->score_deviation, 100 * plan->total_deviation / 357, 1e-9);
+    CHECK_NEAR(plan->score_std, 100 * plan->total_std / 357, 1e-9);
     CHECK_NEAR(plan->gain.mean, difference, 1e-9);
     CHECK_NEAR(plan->relative_gain, (plan->score - reactive->score) / fabs(reactive->score), 1e-12);
     CHECK_NEAR(plan->oracle_share, difference / oracle->gain.mean, 1e-9);
-    int others = 0; /* exploring and carrying on do win sometimes */
+    int others = 0; /* offsets and warm starts do win sometimes */
     for (int k = 0; k < 6; k++)
-        others += result.arm[MW_EVAL_PLAIN].episodes[k].total != plan->episodes[k].total;
+        others += result.arm[MW_ARM_PAPER].episodes[k].total != plan->episodes[k].total;
     assert_true(others > 0);
     CHECK_NEAR(plan->length, 25, 0);
     assert_true(plan->gain.low <= plan->gain.mean && plan->gain.mean <= plan->gain.high);
@@ -176,8 +178,8 @@ static void statistics(void **state) {
     mw_error error;
     const double x[5] = {3, -1, 4, 1, 5};
     CHECK_NEAR(mw_mean(x, 5), 2.4, 1e-15);
-    CHECK_NEAR(mw_deviation(x, 5), sqrt(5.8), 1e-15);
-    assert_true(isnan(mw_deviation(x, 1)));
+    CHECK_NEAR(mw_std(x, 5), sqrt(5.8), 1e-15);
+    assert_true(isnan(mw_std(x, 1)));
     double sorted[5];
     memcpy(sorted, x, sizeof x);
     mw_sort(sorted, 5);
@@ -197,7 +199,7 @@ static void statistics(void **state) {
     CHECK_OK(mw_bootstrap_mean(&interval, values, 400, 10000, 5, &error), error);
     CHECK_OK(mw_bootstrap_mean(&again, values, 400, 10000, 5, &error), error);
     assert_memory_equal(&interval, &again, sizeof interval);
-    const double half = 1.96 * mw_deviation(values, 400) / 20;
+    const double half = 1.96 * mw_std(values, 400) / 20;
     CHECK_NEAR(interval.low, mw_mean(values, 400) - half, 0.06 * half);
     CHECK_NEAR(interval.high, mw_mean(values, 400) + half, 0.06 * half);
     CHECK_FAILS(mw_bootstrap_mean(&interval, values, 0, 100, 1, &error), MW_ERR_ARGUMENT, error, "0 values");
@@ -274,10 +276,10 @@ static void refusals(void **state) {
     mw_eval_result result;
     mw_eval_options options = small_options();
     unsigned arms;
-    CHECK_OK(mw_eval_arms_parse("oracle,plan", &arms, &error), error);
-    assert_int_equal(arms, 1u << MW_EVAL_ORACLE | 1u << MW_EVAL_PLAN);
-    CHECK_FAILS(mw_eval_arms_parse("plan,genius", &arms, &error), MW_ERR_ARGUMENT, error, "'genius'");
-    CHECK_FAILS(mw_eval_arms_parse("", &arms, &error), MW_ERR_ARGUMENT, error, "no arms");
+    CHECK_OK(mw_arms_parse("oracle,plan", &arms, &error), error);
+    assert_int_equal(arms, 1u << MW_ARM_ORACLE | 1u << MW_ARM_PLAN);
+    CHECK_FAILS(mw_arms_parse("plan,genius", &arms, &error), MW_ERR_ARGUMENT, error, "'genius'");
+    CHECK_FAILS(mw_arms_parse("", &arms, &error), MW_ERR_ARGUMENT, error, "unknown arm");
 
     mw_bundle *old = tiny_bundle("spread", "mpe-old-0");
     CHECK_FAILS(mw_eval_run(&result, old, &options, &error), MW_ERR_MISMATCH, error, "mpe-old-0");
@@ -291,7 +293,7 @@ static void refusals(void **state) {
     mw_bundle_free(old);
 
     mw_bundle *bundle = tiny_bundle("spread", NULL);
-    options.horizon = 99;
+    options.assignments = (const char *const[]){"H=99"};
     CHECK_FAILS(mw_eval_run(&result, bundle, &options, &error), MW_ERR_ARGUMENT, error, "99");
     options = small_options();
     options.episodes = -1;
@@ -333,7 +335,7 @@ static void command_line(void **state) {
         {"eval %s --arms plan,genius", "unknown arm 'genius'", 2},
         {"eval %s --seeds 0", "must be a number from 1", 2},
         {"eval /nonexistent", "/nonexistent", 1},
-        {"eval %s --H 50", "H is 50", 1},
+        {"eval %s --H 50", "horizon is 50", 1},
         {"eval %s --seeds 2 --episodes 1 --M 2 --timed 2", "oracle", 0},
     };
     char line[512];

@@ -66,9 +66,9 @@ static inline void reference_joint(const mw_world_config *c, double (*z)[REFEREN
     const int n = c->agents;
     for (int a = 0; a < n; a++) {
         double *at = z[a] + values;
-        for (int i = 0; c->everyone && i < n; i++) *at++ = a == i ? 1 : 0;
-        for (int i = 0; c->everyone && i < n * values; i++) *at++ = z[i / values][i % values];
-        for (int i = 0; c->joint && !c->everyone && i < values; i++, at++) {
+        for (int i = 0; c->concat_agents && i < n; i++) *at++ = a == i ? 1 : 0;
+        for (int i = 0; c->concat_agents && i < n * values; i++) *at++ = z[i / values][i % values];
+        for (int i = 0; c->mean_agents && !c->concat_agents && i < values; i++, at++) {
             *at = 0;
             for (int other = 0; other < n; other++) *at += z[other][i] / n;
         }

@@ -3,10 +3,12 @@
  * study/test_verify_net.c. */
 #include "allocations.h"
 #include "differences.h"
-#include "model/flow/preset.h"
+#include "model/flow/flow.h"
+#include "study/sizes.h"
+#include "train/preset.h"
 #include "model/flow/sampler.h"
 #include "model/flow/trainer.h"
-#include "plan/scorer.h"
+#include "model/rwm/rwm.h"
 
 static const mw_policy_config small = {.agents = 3,
                                        .obs = 5,
@@ -68,7 +70,7 @@ static fixture *make(bool project) {
 /* As the presets have it: changes, less a forecast, scaled. */
 static fixture *make_forecast(void) {
     mw_policy_config config = small;
-    config.changes = true;
+    config.residual = true;
     config.forecast = 7;
     config.scale = 3;
     return make_of(config);
@@ -221,7 +223,7 @@ static void velocity_of_changes(void **state) {
     network_make(&k, f, 5);
     memcpy(k.level, level, sizeof level);
     memcpy(u, velocity(&k, 0), sizeof u);
-    f->net.config.changes = true;
+    f->net.config.residual = true;
     const float *v = velocity(&k, 0), *x = mw_policy_input(k.acts);
     for (int t = 0; t < small.time; t++)
         for (int j = 0; j < k.count; j++)
@@ -229,7 +231,7 @@ static void velocity_of_changes(void **state) {
                 const int at = (t * k.count + j) * STEP + i;
                 assert_float_equal(v[at], u[at] + (t < small.context ? 0 : gain[j] * x[at]), 1e-5);
             }
-    f->net.config.changes = false;
+    f->net.config.residual = false;
     mw_arena_free(&k.arena);
     drop(f);
 }
@@ -242,14 +244,14 @@ static void observations_and_changes(void **state) {
     memcpy(x, f->tau, sizeof x);
     mw_policy_to_flow(&f->net, x, NULL); /* without changes nothing happens */
     assert_memory_equal(x, f->tau, sizeof x);
-    f->net.config.changes = true;
+    f->net.config.residual = true;
     mw_policy_to_flow(&f->net, x, NULL);
     assert_memory_equal(x, f->tau, CONTEXT * sizeof *x);
     for (int i = CONTEXT; i < SEGMENT; i++)
         assert_float_equal(x[i], f->tau[i] - f->tau[CONTEXT - STEP + i % STEP], 1e-6);
     mw_policy_from_flow(&f->net, x, NULL);
     for (int i = 0; i < SEGMENT; i++) assert_float_equal(x[i], f->tau[i], 1e-5);
-    f->net.config.changes = false;
+    f->net.config.residual = false;
     drop(f);
 }
 
@@ -490,15 +492,23 @@ static void sampling_does_not_allocate(void **state) {
     drop(f);
 }
 
-/* Work areas of a compact planner, 4 environments x 16 candidates, 2 threads: under 64 MB on every task. */
+/* Work areas of a planner as it is trained, 4 environments x 16 candidates, 2 threads: under 64 MB on every
+ * task. */
 static void workspace(void **state) {
     (void)state;
     mw_error error = {0};
     mw_pool *pool = pool_of(2);
     for (int i = 0; mw_task_shape_at(i); i++) {
         const mw_task_shape *shape = mw_task_shape_at(i);
-        const mw_policy_config config = mw_preset_policy(mw_preset_find("compact"), shape);
-        mw_world_config world = mw_world_config_default();
+        const mw_preset preset = mw_preset_of(shape->task, MW_BUDGET_FULL);
+        const mw_model_shape sizes = {shape->agents, shape->obs, shape->act, shape->discrete};
+        mw_model *flow, *rwm;
+        CHECK_OK(mw_model_make(&flow, &mw_flow_class, &preset.config[mw_model_class_index("flow")], &sizes, &error), error);
+        CHECK_OK(mw_model_make(&rwm, &mw_rwm_class, &preset.config[mw_model_class_index("rwm")], &sizes, &error), error);
+        const mw_policy_config config = mw_flow_net(flow)->config;
+        mw_world_config world = mw_rwm_net(rwm)->config;
+        mw_model_free(flow);
+        mw_model_free(rwm);
         world.agents = shape->agents;
         world.obs = shape->obs;
         world.act = shape->act;
@@ -736,7 +746,7 @@ static void refusals(void **state) {
         {{3, 5, 16, {1, 2, 2}, 8, 8, 5, true, false, 0, 0}, "policy.context is 8"},
         {{3, 5, 16, {1, 2, 2}, 8, 3, 0, true, false, 0, 0}, "policy.bins is 0"},
         {{3, 5, 16, {1, 2, 2}, 8, 3, 5, true, true, -1, 0}, "policy.forecast is -1"},
-        {{3, 5, 16, {1, 2, 2}, 8, 3, 5, true, false, 8, 0}, "unless changes are generated"},
+        {{3, 5, 16, {1, 2, 2}, 8, 3, 5, true, false, 8, 0}, "without residual"},
         {{3, 5, 16, {1, 2, 2}, 8, 3, 5, true, true, 8, NAN}, "policy.scale is nan"},
     };
     mw_error error = {0};

@@ -3,11 +3,11 @@
  * numbers and empty batches do. */
 #include "allocations.h"
 #include "model/rwm_reference.h"
-#include "plan/scorer.h"
+#include "model/rwm/rwm.h"
 
 static const mw_world_config configs[] = {
     /* n, o, d, hidden, experts, slots, reward experts, top, standardise, reward and dynamics features,
-       shared, joint, everyone */
+       shared, mean_agents, concat_agents */
     {3, 5, 2, 9, 2, 2, 4, 2, false, 0, 0, 0, false, false},
     {3, 5, 2, 9, 3, 2, 4, 2, true, 6, 0, 0, false, false},
     {1, 4, 3, 17, 2, 1, 3, 1, true, 5, 4, 7, true, false},
@@ -189,7 +189,15 @@ static void score(const fixture *f, int threads, int max_batch, float *scores, f
     mw_pool *pool = pool_of(threads);
     CHECK_OK(mw_world_scorer_create(&scorer, &f->net, f->values, f->packed, max_batch, pool, &error), error);
     assert_true(scorer->kind->bytes(scorer) > 0);
-    mw_scorer_score(scorer, scores, paths, f->obs, f->act, COUNT, HORIZON);
+    mw_scorer_score(scorer,
+                    &(mw_scoring){.scores = scores,
+                                  .paths = paths,
+                                  .obs = f->obs,
+                                  .actions = f->act,
+                                  .count = COUNT,
+                                  .horizon = HORIZON,
+                                  .group = 1},
+                    NULL);
     mw_scorer_free(scorer);
     mw_pool_free(pool);
 }
@@ -281,7 +289,16 @@ static void scoring_does_not_allocate(void **state) {
     CHECK_OK(mw_world_scorer_create(&scorer, &f->net, f->values, f->packed, 4, pool, &error), error);
     assert_true(allocations() > before); /* the counter counts */
     before = allocations();
-    for (int i = 0; i < 3; i++) mw_scorer_score(scorer, scores, NULL, f->obs, f->act, COUNT, HORIZON);
+    for (int i = 0; i < 3; i++)
+        mw_scorer_score(scorer,
+                        &(mw_scoring){.scores = scores,
+                                      .paths = NULL,
+                                      .obs = f->obs,
+                                      .actions = f->act,
+                                      .count = COUNT,
+                                      .horizon = HORIZON,
+                                      .group = 1},
+                        NULL);
     assert_int_equal(allocations(), before);
     mw_scorer_free(scorer);
     mw_pool_free(pool);
@@ -316,46 +333,6 @@ static void steps_keep_their_bits(void **state) {
             mw_pool_free(pool);
         }
         free(values);
-        drop(f);
-    }
-}
-
-/* Rows that follow others start from what the model predicts of those: as if a caller had put it there. */
-static void runs_go_on_from_predictions(void **state) {
-    (void)state;
-    static const uint8_t follows[BATCH] = {0, 0, 0, 1,
-                                           1, 0, 1}; /* strides of 3: the last row is of a third */
-    for (int i = 0; i < CONFIGS; i++) {
-        fixture *f = make(&configs[i], BATCH);
-        const mw_world_config *c = &f->net.config;
-        const size_t joint = (size_t)(c->agents * c->obs), act = (size_t)(c->agents * c->act);
-        float *obs = floats(BATCH * joint), *next = floats(BATCH * joint), *reward = floats(BATCH * 8);
-        memcpy(obs, f->obs, BATCH * joint * sizeof *obs);
-        for (size_t row = 3; row < BATCH; row++) {
-            if (!follows[row]) continue;
-            step(f, 1, obs + (row - 3) * joint, f->act + (row - 3) * act, next, reward, 1);
-            memcpy(obs + row * joint, next, joint * sizeof *obs);
-        }
-        mw_transition_batch by_hand = f->batch, runs = f->batch;
-        by_hand.obs = obs;
-        runs.follows = follows;
-        runs.stride = 3;
-        const size_t size = f->net.params.total * sizeof(float);
-        FOR_THREADS(threads) {
-            mw_pool *pool = pool_of(threads);
-            mw_world_trainer *a = trainer_of(f, 0, BATCH, pool), *b = trainer_of(f, 0, BATCH, pool);
-            const mw_world_loss expected = mw_world_trainer_step(a, &by_hand, true),
-                                got = mw_world_trainer_step(b, &runs, true);
-            assert_memory_equal(&got, &expected, sizeof got);
-            assert_memory_equal(mw_world_trainer_optimizer(b)->values, mw_world_trainer_optimizer(a)->values,
-                                size);
-            mw_world_trainer_free(a);
-            mw_world_trainer_free(b);
-            mw_pool_free(pool);
-        }
-        free(obs);
-        free(next);
-        free(reward);
         drop(f);
     }
 }
@@ -425,9 +402,25 @@ static void empty_batches(void **state) {
         mw_error error = {0};
         float untouched = 7;
         CHECK_OK(mw_world_scorer_create(&scorer, &f->net, f->values, f->packed, 4, pool, &error), error);
-        mw_scorer_score(scorer, &untouched, NULL, NULL, NULL, 0, HORIZON);
+        mw_scorer_score(scorer,
+                        &(mw_scoring){.scores = &untouched,
+                                      .paths = NULL,
+                                      .obs = NULL,
+                                      .actions = NULL,
+                                      .count = 0,
+                                      .horizon = HORIZON,
+                                      .group = 1},
+                        NULL);
         assert_true(untouched == 7);
-        mw_scorer_score(scorer, &untouched, NULL, f->obs, f->act, 1, 0); /* no steps: nothing is earned */
+        mw_scorer_score(scorer,
+                        &(mw_scoring){.scores = &untouched,
+                                      .paths = NULL,
+                                      .obs = f->obs,
+                                      .actions = f->act,
+                                      .count = 1,
+                                      .horizon = 0,
+                                      .group = 1},
+                        NULL); /* no steps: nothing is earned */
         assert_true(untouched == 0);
         mw_scorer_free(scorer);
         mw_pool_free(pool);
@@ -481,19 +474,12 @@ static void refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(outputs_and_losses),
-        cmocka_unit_test(gradients),
-        cmocka_unit_test(rollouts_are_steps),
-        cmocka_unit_test(scores_keep_their_bits),
-        cmocka_unit_test(bad_numbers_stay_bad),
-        cmocka_unit_test(scoring_does_not_allocate),
-        cmocka_unit_test(steps_keep_their_bits),
-        cmocka_unit_test(runs_go_on_from_predictions),
-        cmocka_unit_test(features_are_aimed),
-        cmocka_unit_test(training_learns),
-        cmocka_unit_test(empty_batches),
-        cmocka_unit_test(average_is_optional),
-        cmocka_unit_test(refusals),
+        cmocka_unit_test(outputs_and_losses),    cmocka_unit_test(gradients),
+        cmocka_unit_test(rollouts_are_steps),    cmocka_unit_test(scores_keep_their_bits),
+        cmocka_unit_test(bad_numbers_stay_bad),  cmocka_unit_test(scoring_does_not_allocate),
+        cmocka_unit_test(steps_keep_their_bits), cmocka_unit_test(features_are_aimed),
+        cmocka_unit_test(training_learns),       cmocka_unit_test(empty_batches),
+        cmocka_unit_test(average_is_optional),   cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -119,8 +119,8 @@ static void compare(void (*body)(int), const char *name, uint64_t index, float s
             for (int k = 0; k < SIZE; k++) { /* the sign and payload of a NaN are nobody's promise */
                 if (isnan(out[i][k]) && isnan(first[i][k])) continue;
                 if (memcmp(&out[i][k], &first[i][k], sizeof(float)))
-                    fail_msg("%s, n %d: result %d[%d] is %.9g at level %d and %.9g at the lowest", name, n, i, k,
-                             (double)out[i][k], level, (double)first[i][k]);
+                    fail_msg("%s, n %d: result %d[%d] is %.9g at level %d and %.9g at the lowest", name, n, i,
+                             k, (double)out[i][k], level, (double)first[i][k]);
             }
         for (int i = 0; i < 8; i++)
             if (!(isnan(sums[i]) && isnan(first_sums[i])) && memcmp(&sums[i], &first_sums[i], sizeof(double)))
@@ -135,10 +135,15 @@ static void levels_agree(void **state) {
     static const struct {
         const char *name;
         void (*body)(int);
-    } bodies[] = {{"activations", activations}, {"sums", sum_functions}, {"norms", norms},
-                  {"softmaxes", softmaxes},     {"products", products},  {"layers", layers},
+    } bodies[] = {{"activations", activations},
+                  {"sums", sum_functions},
+                  {"norms", norms},
+                  {"softmaxes", softmaxes},
+                  {"products", products},
+                  {"layers", layers},
                   {"attention", attention_and_updates}};
-    static const int sizes[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 47, 63, 64, 100, 257, 512};
+    static const int sizes[] = {1,  2,  3,  4,  5,  7,  8,  9,   15,  16, 17,
+                                24, 31, 32, 33, 47, 63, 64, 100, 257, 512};
     static const float scales[] = {1, 30, 1e-6f};
     for (size_t b = 0; b < sizeof bodies / sizeof *bodies; b++)
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
@@ -155,13 +160,14 @@ static void fused(void **state) {
         float x[3];
         for (int k = 0; k < 3; k++) bits[k] = mw_rng_u32(&rng);
         if (i % 2) /* equal exponents and short mantissas: halfway cases are common */
-            for (int k = 0; k < 3; k++) bits[k] = (bits[k] & 0x807ff000) | (0x3f000000 + (bits[k] & 7) * 0x800000);
+            for (int k = 0; k < 3; k++)
+                bits[k] = (bits[k] & 0x807ff000) | (0x3f000000 + (bits[k] & 7) * 0x800000);
         memcpy(x, bits, sizeof x);
         const mw_vec seen = mw_vec_fma(mw_vec_set(x[0]), mw_vec_set(x[1]), mw_vec_set(x[2]));
         const float exact = fmaf(x[0], x[1], x[2]);
         if (isnan(exact) ? !isnan(seen[0]) : memcmp(&exact, &seen, sizeof exact))
-            fail_msg("fma(%a, %a, %a) is %a, not %a", (double)x[0], (double)x[1], (double)x[2], (double)seen[0],
-                     (double)exact);
+            fail_msg("fma(%a, %a, %a) is %a, not %a", (double)x[0], (double)x[1], (double)x[2],
+                     (double)seen[0], (double)exact);
     }
 }
 

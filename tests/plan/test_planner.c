@@ -2,6 +2,7 @@
  * files. */
 #include "allocations.h"
 #include "core/file.h"
+#include "model/advantage.h"
 #include "plan/planner.h"
 #include "random_bundle.h"
 #include "scratch.h"
@@ -17,6 +18,12 @@ static mw_bundle *bundle_of(bool discrete) {
                            .discrete = discrete,
                            .episode_limit = 50};
     return random_bundle(info, 11);
+}
+
+static mw_planner_options options_of(const mw_bundle *bundle) {
+    mw_planner_options options;
+    mw_planner_options_init(&options, sizeof options, bundle);
+    return options;
 }
 
 /* Observations and legality of environment e at step t: a function of both, so that runs can be compared. */
@@ -62,12 +69,12 @@ static void same_decisions(void **state) {
     (void)state;
     for (int kind = 0; kind < 8; kind++) {
         mw_bundle *bundle = bundle_of(kind % 2);
-        bundle->info.return_to_go = kind % 2;
-        mw_planner_options options = MW_PLANNER_OPTIONS_DEFAULT;
-        options.arm = kind < 6 ? (mw_arm)(kind / 2) : MW_ARM_PLAN;
-        options.carry = kind >= 6;
-        options.explore = 0.2f;
-        options.blend = kind >= 6 ? 0.5f : 0;
+        bundle->plan.return_to_go = kind % 2;
+        mw_planner_options options = options_of(bundle);
+        options.plan.choice = kind < 6 ? kind / 2 : MW_CHOICE_BEST;
+        options.plan.warm_start = kind == 6;
+        options.plan.action_offset = kind % 2 ? 0 : 0.2;
+        options.plan.temperature = kind == 6 ? 0.5 : 0;
         options.seed = 3;
         options.threads = 1;
         float first[ENVS * STEPS * N * D] = {0}, second[ENVS * STEPS * N * D];
@@ -97,7 +104,7 @@ static void choice(void **state) {
     mw_error error;
     mw_bundle *bundle = bundle_of(false);
     mw_planner *planner;
-    mw_planner_options options = MW_PLANNER_OPTIONS_DEFAULT;
+    mw_planner_options options = options_of(bundle);
     CHECK_OK(mw_planner_create(&planner, bundle, &options, &error), error);
     float obs[N * O] = {0.3f}, real[N * D];
     const struct {
@@ -126,154 +133,127 @@ static void choice(void **state) {
     mw_bundle_free(bundle);
 }
 
-/* The last candidate begins where the chosen one left off; not in a new episode, and not for an agent whose
- * action is not legal any more. */
-static void carrying_on(void **state) {
-    (void)state;
-    mw_error error;
-    for (int discrete = 0; discrete < 2; discrete++) {
-        mw_bundle *bundle = bundle_of(discrete);
-        mw_planner *fresh, *planner;
-        mw_planner_options options = MW_PLANNER_OPTIONS_DEFAULT;
-        options.carry = 0;
-        CHECK_OK(mw_planner_create(&fresh, bundle, &options, &error), error);
-        options.carry = -1; /* as the bundle says */
-        CHECK_OK(mw_planner_create(&planner, bundle, &options, &error), error);
-        float obs[N * O], real[N * D], plan[8 * N * D];
-        uint8_t legal[N * D];
-        int32_t index[N];
-        enum { STEP = N * D };
-        for (int t = 0; t < 4; t++) { /* 0: nothing to carry; 1: carried; 2: not legal; 3: a new episode */
-            if (t == 3) mw_planner_begin(planner, 0, 0);
-            if (t == 3) mw_planner_begin(fresh, 0, 0);
-            observe(obs, legal, 0, t);
-            memset(legal, 1, sizeof legal);
-            if (t == 2) /* of the last agent, what the plan has in mind is forbidden */
-                for (int a = 0; a < D; a++) legal[STEP - D + a] = !(plan[2 * STEP - D + a] > 0);
-            CHECK_OK(mw_planner_act(fresh, obs, legal, NULL, real, index, &error), error);
-            CHECK_OK(mw_planner_act(planner, obs, legal, NULL, real, index, &error), error);
-            const mw_candidates new = mw_planner_candidates(fresh, 0),
-                                old = mw_planner_candidates(planner, 0);
-            const int last = 7 * old.horizon * STEP, rest = (old.horizon - 1) * STEP;
-            assert_memory_equal(new.actions, old.actions, (size_t)last * sizeof(float));
-            if (t == 1 || t == 2) {
-                if (t == 2 && discrete) /* the last agent's own first action */
-                    memcpy(plan + 2 * STEP - D, new.actions + last + STEP - D, D * sizeof(float));
-                assert_memory_equal(old.actions + last, plan + STEP, (size_t)rest * sizeof(float));
-                assert_memory_equal(old.actions + last + rest, new.actions + last + rest,
-                                    STEP * sizeof(float));
-            } else {
-                assert_memory_equal(old.actions + last, new.actions + last,
-                                    (size_t)(rest + STEP) * sizeof(float));
-            }
-            memcpy(plan, old.actions + old.chosen * old.horizon * STEP,
-                   sizeof(float) * (size_t)(rest + STEP));
-        }
-        mw_planner_free(planner);
-        mw_planner_free(fresh);
-        mw_bundle_free(bundle);
-    }
-}
-
-/* Every candidate but the first leans to one side over its whole horizon; the bundle says how much. */
-static void exploring(void **state) {
+/* The last candidate begins where the executed plan left off; not in a new episode. */
+static void warm_start(void **state) {
     (void)state;
     mw_error error;
     enum { STEP = N * D };
-    for (int discrete = 0; discrete < 2; discrete++) {
-        mw_bundle *bundle = bundle_of(discrete);
-        mw_planner *plain, *planner, *random;
-        mw_planner_options options = MW_PLANNER_OPTIONS_DEFAULT;
-        options.explore = 0;
-        options.carry = 0;
-        CHECK_OK(mw_planner_create(&plain, bundle, &options, &error), error);
-        options.explore = NAN;
-        bundle->info.explore = discrete ? 1e6f : 0.05f;
-        CHECK_OK(mw_planner_create(&planner, bundle, &options, &error), error);
-        options.arm = MW_ARM_RANDOM;
-        CHECK_OK(mw_planner_create(&random, bundle, &options, &error), error);
-        int leaning = 0, taken = 0;
-        for (int t = 0; t < 6; t++) {
-            float obs[N * O], real[STEP];
-            uint8_t legal[STEP];
-            int32_t index[N];
-            observe(obs, legal, 0, t);
-            CHECK_OK(mw_planner_act(plain, obs, NULL, NULL, real, index, &error), error);
-            CHECK_OK(mw_planner_act(planner, obs, NULL, NULL, real, index, &error), error);
-            const mw_candidates before = mw_planner_candidates(plain, 0),
-                                after = mw_planner_candidates(planner, 0);
-            const int length = after.horizon * STEP;
-            assert_memory_equal(before.actions, after.actions, (size_t)length * sizeof(float));
-            for (int m = 1; m < after.count; m++) {
-                const float *was = before.actions + m * length, *is = after.actions + m * length;
-                for (int k = STEP; k < length; k++)
-                    if (discrete) /* the offset decides alone: one action all the way */
-                        assert_true(is[k] == is[k % STEP]);
-                    else if (fabsf(is[k]) < 1 && fabsf(is[k % STEP]) < 1)
-                        CHECK_NEAR(is[k] - was[k], is[k % STEP] - was[k % STEP], 1e-5);
-                leaning += memcmp(was, is, (size_t)length * sizeof(float)) != 0;
-            }
-            CHECK_OK(mw_planner_act(random, obs, NULL, NULL, real, index, &error), error);
-            const float *one = mw_planner_candidates(random, 0).actions;
-            for (int m = 0; m < after.count; m++)
-                taken += !memcmp(one, after.actions + m * length, (size_t)length * sizeof(float));
-        }
-        assert_true(leaning >= 6 * 6);
-        assert_true(taken >= 6); /* the random arm takes one of the same candidates */
-        mw_planner_free(random);
-        mw_planner_free(planner);
-        mw_planner_free(plain);
-        mw_bundle_free(bundle);
+    mw_bundle *bundle = bundle_of(false);
+    mw_planner *fresh, *planner;
+    mw_planner_options options = options_of(bundle);
+    assert_true(options.plan.warm_start);
+    CHECK_OK(mw_planner_create(&planner, bundle, &options, &error), error);
+    options.plan.warm_start = false;
+    CHECK_OK(mw_planner_create(&fresh, bundle, &options, &error), error);
+    float obs[N * O], real[STEP], plan[8 * STEP];
+    uint8_t legal[STEP];
+    for (int t = 0; t < 3; t++) { /* 0: nothing to go on with; 1: warm; 2: a new episode */
+        if (t == 2) mw_planner_begin(planner, 0, 0);
+        if (t == 2) mw_planner_begin(fresh, 0, 0);
+        observe(obs, legal, 0, t);
+        CHECK_OK(mw_planner_act(fresh, obs, NULL, NULL, real, NULL, &error), error);
+        CHECK_OK(mw_planner_act(planner, obs, NULL, NULL, real, NULL, &error), error);
+        const mw_candidates new = mw_planner_candidates(fresh, 0), old = mw_planner_candidates(planner, 0);
+        const int last = 7 * old.horizon * STEP, rest = (old.horizon - 1) * STEP;
+        assert_memory_equal(new.actions, old.actions, (size_t)last * sizeof(float));
+        if (t == 1) assert_memory_equal(old.actions + last, plan + STEP, (size_t)rest * sizeof(float));
+        const int own = t == 1 ? rest : 0; /* what is the candidate's own */
+        assert_memory_equal(old.actions + last + own, new.actions + last + own,
+                            (size_t)(rest + STEP - own) * sizeof(float));
+        memcpy(plan, old.actions + old.chosen * old.horizon * STEP, sizeof(float) * (size_t)(rest + STEP));
     }
+    mw_planner_free(planner);
+    mw_planner_free(fresh);
+    mw_bundle_free(bundle);
+}
+
+/* Every candidate but the first is shifted to one side over its whole horizon. A random choice takes one of
+ * the candidates it would have. */
+static void action_offset(void **state) {
+    (void)state;
+    mw_error error;
+    enum { STEP = N * D };
+    mw_bundle *bundle = bundle_of(false);
+    mw_planner *plain, *planner, *random;
+    mw_planner_options options = options_of(bundle);
+    options.plan.action_offset = 0;
+    options.plan.warm_start = false;
+    CHECK_OK(mw_planner_create(&plain, bundle, &options, &error), error);
+    options.plan.action_offset = 0.05;
+    CHECK_OK(mw_planner_create(&planner, bundle, &options, &error), error);
+    options.plan.choice = MW_CHOICE_RANDOM;
+    CHECK_OK(mw_planner_create(&random, bundle, &options, &error), error);
+    int shifted = 0, taken = 0;
+    for (int t = 0; t < 6; t++) {
+        float obs[N * O], real[STEP];
+        uint8_t legal[STEP];
+        observe(obs, legal, 0, t);
+        CHECK_OK(mw_planner_act(plain, obs, NULL, NULL, real, NULL, &error), error);
+        CHECK_OK(mw_planner_act(planner, obs, NULL, NULL, real, NULL, &error), error);
+        const mw_candidates before = mw_planner_candidates(plain, 0),
+                            after = mw_planner_candidates(planner, 0);
+        const int length = after.horizon * STEP;
+        assert_memory_equal(before.actions, after.actions, (size_t)length * sizeof(float));
+        for (int m = 1; m < after.count; m++) {
+            const float *was = before.actions + m * length, *is = after.actions + m * length;
+            for (int k = STEP; k < length; k++)
+                if (fabsf(is[k]) < 1 && fabsf(is[k % STEP]) < 1)
+                    CHECK_NEAR(is[k] - was[k], is[k % STEP] - was[k % STEP], 1e-5);
+            shifted += memcmp(was, is, (size_t)length * sizeof(float)) != 0;
+        }
+        CHECK_OK(mw_planner_act(random, obs, NULL, NULL, real, NULL, &error), error);
+        const float *one = mw_planner_candidates(random, 0).actions;
+        for (int m = 0; m < after.count; m++)
+            taken += !memcmp(one, after.actions + m * length, (size_t)length * sizeof(float));
+    }
+    assert_true(shifted >= 6 * 6);
+    assert_true(taken >= 6);
+    mw_planner_free(random);
+    mw_planner_free(planner);
+    mw_planner_free(plain);
+    mw_bundle_free(bundle);
 }
 
 /* What is executed is a mean of the candidates, weighed by their scores; from the best alone to all alike.
- * Discrete actions, scores that are not finite and the plan that is carried on. */
-static void blending(void **state) {
+ * Scores that are not finite, and the warm start with it. */
+static void temperature(void **state) {
     (void)state;
     mw_error error;
     enum { STEP = N * D };
     const float scores[8] = {3, 1, NAN, 2, -4, 2.5f, INFINITY, 0};
-    for (int kind = 0; kind < 4; kind++) {
-        const float blend = (float[]){1e-6f, 0.7f, 1e6f, 0.7f}[kind];
-        mw_bundle *bundle = bundle_of(kind == 3);
+    for (int kind = 0; kind < 3; kind++) {
+        const double value = (double)(float[]){1e-5f, 0.7f, 1e5f}[kind];
+        mw_bundle *bundle = bundle_of(false);
         mw_planner *planner;
-        mw_planner_options options = MW_PLANNER_OPTIONS_DEFAULT;
-        options.explore = kind == 3 ? 1e6f : 0.2f;
-        options.carry = 1;
-        bundle->info.blend = blend;
+        mw_planner_options options = options_of(bundle);
+        options.plan.action_offset = 0.2;
+        options.plan.temperature = value;
         CHECK_OK(mw_planner_create(&planner, bundle, &options, &error), error);
         float obs[N * O] = {0.3f}, real[STEP];
-        int32_t index[N];
         CHECK_OK(mw_planner_propose(planner, obs, NULL, NULL, &error), error);
         memcpy(mw_planner_scores(planner, 0), scores, sizeof scores);
-        mw_planner_choose(planner, NULL, real, index);
+        mw_planner_choose(planner, NULL, real, NULL);
         const mw_candidates c = mw_planner_candidates(planner, 0);
         assert_int_equal(c.chosen, 0);
         double mean = 0, square = 0, total = 0, plan[64] = {0};
         for (int m = 0; m < 8; m++) /* six of them are finite */
             if (isfinite(scores[m])) mean += scores[m] / 6, square += scores[m] * scores[m] / 6;
-        const double deviation = sqrt(square - mean * mean);
+        const double std = sqrt(square - mean * mean);
         for (int m = 0; m < 8; m++) {
             if (!isfinite(scores[m])) continue;
-            const double weight = exp((scores[m] - scores[0]) / (deviation * blend));
+            const double weight = exp((scores[m] - scores[0]) / (std * value));
             total += weight;
             for (int k = 0; k < c.horizon * STEP; k++)
                 plan[k] += weight * c.actions[m * c.horizon * STEP + k];
         }
-        for (int k = 0; k < STEP; k++)
-            if (kind == 3) /* the best one's */
-                assert_int_equal(index[k / D] == k % D, c.actions[k] > 0);
-            else
-                CHECK_NEAR(real[k], plan[k] / total, 1e-5);
+        for (int k = 0; k < STEP; k++) CHECK_NEAR(real[k], plan[k] / total, 1e-5);
         CHECK_OK(mw_planner_propose(planner, obs, NULL, NULL, &error), error);
-        const float *carried = mw_planner_actions(planner, 0) + 7 * c.horizon * STEP;
-        for (int k = 0; kind < 3 && k < (c.horizon - 1) * STEP; k++)
-            CHECK_NEAR(carried[k], plan[STEP + k] / total, 1e-5);
+        const float *rest = mw_planner_actions(planner, 0) + 7 * c.horizon * STEP;
+        for (int k = 0; k < (c.horizon - 1) * STEP; k++) CHECK_NEAR(rest[k], plan[STEP + k] / total, 1e-5);
         memset(mw_planner_scores(planner, 0), 0, sizeof scores); /* no difference: all alike */
-        mw_planner_choose(planner, NULL, real, index);
+        mw_planner_choose(planner, NULL, real, NULL);
         const float *same = mw_planner_candidates(planner, 0).actions;
-        for (int k = 0; kind < 3 && k < STEP; k++) {
+        for (int k = 0; k < STEP; k++) {
             double sum = 0;
             for (int m = 0; m < 8; m++) sum += same[m * c.horizon * STEP + k] / 8;
             CHECK_NEAR(real[k], sum, 1e-5);
@@ -283,27 +263,27 @@ static void blending(void **state) {
     }
 }
 
-/* The advantage of the first joint action takes its share of the scores; alone it needs no rollouts, unless
- * they are asked for. Saved with the bundle. */
-static void advantage(void **state) {
+/* Scorers by name: the advantage of the first joint action, which needs no rollouts unless they are asked
+ * for, and its mixture with the imagined return. Saved with the bundle. */
+static void scorers(void **state) {
     (void)state;
     mw_error error;
     enum { STEP = N * D };
-    mw_bundle_info info = {
-        .task = "own", .rules = "own-1", .agents = N, .obs = O, .act = D, .episode_limit = 50, .features = 6};
-    mw_bundle *bundle = random_bundle(info, 11), *loaded;
+    mw_bundle *bundle = bundle_of(false), *loaded;
+    add_random_model(bundle, "advantage", "features=6", 0);
+    const mw_model *model = mw_bundle_model(bundle, "advantage");
+    const mw_advantage_net *net = model->net;
     mw_rng rng = mw_rng_make(7, MW_RNG_TEST, 0, 0, 0);
-    mw_rng_fill_normal(&rng, bundle->advantage_values, bundle->advantage.params.total);
-    bundle->info.advantage = 0.25f;
+    mw_rng_fill_normal(&rng, model->values, net->params.total);
     /* far outside the range of half precision: stored in single all the same */
-    float *weight = bundle->advantage_values + bundle->advantage.weight, kept[STEP];
+    float *weight = model->values + net->weight, kept[STEP];
     memcpy(kept, weight, sizeof kept);
     for (int k = 0; k < 2; k++) {
         weight[0] = k ? 1e6f : kept[0];
         for (size_t i = 0; i < (1 + N * O + 6) * STEP && !k; i++) weight[i] *= 1e-7f;
         CHECK_OK(mw_bundle_save(bundle, scratch("range.safetensors"), true, &error), error);
         CHECK_OK(mw_bundle_load(&loaded, scratch("range.safetensors"), &error), error);
-        assert_memory_equal(loaded->advantage_values + loaded->advantage.weight, weight, sizeof kept);
+        assert_memory_equal(mw_bundle_model(loaded, "advantage")->values + net->weight, weight, sizeof kept);
         mw_bundle_free(loaded);
         for (size_t i = 0; i < (1 + N * O + 6) * STEP && !k; i++) weight[i] *= 1e7f;
     }
@@ -311,11 +291,12 @@ static void advantage(void **state) {
     CHECK_OK(mw_bundle_save(bundle, scratch("advantage.safetensors"), false, &error), error);
     CHECK_OK(mw_bundle_load(&loaded, scratch("advantage.safetensors"), &error), error);
     float obs[N * O] = {0.3f, -0.2f}, real[STEP], terms[1 + N * O + 6], gradient[STEP], imagined[8];
-    mw_advantage_gradient(&bundle->advantage, bundle->advantage_values, obs, terms, gradient);
-    for (int kind = 0; kind < 4; kind++) { /* share 0, the bundle's, 1, and 1 with rollouts */
+    mw_advantage_gradient(net, model->values, obs, terms, gradient);
+    for (int kind = 0; kind < 4; kind++) { /* share 0, a quarter, 1, and 1 with rollouts */
         mw_planner *planner;
-        mw_planner_options options = MW_PLANNER_OPTIONS_DEFAULT;
-        options.advantage = (float[]){0, NAN, 1, 1}[kind];
+        mw_planner_options options = options_of(loaded);
+        strcpy(options.plan.scorer, (const char *[]){"rwm", "mixture", "advantage", "advantage"}[kind]);
+        options.plan.advantage_share = 0.25;
         options.imagine = kind == 3;
         CHECK_OK(mw_planner_create(&planner, loaded, &options, &error), error);
         CHECK_OK(mw_planner_act(planner, obs, NULL, NULL, real, NULL, &error), error);
@@ -335,19 +316,19 @@ static void advantage(void **state) {
 }
 
 /* Rounding must not lead out of the range of actions, where two candidates lie at the same end of it. */
-static void blended_bounds(void **state) {
+static void mean_bounds(void **state) {
     (void)state;
     mw_error error;
     mw_bundle *bundle = bundle_of(false);
     mw_planner *planner;
-    mw_planner_options options = MW_PLANNER_OPTIONS_DEFAULT;
-    options.candidates = 3;
-    options.explore = 1e6f;
-    options.carry = 0;
+    mw_planner_options options = options_of(bundle);
+    options.plan.candidates = 3;
+    options.plan.action_offset = 100;
+    options.plan.warm_start = false;
     int ends = 0;
     for (int t = 0; t < 100; t++) {
         float obs[N * O] = {0.3f}, real[N * D];
-        options.blend = 0.5f + 0.01f * (float)t;
+        options.plan.temperature = 0.5 + 0.01 * t;
         CHECK_OK(mw_planner_create(&planner, bundle, &options, &error), error);
         CHECK_OK(mw_planner_propose(planner, obs, NULL, NULL, &error), error);
         memcpy(mw_planner_scores(planner, 0), (float[]){NAN, 1, 2}, 3 * sizeof(float));
@@ -367,7 +348,7 @@ static void no_allocations(void **state) {
     mw_error error;
     mw_bundle *bundle = bundle_of(true);
     mw_planner *planner;
-    mw_planner_options options = MW_PLANNER_OPTIONS_DEFAULT;
+    mw_planner_options options = options_of(bundle);
     options.envs = 2;
     options.threads = 2;
     CHECK_OK(mw_planner_create(&planner, bundle, &options, &error), error);
@@ -386,30 +367,43 @@ static void bad_requests(void **state) {
     mw_error error;
     mw_bundle *bundle = bundle_of(false);
     mw_planner *planner;
-    const mw_planner_options defaults = MW_PLANNER_OPTIONS_DEFAULT;
+    static const struct {
+        const char *name, *value, *message;
+    } settings[] = {{"candidates", "0", "candidates must be a whole number 1 to 4096"},
+                    {"K", "6", "sampling_steps must be"},
+                    {"action_offset", "-1", "action_offset must be"},
+                    {"temperature", "inf", "temperature must be"},
+                    {"choice", "worst", "best or random or first"},
+                    {"speed", "1", "no plan setting 'speed'"}};
+    const mw_planner_options defaults = options_of(bundle);
     mw_planner_options o = defaults;
-    o.candidates = 0;
-    CHECK_FAILS(mw_planner_create(&planner, bundle, &o, &error), MW_ERR_ARGUMENT, error, "M is 0");
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+        CHECK_FAILS(mw_plan_settings_set(&o.plan, settings[i].name, settings[i].value, &error),
+                    MW_ERR_ARGUMENT, error, settings[i].message);
+    o.plan.candidates = 0; /* by hand */
+    CHECK_FAILS(mw_planner_create(&planner, bundle, &o, &error), MW_ERR_ARGUMENT, error,
+                "candidates must be");
     o = defaults;
-    o.horizon = 6;
-    CHECK_FAILS(mw_planner_create(&planner, bundle, &o, &error), MW_ERR_ARGUMENT, error, "generates 5 steps");
-    o = defaults;
-    o.steps = 6;
-    CHECK_FAILS(mw_planner_create(&planner, bundle, &o, &error), MW_ERR_ARGUMENT, error, "K is 6");
+    o.plan.horizon = 6;
+    CHECK_FAILS(mw_planner_create(&planner, bundle, &o, &error), MW_ERR_ARGUMENT, error,
+                "5 steps are generated");
     o = defaults;
     o.envs = 0;
     CHECK_FAILS(mw_planner_create(&planner, bundle, &o, &error), MW_ERR_ARGUMENT, error, "envs is 0");
     o = defaults;
-    o.explore = -1;
-    CHECK_FAILS(mw_planner_create(&planner, bundle, &o, &error), MW_ERR_ARGUMENT, error, "exploration is -1");
-    o = defaults;
-    o.blend = INFINITY;
-    CHECK_FAILS(mw_planner_create(&planner, bundle, &o, &error), MW_ERR_ARGUMENT, error, "the blend is inf");
-    o = defaults;
-    o.advantage = 2;
-    CHECK_FAILS(mw_planner_create(&planner, bundle, &o, &error), MW_ERR_ARGUMENT, error, "share is 2");
-    o.advantage = 0.5f;
-    CHECK_FAILS(mw_planner_create(&planner, bundle, &o, &error), MW_ERR_ARGUMENT, error, "has no advantage");
+    strcpy(o.plan.scorer, "advantage");
+    CHECK_FAILS(mw_planner_create(&planner, bundle, &o, &error), MW_ERR_ARGUMENT, error,
+                "no part for the scorer");
+    strcpy(o.plan.scorer, "oracle");
+    CHECK_FAILS(mw_planner_create(&planner, bundle, &o, &error), MW_ERR_ARGUMENT, error,
+                "needs the environments");
+    strcpy(o.plan.scorer, "dice");
+    CHECK_FAILS(mw_planner_create(&planner, bundle, &o, &error), MW_ERR_ARGUMENT, error, "no scorer 'dice'");
+    mw_bundle *battle = bundle_of(true);
+    o = options_of(battle);
+    o.plan.warm_start = true;
+    CHECK_FAILS(mw_planner_create(&planner, battle, &o, &error), MW_ERR_ARGUMENT, error, "for real actions");
+    mw_bundle_free(battle);
     CHECK_OK(mw_planner_create(&planner, bundle, NULL, &error), error);
     float obs[N * O] = {[9] = NAN}, real[N * D];
     CHECK_FAILS(mw_planner_act(planner, obs, NULL, NULL, real, NULL, &error), MW_ERR_ARGUMENT, error,
@@ -427,19 +421,20 @@ static void files(void **state) {
     mw_error error;
     const char *path = scratch("bundle.safetensors");
     mw_bundle *bundle = bundle_of(false), *loaded;
-    bundle->info.blend = 0.25f;
-    CHECK_OK(mw_bundle_set_provenance(bundle, "{\"seed\": 7}", &error), error);
-    mw_planner_options options = MW_PLANNER_OPTIONS_DEFAULT;
+    bundle->plan.temperature = 0.25;
+    mw_planner_options options = options_of(bundle);
     options.threads = 1;
     float first[ENVS * STEPS * N * D] = {0}, second[ENVS * STEPS * N * D] = {0};
-    options.arm = MW_ARM_REACTIVE;
+    options.plan.choice = MW_CHOICE_FIRST;
     play(bundle, options, -1, first);
     for (int half = 0; half < 2; half++) {
         CHECK_OK(mw_bundle_save(bundle, path, half, &error), error);
         CHECK_OK(mw_bundle_load(&loaded, path, &error), error);
-        assert_string_equal(mw_bundle_describe(loaded).provenance, "{\"seed\": 7}");
+        assert_int_equal(mw_bundle_describe(loaded).parts, 3);
+        assert_string_equal(mw_bundle_part_describe(loaded, 2).name, "rwm");
+        assert_non_null(strstr(mw_bundle_part_describe(loaded, 0).provenance, "\"data\": \"test\""));
         assert_string_equal(mw_bundle_describe(loaded).rules, "own-1");
-        CHECK_NEAR(loaded->info.blend, 0.25, 0);
+        CHECK_NEAR(loaded->plan.temperature, 0.25, 0);
         play(loaded, options, -1, second);
         double worst = 0;
         for (size_t i = 0; i < sizeof first / sizeof *first; i++)
@@ -471,16 +466,59 @@ static void files(void **state) {
         bytes[at] = kept;
     }
     free(bytes);
-    bundle->world_values[bundle->world.params.list[0].offset] = NAN;
+    model_values(bundle, "rwm")[mw_bundle_model(bundle, "rwm")->params->list[0].offset] = NAN;
     CHECK_FAILS(mw_bundle_save(bundle, path, false, &error), MW_ERR_NUMERIC, error, "not finite");
     mw_bundle_free(bundle);
 }
 
+/* A small file that asks for huge models is refused before memory is taken, and numbers that do not fit are
+ * no other numbers. */
+static void hostile_sizes(void **state) {
+    (void)state;
+    mw_error error;
+    mw_bundle *bundle = bundle_of(false), *loaded;
+    const char *path = scratch("hostile.safetensors");
+    static const struct {
+        const char *from, *to, *message;
+    } cases[] = {{"\\\"hidden\\\":16,\\\"experts\\\"", "\\\"hidden\\\":4096,\\\"experts\\\"",
+                  "is missing or not of the shape"},
+                 {"\\\"agents\\\":3", "\\\"agents\\\":4294967299", "'agents' must be"},
+                 {"\\\"agents\\\":3", "\\\"agents\\\":-2147483648", "'agents' must be"},
+                 {"\\\"candidates\\\":8", "\\\"candidates\\\":8.5", "'candidates' must be"},
+                 {"\\\"dim\\\":16", "\\\"dims\\\":16", "'dim' must be"},
+                 {"\\\"kind\\\":\\\"rwm\\\"", "\\\"kind\\\":\\\"wmr\\\"", "knows no model 'wmr'"}};
+    CHECK_OK(mw_bundle_save(bundle, path, false, &error), error);
+    mw_map map;
+    CHECK_OK(mw_map_open(&map, path, &error), error);
+    uint64_t length;
+    memcpy(&length, map.data, 8);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *header = calloc(1, length + 64), *file = calloc(1, map.size + 128);
+        memcpy(header, (const char *)map.data + 8, length);
+        char *at = strstr(header, cases[i].from);
+        assert_non_null(at);
+        char *rest = strdup(at + strlen(cases[i].from));
+        sprintf(at, "%s%s", cases[i].to, rest);
+        free(rest);
+        uint64_t changed = strlen(header);
+        while (changed % 8) header[changed++] = ' ';
+        memcpy(file, &changed, 8);
+        memcpy(file + 8, header, changed);
+        memcpy(file + 8 + changed, (const char *)map.data + 8 + length, map.size - 8 - length);
+        CHECK_OK(mw_file_write(path, file, map.size - length + changed, &error), error);
+        CHECK_FAILS(mw_bundle_load(&loaded, path, &error), error.status, error, cases[i].message);
+        free(header);
+        free(file);
+    }
+    mw_map_close(&map);
+    mw_bundle_free(bundle);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(same_decisions), cmocka_unit_test(choice),
-                                       cmocka_unit_test(carrying_on),    cmocka_unit_test(exploring),
-                                       cmocka_unit_test(blending),       cmocka_unit_test(blended_bounds),
-                                       cmocka_unit_test(advantage),      cmocka_unit_test(no_allocations),
-                                       cmocka_unit_test(bad_requests),   cmocka_unit_test(files)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(same_decisions), cmocka_unit_test(choice),         cmocka_unit_test(warm_start),
+        cmocka_unit_test(action_offset),  cmocka_unit_test(temperature),    cmocka_unit_test(mean_bounds),
+        cmocka_unit_test(scorers),        cmocka_unit_test(no_allocations), cmocka_unit_test(bad_requests),
+        cmocka_unit_test(files),          cmocka_unit_test(hostile_sizes)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

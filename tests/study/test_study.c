@@ -10,9 +10,9 @@
 #include <ftw.h>
 #include <sys/wait.h>
 
-static const char *const tiny[] = {"policy.dim=16",           "policy.steps=8", "policy.batch=4",
-                                   "world.steps=8",           "world.batch=8",  "world.hidden=8",
-                                   "policy.inverse_hidden=8", "plan.target=0.9"};
+static const char *const tiny[] = {"flow.dim=16",     "flow.steps=8",   "flow.batch=4",     "rwm.steps=8",
+                                   "rwm.batch=8",     "rwm.hidden=8",   "inverse.hidden=8", "inverse.steps=8",
+                                   "inverse.batch=4", "plan.target=0.9"};
 enum { TINY = sizeof tiny / sizeof *tiny };
 
 /* What happened, one letter a stage: d(one), k(ept), F(ailed). */
@@ -147,16 +147,16 @@ static void test_kept_parts(void **state) {
                              *const fresh = "fresh/bundles/spread-random.safetensors";
     static const char *changed[TINY + 2];
     memcpy(changed, tiny, sizeof tiny);
-    changed[TINY] = "world.steps=9";
+    changed[TINY] = "rwm.steps=9";
     mw_study_options o = options_of("parts", spread, 1);
     o.anchors = o.snippets = 0;
     expect(&o, "dddd");
-    const uint64_t policy = weights_of(bundle, "policy."), world = weights_of(bundle, "world.");
+    const uint64_t policy = weights_of(bundle, "flow."), world = weights_of(bundle, "rwm.");
     o.resume = true;
     o.assignments = changed;
     o.assignment_count = TINY + 1;
     seen.stopping = true; /* and stopped at once */
-    seen.stop_at = MW_STAGE_TRAIN;
+    seen.stop_at = MW_STUDY_TRAIN;
     mw_error error;
     int failed;
     assert_int_equal(mw_study_run(&o, &failed, &error), MW_ERR_INTERRUPTED);
@@ -164,69 +164,68 @@ static void test_kept_parts(void **state) {
     seen.stopping = false;
     seen.stop = 0;
     expect(&o, "kddd");
-    assert_true(weights_of(bundle, "policy.") == policy && weights_of(bundle, "world.") != world);
+    assert_true(weights_of(bundle, "flow.") == policy && weights_of(bundle, "rwm.") != world);
     assert_false(mw_file_exists(scratch("parts/bundles/spread-random.safetensors.before")));
     json_t *root;
     CHECK_OK(mw_json_read(&root, scratch("parts/results/spread-random.json"), &error), error);
     const json_t *training = json_object_get(root, "training");
-    assert_true(json_is_real(json_object_get(json_object_get(training, "policy_from"), "seconds")));
-    assert_true(json_is_real(json_object_get(json_object_get(training, "held"), "flow")));
+    assert_true(json_is_real(json_object_get(json_object_get(training, "flow"), "seconds")));
     json_decref(root);
     mw_study_options anew = options_of("fresh", spread, 1);
     anew.anchors = anew.snippets = 0;
     anew.assignments = changed;
     anew.assignment_count = TINY + 1;
     expect(&anew, "dddd");
-    assert_true(weights_of(fresh, "policy.") == policy);
-    assert_true(weights_of(fresh, "world.") == weights_of(bundle, "world."));
+    assert_true(weights_of(fresh, "flow.") == policy);
+    assert_true(weights_of(fresh, "rwm.") == weights_of(bundle, "rwm."));
     /* a setting of the policy: the world model is kept; a checkpoint of other settings is not continued */
-    const uint64_t kept_world = weights_of(fresh, "world.");
-    changed[TINY + 1] = "policy.steps=9";
+    const uint64_t kept_world = weights_of(fresh, "rwm.");
+    changed[TINY + 1] = "flow.steps=9";
     anew.assignment_count = TINY + 2;
     seen.stopping = true;
-    seen.stop_at = MW_STAGE_TRAIN;
+    seen.stop_at = MW_STUDY_TRAIN;
     anew.resume = true;
     assert_int_equal(mw_study_run(&anew, &failed, &error), MW_ERR_INTERRUPTED);
     seen.stopping = false;
     seen.stop = 0;
-    changed[TINY + 1] = "policy.steps=10";
+    changed[TINY + 1] = "flow.steps=10";
     expect(&anew, "kddd");
-    assert_true(weights_of(fresh, "policy.") != policy && weights_of(fresh, "world.") == kept_world);
+    assert_true(weights_of(fresh, "flow.") != policy && weights_of(fresh, "rwm.") == kept_world);
     assert_false(mw_file_exists(scratch("fresh/bundles/spread-random.safetensors.before")));
     CHECK_OK(mw_json_read(&root, scratch("fresh/results/spread-random.json"), &error), error);
     training = json_object_get(root, "training");
-    assert_true(json_is_real(json_object_get(json_object_get(training, "world_from"), "seconds")));
+    assert_true(json_is_real(json_object_get(json_object_get(training, "rwm"), "seconds")));
     json_decref(root);
     /* a setting of the planner: both are kept, and the bundle is told */
-    const uint64_t last_policy = weights_of(fresh, "policy.");
+    const uint64_t last_policy = weights_of(fresh, "flow.");
     static const char *planning[TINY + 4];
     memcpy(planning, changed, sizeof changed);
-    planning[TINY + 2] = "plan.explore=0.25";
-    planning[TINY + 3] = "plan.carry=off";
+    planning[TINY + 2] = "plan.action_offset=0.25";
+    planning[TINY + 3] = "plan.warm_start=off";
     anew.assignments = planning;
     anew.assignment_count = TINY + 4;
     expect(&anew, "kddd");
-    assert_true(weights_of(fresh, "policy.") == last_policy && weights_of(fresh, "world.") == kept_world);
+    assert_true(weights_of(fresh, "flow.") == last_policy && weights_of(fresh, "rwm.") == kept_world);
     mw_bundle *told;
     CHECK_OK(mw_bundle_load(&told, scratch(fresh), &error), error);
-    CHECK_NEAR(told->info.explore, 0.25, 0);
-    assert_false(told->info.carry);
+    CHECK_NEAR(told->plan.action_offset, 0.25, 0);
+    assert_false(told->plan.warm_start);
     mw_bundle_free(told);
     CHECK_OK(mw_json_read(&root, scratch("fresh/results/spread-random.json"), &error), error);
     training = json_object_get(root, "training");
-    assert_true(json_is_real(json_object_get(json_object_get(training, "policy_from"), "seconds")));
-    assert_true(json_is_real(json_object_get(json_object_get(training, "world_from"), "seconds")));
+    assert_true(json_is_real(json_object_get(json_object_get(training, "flow"), "seconds")));
+    assert_true(json_is_real(json_object_get(json_object_get(training, "rwm"), "seconds")));
     json_decref(root);
     anew.assignments = changed;
     anew.assignment_count = TINY + 2;
     expect(&anew, "kddd");
     /* stopped after a change that is then taken back: the bundle of before is the current one again */
-    changed[TINY + 1] = "policy.steps=11";
+    changed[TINY + 1] = "flow.steps=11";
     seen.stopping = true;
     assert_int_equal(mw_study_run(&anew, &failed, &error), MW_ERR_INTERRUPTED);
     seen.stopping = false;
     seen.stop = 0;
-    changed[TINY + 1] = "policy.steps=10";
+    changed[TINY + 1] = "flow.steps=10";
     expect(&anew, "kkkk");
 }
 
@@ -244,10 +243,11 @@ static void test_summary(void **state) {
     const json_t *data = json_object_get(root, "data"), *training = json_object_get(root, "training");
     assert_int_equal(json_integer_value(json_object_get(data, "steps")), 500);
     assert_true(json_is_real(json_object_get(data, "score")));
-    assert_int_equal(json_integer_value(json_object_get(json_object_get(training, "settings"), "policy.dim")),
-                     16);
-    assert_true(json_is_real(json_object_get(json_object_get(training, "held"), "flow")));
-    assert_true(json_is_real(json_object_get(json_object_get(training, "held"), "reward")));
+    const json_t *flow = json_object_get(training, "flow"), *rwm = json_object_get(training, "rwm");
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(flow, "configuration"), "dim")), 16);
+    const json_t *details[] = {json_object_get(flow, "details"), json_object_get(rwm, "details")};
+    assert_true(json_is_real(json_object_get(json_object_get(details[0], "held"), "flow")));
+    assert_true(json_is_real(json_object_get(json_object_get(details[1], "held"), "reward")));
     assert_int_equal(json_array_size(json_object_get(json_object_get(root, "snippets"), "horizons")), 16);
     assert_int_equal(json_integer_value(json_object_get(json_object_get(root, "same_state"), "anchors")), 2);
     assert_true(json_is_number(json_object_get(json_object_get(root, "seconds"), "train")));
@@ -272,11 +272,11 @@ static void test_failure(void **state) {
     assert_int_equal(lines_of("broken/stages.jsonl"), 5);
     assert_true(mw_file_exists(scratch("broken/results/tag-random.json")));
     assert_false(mw_file_exists(scratch("broken/results/spread-medium.json")));
-    static const char *const wrong[] = {"policy.dim=banana"};
+    static const char *const wrong[] = {"flow.dim=banana"};
     o.assignments = wrong;
     o.assignment_count = 1;
     o.folder = scratch("never");
-    CHECK_FAILS(mw_study_run(&o, &failed, &error), MW_ERR_ARGUMENT, error, "policy.dim");
+    CHECK_FAILS(mw_study_run(&o, &failed, &error), MW_ERR_ARGUMENT, error, "flow.dim");
     assert_false(mw_file_exists(scratch("never")));
 }
 
@@ -285,13 +285,13 @@ static void test_interruption(void **state) {
     (void)state;
     mw_error error;
     int failed;
-    for (mw_study_stage stage = MW_STAGE_TRAIN; stage <= MW_STAGE_EVAL; stage++) {
+    for (mw_study_stage stage = MW_STUDY_TRAIN; stage <= MW_STUDY_EVAL; stage++) {
         mw_study_options o = options_of("stopped", spread, 1);
         o.resume = true;
         seen.stopping = true;
         seen.stop_at = stage;
         assert_int_equal(mw_study_run(&o, &failed, &error), MW_ERR_INTERRUPTED);
-        assert_string_equal(seen.letters, stage == MW_STAGE_TRAIN ? "d" : "kd");
+        assert_string_equal(seen.letters, stage == MW_STUDY_TRAIN ? "d" : "kd");
         assert_false(mw_file_exists(scratch("stopped/results/spread-random.json")));
     }
     mw_study_options o = options_of("stopped", spread, 1);

@@ -1,9 +1,9 @@
 /* Training end to end on tiny networks: losses fall, interruptions and threads leave no trace in the bits,
  * and whatever does not belong together is refused. */
 #include "core/chart.h"
+#include "data/returns.h"
 #include "dataset/fixture.h"
-#include "plan/bundle.h"
-#include "train/condition.h"
+#include "model/rwm/rwm.h"
 #include "eval/scripted.h"
 #include "train/train.h"
 
@@ -13,31 +13,19 @@
 
 /* ---- what the tests share ---- */
 
-static const char *const tiny[] = {"policy.dim=16",
-                                   "policy.mults=1,1,1",
-                                   "policy.steps=30",
-                                   "policy.batch=6",
-                                   "policy.warmup=5",
-                                   "policy.average=0.9",
-                                   "policy.forecast=12",
-                                   "policy.forecast_batch=14",
-                                   "policy.inverse_hidden=16",
-                                   "policy.inverse_batch=15",
-                                   "policy.rate=3e-3",
-                                   "world.hidden=16",
-                                   "world.experts=2",
-                                   "world.slots=2",
-                                   "world.reward_features=8",
-                                   "world.steps=30",
-                                   "world.batch=32",
-                                   "world.warmup=5",
-                                   "world.rate=3e-3"};
-enum { TINY = sizeof tiny / sizeof tiny[0], STEPS = 30 };
+static const char *const tiny[] = {
+    "flow.dim=16",      "flow.mults=1,1,1",    "flow.steps=30",         "flow.batch=6",
+    "flow.warmup=5",    "flow.average=0.9",    "flow.forecast=12",      "flow.forecast_batch=14",
+    "flow.rate=3e-3",   "inverse.hidden=16",   "inverse.batch=15",      "inverse.steps=30",
+    "inverse.warmup=5", "inverse.average=0.9", "inverse.rate=3e-3",     "rwm.hidden=16",
+    "rwm.experts=2",    "rwm.slots=2",         "rwm.reward_features=8", "rwm.steps=30",
+    "rwm.batch=32",     "rwm.warmup=5",        "rwm.rate=3e-3"};
+enum { TINY = sizeof tiny / sizeof tiny[0], STEPS = 30, PARTS = 3 };
 
-static mw_training_preset tiny_preset(const char *task) {
+static mw_preset tiny_preset(const char *task) {
     mw_error error;
-    mw_training_preset preset = mw_training_preset_of(task, MW_BUDGET_QUICK);
-    for (int i = 0; i < TINY; i++) CHECK_OK(mw_training_preset_set(&preset, tiny[i], &error), error);
+    mw_preset preset = mw_preset_of(task, MW_BUDGET_QUICK);
+    for (int i = 0; i < TINY; i++) CHECK_OK(mw_preset_set(&preset, tiny[i], &error), error);
     return preset;
 }
 
@@ -58,7 +46,7 @@ static void observe(void *context, const mw_training_progress *progress) {
 
 typedef struct {
     mw_dataset data;
-    mw_training_preset preset;
+    mw_preset preset;
     mw_training_request request;
     mw_training_report report;
     observer observer;
@@ -95,11 +83,13 @@ static void check_same_weights(const char *a, const char *b) {
     mw_bundle *x, *y;
     CHECK_OK(mw_bundle_load(&x, a, &error), error);
     CHECK_OK(mw_bundle_load(&y, b, &error), error);
-    assert_int_equal(x->policy.params.total, y->policy.params.total);
-    assert_int_equal(x->world.params.total, y->world.params.total);
-    assert_memory_equal(x->policy_values, y->policy_values, x->policy.params.total * sizeof(float));
-    assert_memory_equal(x->inverse_values, y->inverse_values, x->inverse.params.total * sizeof(float));
-    assert_memory_equal(x->world_values, y->world_values, x->world.params.total * sizeof(float));
+    assert_int_equal(x->count, y->count);
+    for (int i = 0; i < x->count; i++) {
+        const mw_model *m = x->parts[i].model, *n = y->parts[i].model;
+        assert_int_equal(m->params->total, n->params->total);
+        assert_memory_equal(m->values, n->values, m->params->total * sizeof(float));
+    }
+    assert_null(mw_fields_difference(mw_plan_fields, &x->plan, &y->plan));
     assert_memory_equal(&x->info, &y->info, sizeof x->info);
     mw_bundle_free(x);
     mw_bundle_free(y);
@@ -166,19 +156,21 @@ static void test_losses_fall(void **state) {
     (void)state;
     run r;
     run_begin(&r, scratch("spread"), scratch("learn.safetensors"));
-    r.preset.policy.steps = r.preset.world.steps = 200;
+    static const char *const longer[] = {"flow.steps=200", "inverse.steps=200", "rwm.steps=200"};
+    for (int i = 0; i < PARTS; i++) CHECK_OK(mw_preset_set(&r.preset, longer[i], &r.error), r.error);
     CHECK_OK(run_go(&r), r.error);
-    static const char *const keys[][2] = {{"policy", "flow"},      {"policy", "inverse"},
-                                          {"policy", "held_flow"}, {"world", "dynamics"},
-                                          {"world", "reward"},     {"world", "held_dynamics"}};
+    static const char *const keys[][2] = {{"flow", "flow"},      {"inverse", "inverse"},
+                                          {"flow", "held_flow"}, {"rwm", "dynamics"},
+                                          {"rwm", "reward"},     {"rwm", "held_dynamics"}};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         const double first = mean_of(keys[i][1], keys[i][0], 1, 20),
                      last = mean_of(keys[i][1], keys[i][0], 181, 200);
         printf("  %s %s: %.3f -> %.3f\n", keys[i][0], keys[i][1], first, last);
         assert_true(last < 0.9 * first);
     }
-    assert_true(r.report.best_step > 0 && r.report.best_step <= 200);
-    assert_true(r.report.reward_unexplained < 1);
+    assert_int_equal(r.report.count, PARTS);
+    const mw_part_report *rwm = &r.report.part[2];
+    assert_true(rwm->best_step > 0 && rwm->best_step <= 200 && rwm->held[1] < 1);
     assert_true(r.report.target > 0.5 && r.report.target < 1.5);
     assert_true(mw_file_exists(scratch("learn.svg")));
     assert_false(mw_file_exists(scratch("learn.train.safetensors")));
@@ -188,8 +180,8 @@ static void test_losses_fall(void **state) {
 static void test_resume_gives_the_same_bits(void **state) {
     (void)state;
     run r;
-    static const long stops[] = {7, 10, 25, 0};
-    for (int i = 0; i < 4; i++) {
+    static const long stops[] = {7, 10, 25, 25, 0};
+    for (int i = 0; i < 5; i++) {
         run_begin(&r, scratch("spread"), scratch("pieces.safetensors"));
         r.request.resume = i > 0;
         r.request.threads = 1 + i % 2;
@@ -203,7 +195,7 @@ static void test_resume_gives_the_same_bits(void **state) {
         assert_true(mw_file_exists(scratch("pieces.train.safetensors")));
     }
     assert_true(r.report.complete);
-    assert_int_equal(r.observer.steps, 2 * STEPS - 42);
+    assert_int_equal(r.observer.steps, PARTS * STEPS - 67);
     check_same_weights(scratch("whole.safetensors"), scratch("pieces.safetensors"));
     check_same_log(scratch("whole.jsonl"), scratch("pieces.jsonl"));
     run_begin(&r, scratch("spread"), scratch("pieces.safetensors"));
@@ -218,17 +210,17 @@ static void test_resume_after_a_crash(void **state) {
     (void)state;
     run r;
     run_begin(&r, scratch("spread"), scratch("crash.safetensors"));
-    r.observer.stop_at = STEPS + 10;
-    CHECK_FAILS(run_go(&r), MW_ERR_INTERRUPTED, r.error, "world");
+    r.observer.stop_at = 2 * STEPS + 10;
+    CHECK_FAILS(run_go(&r), MW_ERR_INTERRUPTED, r.error, "rwm");
     static char checkpoint[1 << 22];
     const size_t size = scratch_read(scratch("crash.train.safetensors"), checkpoint, sizeof checkpoint);
     run_begin(&r, scratch("spread"), scratch("crash.safetensors"));
     r.request.resume = true;
     r.observer.stop_at = 12;
-    CHECK_FAILS(run_go(&r), MW_ERR_INTERRUPTED, r.error, "world");
+    CHECK_FAILS(run_go(&r), MW_ERR_INTERRUPTED, r.error, "rwm");
     scratch_write(scratch("crash.train.safetensors"), checkpoint, size);
     FILE *log = fopen(scratch("crash.jsonl"), "a");
-    fputs("{\"part\": \"wor", log); /* torn in the middle of a line */
+    fputs("{\"part\": \"rw", log); /* torn in the middle of a line */
     fclose(log);
     run_begin(&r, scratch("spread"), scratch("crash.safetensors"));
     r.request.resume = true;
@@ -258,7 +250,8 @@ static void test_seed_matters(void **state) {
     CHECK_OK(run_go(&r), r.error);
     CHECK_OK(mw_bundle_load(&a, scratch("whole.safetensors"), &error), error);
     CHECK_OK(mw_bundle_load(&b, scratch("seed.safetensors"), &error), error);
-    assert_memory_not_equal(a->policy_values, b->policy_values, a->policy.params.total * sizeof(float));
+    assert_memory_not_equal(mw_bundle_model(a, "flow")->values, mw_bundle_model(b, "flow")->values,
+                            mw_bundle_model(a, "flow")->params->total * sizeof(float));
     mw_bundle_free(a);
     mw_bundle_free(b);
 }
@@ -270,12 +263,14 @@ static void test_inverse_noise(void **state) {
     mw_error error;
     mw_bundle *a, *b;
     run_begin(&r, scratch("spread"), scratch("exact.safetensors"));
-    CHECK_OK(mw_training_preset_set(&r.preset, "policy.inverse_noise=0", &error), error);
+    CHECK_OK(mw_preset_set(&r.preset, "inverse.noise=0", &error), error);
     CHECK_OK(run_go(&r), r.error);
     CHECK_OK(mw_bundle_load(&a, scratch("whole.safetensors"), &error), error);
     CHECK_OK(mw_bundle_load(&b, scratch("exact.safetensors"), &error), error);
-    assert_memory_not_equal(a->inverse_values, b->inverse_values, a->inverse.params.total * sizeof(float));
-    assert_memory_equal(a->policy_values, b->policy_values, a->policy.params.total * sizeof(float));
+    assert_memory_not_equal(mw_bundle_model(a, "inverse")->values, mw_bundle_model(b, "inverse")->values,
+                            mw_bundle_model(a, "inverse")->params->total * sizeof(float));
+    assert_memory_equal(mw_bundle_model(a, "flow")->values, mw_bundle_model(b, "flow")->values,
+                        mw_bundle_model(a, "flow")->params->total * sizeof(float));
     mw_bundle_free(a);
     mw_bundle_free(b);
 }
@@ -285,34 +280,26 @@ static void test_bundle(void **state) {
     (void)state;
     run r;
     mw_bundle *bundle;
-    json_t *origin;
     run_begin(&r, scratch("3m"), scratch("battle.safetensors"));
     r.request.wide = false;
     CHECK_OK(run_go(&r), r.error);
     CHECK_OK(mw_bundle_load(&bundle, scratch("battle.safetensors"), &r.error), r.error);
     assert_string_equal(bundle->info.task, "3m");
     assert_string_equal(bundle->info.quality, "scripted");
-    assert_int_equal(bundle->info.horizon, 3);
-    assert_true(bundle->info.discrete && bundle->info.return_to_go);
-    CHECK_NEAR((double)bundle->info.target, r.report.target, 1e-6);
-    CHECK_NEAR((double)bundle->info.return_scale, r.report.return_scale, 1e-5 * r.report.return_scale);
+    assert_int_equal(bundle->plan.horizon, 3);
+    assert_true(bundle->info.discrete && bundle->plan.return_to_go);
+    CHECK_NEAR(bundle->plan.target, r.report.target, 1e-6);
     assert_int_equal(bundle->act_normalizer.features, 0);
     assert_int_equal(bundle->obs_normalizer.features, 33);
-    CHECK_OK(mw_json_parse(&origin, bundle->provenance, strlen(bundle->provenance), "provenance", &r.error),
-             r.error);
-    assert_string_equal(json_string_value(json_object_get(origin, "command")), "test");
-    assert_string_equal(json_string_value(json_object_get(origin, "seed")), "5");
-    const json_t *settings = json_object_get(origin, "settings"), *data = json_object_get(origin, "dataset"),
-                 *world = json_object_get(json_object_get(origin, "curve"), "world"),
-                 *fit = json_object_get(json_object_get(origin, "normalizer"), "obs");
-    assert_int_equal(json_integer_value(json_object_get(settings, "policy.dim")), 16);
-    assert_string_equal(json_string_value(json_object_get(settings, "plan.return_to_go")), "on");
-    assert_non_null(json_object_get(json_object_get(json_object_get(data, "columns"), "obs"), "checksum"));
-    const json_t *steps = json_object_get(world, "step"), *held = json_object_get(world, "held_reward");
+    const mw_bundle_part *part = mw_bundle_find(bundle, "rwm");
+    const json_t *details = part->provenance.details, *curve = json_object_get(details, "curve");
+    assert_string_equal(json_string_value(json_object_get(details, "command")), "test");
+    assert_string_equal(part->provenance.seed, "5");
+    assert_string_equal(part->provenance.revision, mw_revision());
+    assert_int_equal(strlen(part->provenance.data), 16);
+    const json_t *steps = json_object_get(curve, "step"), *held = json_object_get(curve, "held_reward");
     assert_int_equal(json_integer_value(json_array_get(steps, json_array_size(steps) - 1)), STEPS);
     assert_true(json_is_real(json_array_get(held, json_array_size(held) - 1)));
-    assert_true(json_real_value(json_object_get(fit, "knot_error")) < 0.02);
-    json_decref(origin);
     mw_bundle_free(bundle);
 }
 
@@ -328,12 +315,13 @@ static void test_standardisation(void **state) {
     CHECK_OK(mw_split_make(&split, &data, 0.1, 5, &error), error);
     CHECK_OK(mw_data_stats_make(&stats, &data, &split.train, 0.99, false, &error), error);
     CHECK_OK(mw_bundle_load(&b, scratch("whole.safetensors"), &error), error);
-    const float *v = b->world_values;
+    const float *v = mw_bundle_model(b, "rwm")->values;
+    const mw_world_net *net = mw_rwm_net(mw_bundle_model(b, "rwm"));
     for (int f = 0; f < 18; f++) {
-        CHECK_NEAR((double)v[b->world.obs_mean + (size_t)f], stats.obs[f].mean, 1e-5);
-        CHECK_NEAR((double)v[b->world.delta_scale + (size_t)f], stats.delta[f].scale, 1e-5);
+        CHECK_NEAR((double)v[net->obs_mean + (size_t)f], stats.obs[f].mean, 1e-5);
+        CHECK_NEAR((double)v[net->delta_scale + (size_t)f], stats.delta[f].scale, 1e-5);
     }
-    CHECK_NEAR((double)v[b->world.reward_scale], stats.reward.scale, 1e-4);
+    CHECK_NEAR((double)v[net->reward_scale], stats.reward.scale, 1e-4);
     mw_bundle_free(b);
     mw_data_stats_free(&stats);
     mw_split_free(&split);
@@ -345,7 +333,7 @@ static void test_refuses_to_continue_something_else(void **state) {
     run r;
     run_begin(&r, scratch("spread"), scratch("begun.safetensors"));
     r.observer.stop_at = 5;
-    CHECK_FAILS(run_go(&r), MW_ERR_INTERRUPTED, r.error, "step 5 of 30 of the policy");
+    CHECK_FAILS(run_go(&r), MW_ERR_INTERRUPTED, r.error, "step 5 of 30 of the flow");
     run_begin(&r, scratch("spread"), scratch("begun.safetensors"));
     CHECK_FAILS(run_go(&r), MW_ERR_ARGUMENT, r.error, "unfinished training");
     run_begin(&r, scratch("other"), scratch("begun.safetensors"));
@@ -353,8 +341,8 @@ static void test_refuses_to_continue_something_else(void **state) {
     CHECK_FAILS(run_go(&r), MW_ERR_MISMATCH, r.error, "other data");
     run_begin(&r, scratch("spread"), scratch("begun.safetensors"));
     r.request.resume = true;
-    r.preset.world.rate = 1e-4;
-    CHECK_FAILS(run_go(&r), MW_ERR_MISMATCH, r.error, "world.rate = 0.003, not 0.0001");
+    CHECK_OK(mw_preset_set(&r.preset, "rwm.rate=1e-4", &r.error), r.error);
+    CHECK_FAILS(run_go(&r), MW_ERR_MISMATCH, r.error, "rwm.rate = 0.003, not 0.0001");
     run_begin(&r, scratch("spread"), scratch("begun.safetensors"));
     r.request.resume = true;
     r.request.seed = 6;
@@ -372,7 +360,7 @@ static void test_broken_checkpoints(void **state) {
     static char bytes[1 << 22];
     run_begin(&r, scratch("spread"), scratch("broken.safetensors"));
     r.observer.stop_at = 5;
-    CHECK_FAILS(run_go(&r), MW_ERR_INTERRUPTED, r.error, "policy");
+    CHECK_FAILS(run_go(&r), MW_ERR_INTERRUPTED, r.error, "flow");
     const size_t size = scratch_read(scratch("broken.train.safetensors"), bytes, sizeof bytes);
     scratch_write(scratch("broken.train.safetensors"), bytes, size - 100);
     run_begin(&r, scratch("spread"), scratch("broken.safetensors"));
@@ -390,10 +378,9 @@ static void test_divergence_stops(void **state) {
     (void)state;
     run r;
     run_begin(&r, scratch("spread"), scratch("wild.safetensors"));
-    r.preset.policy.rate = 1;
-    r.preset.policy.clip = 0;
-    r.preset.policy.warmup = 0;
-    CHECK_FAILS(run_go(&r), MW_ERR_NUMERIC, r.error, "training of the policy diverged at step");
+    static const char *const wild[] = {"flow.rate=1", "flow.clip=0", "flow.warmup=0"};
+    for (int i = 0; i < 3; i++) CHECK_OK(mw_preset_set(&r.preset, wild[i], &r.error), r.error);
+    CHECK_FAILS(run_go(&r), MW_ERR_NUMERIC, r.error, "training of the flow diverged at step");
     assert_non_null(strstr(r.error.message, "no checkpoint was written before"));
     assert_false(mw_file_exists(scratch("wild.safetensors")));
 }
@@ -405,11 +392,11 @@ static void test_not_a_number_stops(void **state) {
     mw_safetensors file;
     static char bytes[1 << 22], after[1 << 22];
     run_begin(&r, scratch("spread"), scratch("nan.safetensors"));
-    r.observer.stop_at = STEPS + 10;
-    CHECK_FAILS(run_go(&r), MW_ERR_INTERRUPTED, r.error, "step 10 of 30 of the world");
+    r.observer.stop_at = 2 * STEPS + 10;
+    CHECK_FAILS(run_go(&r), MW_ERR_INTERRUPTED, r.error, "step 10 of 30 of the rwm");
     const size_t size = scratch_read(scratch("nan.train.safetensors"), bytes, sizeof bytes);
     CHECK_OK(mw_safetensors_open(&file, scratch("nan.train.safetensors"), &r.error), r.error);
-    const mw_tensor *values = mw_safetensors_find(&file, "world.values");
+    const mw_tensor *values = mw_safetensors_find(&file, "rwm.values");
     const size_t at = (size_t)((const unsigned char *)values->data - file.map.data), count = values->count;
     mw_safetensors_close(&file);
     const float large = 3e38f;
@@ -417,7 +404,7 @@ static void test_not_a_number_stops(void **state) {
     scratch_write(scratch("nan.train.safetensors"), bytes, size);
     run_begin(&r, scratch("spread"), scratch("nan.safetensors"));
     r.request.resume = true;
-    CHECK_FAILS(run_go(&r), MW_ERR_NUMERIC, r.error, "training of the world diverged at step 11 of 30");
+    CHECK_FAILS(run_go(&r), MW_ERR_NUMERIC, r.error, "training of the rwm diverged at step 11 of 30");
     assert_non_null(strstr(r.error.message, "the last good state is in"));
     assert_int_equal(scratch_read(scratch("nan.train.safetensors"), after, sizeof after), size);
     assert_memory_equal(bytes, after, size);
@@ -436,21 +423,28 @@ static void test_full_disk_keeps_the_old_checkpoint(void **state) {
     run_begin(&r, scratch("spread"), scratch("full.safetensors"));
     r.request.resume = true;
     CHECK_OK(run_go(&r), r.error);
-    assert_int_equal(r.observer.steps, 2 * STEPS - 10);
+    assert_int_equal(r.observer.steps, PARTS * STEPS - 10);
     check_same_weights(scratch("whole.safetensors"), scratch("full.safetensors"));
 }
 
-/* One part at a time, the other from the checkpoint or from a bundle. */
+static unsigned set_of(const char *names) {
+    mw_error error;
+    unsigned set;
+    CHECK_OK(mw_model_classes_parse(names, &set, &error), error);
+    return set;
+}
+
+/* Some parts at a time, the others from the checkpoint or from a bundle, whose own story stays with them. */
 static void test_parts(void **state) {
     (void)state;
     run r;
     run_begin(&r, scratch("spread"), scratch("parts.safetensors"));
-    r.request.skip[0] = true;
+    r.request.only = set_of("rwm");
     CHECK_OK(run_go(&r), r.error);
     assert_false(r.report.complete);
     assert_false(mw_file_exists(scratch("parts.safetensors")));
     run_begin(&r, scratch("spread"), scratch("parts.safetensors"));
-    r.request.skip[1] = true;
+    r.request.only = set_of("flow,inverse");
     r.request.resume = true;
     CHECK_OK(run_go(&r), r.error);
     assert_true(r.report.complete);
@@ -458,48 +452,72 @@ static void test_parts(void **state) {
 
     mw_bundle *paper, *whole;
     run_begin(&r, scratch("spread"), scratch("paper.safetensors"));
-    r.request.skip[0] = true;
+    r.request.only = set_of("rwm");
     r.request.with = scratch("whole.safetensors");
-    r.preset.world.paper = 1;
+    r.request.command = "paper";
+    CHECK_OK(mw_preset_set(&r.preset, "rwm.variant=paper", &r.error), r.error);
+    CHECK_OK(mw_preset_set(&r.preset, "flow.steps=99", &r.error), r.error); /* not true of what is kept */
     CHECK_OK(run_go(&r), r.error);
     CHECK_OK(mw_bundle_load(&paper, scratch("paper.safetensors"), &r.error), r.error);
     CHECK_OK(mw_bundle_load(&whole, scratch("whole.safetensors"), &r.error), r.error);
-    assert_false(paper->world.config.standardise);
-    assert_memory_equal(paper->policy_values, whole->policy_values,
-                        whole->policy.params.total * sizeof(float));
-    assert_non_null(strstr(paper->provenance, "policy_from"));
+    assert_false(mw_rwm_net(mw_bundle_model(paper, "rwm"))->config.standardise);
+    for (int i = 0; i < 2; i++) {
+        const mw_bundle_part *kept = &paper->parts[i], *own = &whole->parts[i];
+        assert_memory_equal(kept->model->values, own->model->values,
+                            own->model->params->total * sizeof(float));
+        assert_string_equal(kept->text, own->text);
+    }
+    assert_string_equal(json_string_value(json_object_get(paper->parts[2].provenance.details, "command")),
+                        "paper");
     mw_bundle_free(paper);
     mw_bundle_free(whole);
-
-    mw_bundle *judged; /* nothing is trained, the advantage alone is solved for */
-    run_begin(&r, scratch("spread"), scratch("judged.safetensors"));
-    r.request.skip[0] = r.request.skip[1] = true;
-    r.request.with = scratch("whole.safetensors");
-    r.preset.advantage.features = 4;
-    r.preset.advantage.hidden = 16;
-    r.preset.advantage.steps = 30;
-    r.preset.plan.advantage = 0.5;
-    CHECK_OK(run_go(&r), r.error);
-    CHECK_OK(mw_bundle_load(&judged, scratch("judged.safetensors"), &r.error), r.error);
-    CHECK_OK(mw_bundle_load(&whole, scratch("whole.safetensors"), &r.error), r.error);
-    assert_int_equal(judged->info.features, 4);
-    CHECK_NEAR(judged->info.advantage, 0.5, 0);
-    assert_non_null(strstr(judged->provenance, "held_correlation"));
-    assert_memory_equal(judged->world_values, whole->world_values, whole->world.params.total * sizeof(float));
-    double size = 0;
-    for (size_t i = 0; i < judged->advantage.params.total; i++)
-        size += fabs((double)judged->advantage_values[i]);
-    assert_true(size > 0);
-    mw_bundle_free(judged);
-    mw_bundle_free(whole);
-    run_begin(&r, scratch("spread"), scratch("unjudged.safetensors"));
-    r.preset.plan.advantage = 0.5;
-    CHECK_FAILS(run_go(&r), MW_ERR_ARGUMENT, r.error, "plan.advantage");
-
     run_begin(&r, scratch("3m"), scratch("mixed.safetensors"));
-    r.request.skip[0] = true;
+    r.request.only = set_of("rwm");
     r.request.with = scratch("whole.safetensors");
     CHECK_FAILS(run_go(&r), MW_ERR_MISMATCH, r.error, "the bundle is for spread");
+}
+
+/* The advantage is a part like any other: stopped and continued, alone with another bundle's parts. */
+static void test_advantage_part(void **state) {
+    (void)state;
+    static const char *const settings[] = {"parts=flow,inverse,rwm,advantage", "advantage.features=4",
+                                           "advantage.hidden=16", "advantage.steps=30",
+                                           "plan.scorer=advantage"};
+    for (int way = 0; way < 3; way++) { /* in one go; stopped before it; alone */
+        for (int piece = way == 1 ? 0 : 1; piece < 2; piece++) {
+            run r;
+            run_begin(&r, scratch("spread"),
+                      scratch(way == 0   ? "judged.safetensors"
+                              : way == 1 ? "stopped.safetensors"
+                                         : "alone.safetensors"));
+            for (int i = 0; i < 5; i++) CHECK_OK(mw_preset_set(&r.preset, settings[i], &r.error), r.error);
+            r.request.resume = way == 1;
+            if (way == 2) r.request.only = set_of("advantage");
+            if (way == 2) r.request.with = scratch("whole.safetensors");
+            r.observer.stop_at = piece ? 0 : PARTS * STEPS;
+            if (!piece)
+                CHECK_FAILS(run_go(&r), MW_ERR_INTERRUPTED, r.error, "--resume");
+            else
+                CHECK_OK(run_go(&r), r.error);
+        }
+    }
+    check_same_weights(scratch("judged.safetensors"), scratch("stopped.safetensors"));
+    check_same_weights(scratch("judged.safetensors"), scratch("alone.safetensors"));
+    mw_error error;
+    mw_bundle *judged;
+    CHECK_OK(mw_bundle_load(&judged, scratch("judged.safetensors"), &error), error);
+    double size = 0;
+    const mw_model *model = mw_bundle_model(judged, "advantage");
+    for (size_t i = 0; i < model->params->total; i++) size += fabs((double)model->values[i]);
+    assert_true(size > 0);
+    mw_bundle_free(judged);
+    run r;
+    run_begin(&r, scratch("spread"), scratch("unjudged.safetensors"));
+    CHECK_OK(mw_preset_set(&r.preset, "plan.scorer=advantage", &r.error), r.error);
+    CHECK_FAILS(run_go(&r), MW_ERR_ARGUMENT, r.error, "plan.scorer");
+    run_begin(&r, scratch("3m"), scratch("unjudged.safetensors"));
+    CHECK_OK(mw_preset_set(&r.preset, settings[0], &r.error), r.error);
+    CHECK_FAILS(run_go(&r), MW_ERR_ARGUMENT, r.error, "for real actions");
 }
 
 static void test_settings(void **state) {
@@ -507,50 +525,51 @@ static void test_settings(void **state) {
     static const struct {
         const char *assignment, *message;
     } bad[] = {
-        {"policy.width=3", "policy.dim mults"},
-        {"policy.width=3", "inverse_noise (all"}, /* the list is complete */
-        {"plan.width=3", "plan.horizon steps"},
-        {"plan.width=3", "return_to_go (all"},
-        {"width=3", "policy.dim mults"},
-        {"policy.dim", "sets nothing"},
-        {"policy.dim=", "a whole number from 16 to 1024, not ''"},
-        {"policy.dim=2.5", "a whole number"},
-        {"policy.dim=1e9", "from 16 to 1024"},
-        {"policy.rate=nan", "a number from 0 to 1"},
-        {"policy.rate=fast", "not 'fast'"},
-        {"policy.mults=1,2", "three whole numbers"},
-        {"policy.mults=1,2,4,8", "three whole numbers"},
-        {"world.variant=best", "'standard' or 'paper'"},
-        {"plan.target=high", "or 'auto'"},
+        {"flow.width=3", "flow.: dim mults"},
+        {"flow.width=3", "return_scale"}, /* the list is complete */
+        {"plan.width=3", "candidates horizon"},
+        {"width=3", "parts, data, plan, flow, inverse, rwm"},
+        {"flow.dim", "sets nothing"},
+        {"flow.dim=", "a whole number 16 to 1024, not ''"},
+        {"flow.dim=2.5", "a whole number"},
+        {"flow.dim=1e9", "16 to 1024"},
+        {"flow.dim=4294967328", "16 to 1024"},
+        {"flow.rate=nan", "a number 0 to 1"},
+        {"flow.rate=fast", "not 'fast'"},
+        {"flow.mults=1,2", "three whole numbers"},
+        {"flow.mults=1,2,4,8", "three whole numbers"},
+        {"rwm.variant=best", "standard or paper"},
+        {"plan.target=high", "or auto"},
+        {"parts=flow,elephant", "no model 'elephant'"},
+        {"flow.dim=16 rwm.steps=1", "one setting at a time"},
     };
     mw_error error;
-    mw_training_preset p = mw_training_preset_of("spread", MW_BUDGET_FULL), before = p;
+    mw_preset p = mw_preset_of("spread", MW_BUDGET_FULL), before = p;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        CHECK_FAILS(mw_training_preset_set(&p, bad[i].assignment, &error), MW_ERR_ARGUMENT, error,
-                    bad[i].message);
-    before.plan.target = p.plan.target = 0; /* NaN differs from itself */
-    assert_memory_equal(&p.world, &before.world, sizeof p.world);
-    CHECK_OK(mw_training_preset_set(&p, "policy.mults=1,3,5", &error), error);
-    assert_int_equal(p.policy.mults[2], 5);
-    CHECK_OK(mw_training_preset_set(&p, "plan.target=-0.5", &error), error);
+        CHECK_FAILS(mw_preset_set(&p, bad[i].assignment, &error), MW_ERR_ARGUMENT, error, bad[i].message);
+    assert_null(mw_fields_difference(mw_plan_fields, &before.plan, &p.plan));
+    CHECK_OK(mw_preset_set(&p, "flow.mults=1,3,5", &error), error);
+    json_t *json = mw_preset_json(&p);
+    const json_t *mults = json_object_get(json_object_get(json, "flow"), "mults");
+    assert_int_equal(json_integer_value(json_array_get(mults, 2)), 5);
+    json_decref(json);
+    CHECK_OK(mw_preset_set(&p, "plan.target=-0.5", &error), error);
     CHECK_NEAR(p.plan.target, -0.5, 0);
-    CHECK_OK(mw_training_preset_set(&p, "plan.target=auto", &error), error);
+    CHECK_OK(mw_preset_set(&p, "plan.target=auto", &error), error);
     assert_true(isnan(p.plan.target));
-    CHECK_OK(mw_training_preset_check(&p, &error), error);
-    CHECK_OK(mw_training_preset_set(&p, "policy.context=3", &error), error);
-    CHECK_FAILS(mw_training_preset_check(&p, &error), MW_ERR_ARGUMENT, error, "divisible by 4");
-    CHECK_OK(mw_training_preset_set(&p, "policy.context=8", &error), error);
-    CHECK_OK(mw_training_preset_set(&p, "policy.generated=4", &error), error);
-    CHECK_FAILS(mw_training_preset_check(&p, &error), MW_ERR_ARGUMENT, error, "plan.horizon 8");
+    CHECK_OK(mw_preset_check(&p, &error), error);
+    CHECK_OK(mw_preset_set(&p, "flow.generated=4", &error), error);
+    CHECK_FAILS(mw_preset_check(&p, &error), MW_ERR_ARGUMENT, error, "plan.horizon 8");
     for (int i = 0; mw_env_task(i); i++) { /* every task has a row of its own that fits together */
-        p = mw_training_preset_of(mw_env_task(i), MW_BUDGET_QUICK);
-        CHECK_OK(mw_training_preset_check(&p, &error), error);
+        p = mw_preset_of(mw_env_task(i), MW_BUDGET_QUICK);
+        CHECK_OK(mw_preset_check(&p, &error), error);
+        assert_true(p.parts != 0);
         assert_string_equal(p.task, mw_env_task(i));
     }
 }
 
 /* Episodes of two steps with rewards 1 and r: returns 1 + r/2 and r at discount one half. */
-static void test_condition(void **state) {
+static void test_returns(void **state) {
     (void)state;
     static float obs[3 * FIXTURE_AGENTS * FIXTURE_OBS], real[2 * FIXTURE_AGENTS * FIXTURE_ACT];
     mw_error error;
@@ -567,14 +586,14 @@ static void test_condition(void **state) {
     CHECK_OK(mw_dataset_writer_commit(writer, &error), error);
     CHECK_OK(mw_dataset_open(&data, scratch("returns"), &error), error);
     mw_episode_set all;
-    mw_condition c;
+    double scale, value;
     CHECK_OK(mw_episode_set_all(&all, &data, &error), error);
-    CHECK_OK(mw_condition_of(&c, &data, &all, 0.5, 0, 0.9, &error), error);
-    CHECK_NEAR(c.scale, 97.99, 1e-4); /* the largest of the 202 sizes are 97, 98, 99, 100 */
-    CHECK_NEAR(c.target * c.scale, -4, 1e-4);
-    CHECK_OK(mw_condition_of(&c, &data, &all, 0.5, 10, 1, &error), error);
-    CHECK_NEAR(c.scale, 10, 0);
-    CHECK_NEAR(c.target, 0.1, 1e-7);
+    CHECK_OK(mw_returns_scale(&scale, &data, &all, 0.5, &error), error);
+    CHECK_NEAR(scale, 97.99, 1e-4); /* the largest of the 202 sizes are 97, 98, 99, 100 */
+    CHECK_OK(mw_returns_quantile(&value, &data, &all, 0.5, 0.9, &error), error);
+    CHECK_NEAR(value, -4, 1e-4);
+    CHECK_OK(mw_returns_quantile(&value, &data, &all, 0.5, 1, &error), error);
+    CHECK_NEAR(value, 1, 1e-6);
     mw_episode_set_free(&all);
     mw_dataset_close(&data);
 }
@@ -666,9 +685,8 @@ static void test_program_usage(void **state) {
                  {"train", 2},
                  {"train %s --only both", 2},
                  {"train %s --budget huge", 2},
-                 {"train %s --set policy.width=1", 2},
+                 {"train %s --set flow.width=1", 2},
                  {"train %s --with x", 2},
-                 {"train %s --only advantage", 2},
                  {"train %s-missing", 1},
                  {"train %s -o %s/no/such/folder/x.safetensors", 1}};
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
@@ -689,7 +707,7 @@ static void test_documentation(void **state) {
     size_t size;
     mw_error error;
     FILE *out = open_memstream(&listed, &size);
-    mw_training_preset_list(out);
+    mw_preset_list(out);
     fclose(out);
     CHECK_OK(mw_file_read_text(SOURCE_DIR "/docs/training.md", &page, NULL, &error), error);
     for (char *at = listed; (piece = strsep(&at, "\n"));)
@@ -714,8 +732,9 @@ int main(void) {
         cmocka_unit_test(test_not_a_number_stops),
         cmocka_unit_test(test_full_disk_keeps_the_old_checkpoint),
         cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_advantage_part),
         cmocka_unit_test(test_settings),
-        cmocka_unit_test(test_condition),
+        cmocka_unit_test(test_returns),
         cmocka_unit_test(test_chart),
         cmocka_unit_test(test_program_is_interrupted),
         cmocka_unit_test(test_program_usage),

@@ -16,12 +16,14 @@ static inline mw_bundle *tiny_bundle(const char *task, const char *rules) {
                            .obs = e->obs_size,
                            .act = e->act_size,
                            .discrete = e->discrete,
-                           .episode_limit = e->episode_limit,
-                           .return_to_go = e->discrete};
+                           .episode_limit = e->episode_limit};
+    const bool discrete = e->discrete;
     snprintf(info.task, sizeof info.task, "%s", task);
     snprintf(info.rules, sizeof info.rules, "%s", rules ? rules : e->rules);
     mw_env_free(env);
-    return random_bundle(info, 1);
+    mw_bundle *bundle = random_bundle(info, 1);
+    bundle->plan.return_to_go = discrete;
+    return bundle;
 }
 
 #endif

@@ -239,12 +239,26 @@ static void observe(const mw_env *env, float *obs) {
 
 static const char *const tasks[] = {"2ant", "4ant", NULL};
 
+/* Agents see how far the torso is along x, their last feature, and nothing of y. */
+static int places(const mw_env *env, const float *obs, float (*out)[2], int capacity) {
+    const int n = env->info.agents, o = env->info.obs_size;
+    mw_shape shapes[64];
+    if (capacity < 1) return 0;
+    out[0][0] = out[0][1] = 0;
+    for (int i = 0; i < n; i++) out[0][0] += obs[i * o + o - 1] / (float)n;
+    const int drawn = mw_ant_draw(env, shapes, 64);
+    for (int k = 0; k < drawn && k < 64; k++)
+        if (!strcmp(shapes[k].role, "torso")) out[0][1] = shapes[k].a[1];
+    return 1;
+}
+
 const mw_env_class mw_ant_class = {
     .family = "ant",
     .tasks = tasks,
     .create = create,
     .destroy = destroy,
     .feature = feature,
+    .places = places,
     .reset = reset,
     .step = step,
     .observe = observe,

@@ -41,7 +41,8 @@ static double gait_command(const mw_env *env, int joint) {
         target = gait_numbers.hip_swing * mw_sin(direction) * mw_sin(cycle);
     } else {
         double down = physics->jnt_range[2 * joint] > 0 ? 1 : -1; /* the ankles' signs differ by leg */
-        target = down * (gait_numbers.ankle + gait_numbers.ankle_lift * mw_sin(cycle + gait_numbers.ankle_lead));
+        target =
+            down * (gait_numbers.ankle + gait_numbers.ankle_lift * mw_sin(cycle + gait_numbers.ankle_lead));
     }
     double angle = q[physics->jnt_qposadr[joint]], velocity = state->data->qvel[physics->jnt_dofadr[joint]];
     return clamp(gait_numbers.stiffness * (target - angle) - gait_numbers.damping * velocity);

@@ -187,12 +187,21 @@ static int draw(const mw_env *env, mw_shape *shapes, int capacity) {
     return count;
 }
 
+/* An agent's own position follows its velocity. */
+static int places(const mw_env *env, const float *obs, float (*out)[2], int capacity) {
+    int count = 0;
+    for (; count < env->info.agents && count < capacity; count++)
+        memcpy(out[count], obs + count * env->info.obs_size + 2, sizeof *out);
+    return count;
+}
+
 const mw_env_class mw_mpe_class = {
     .family = "mpe",
     .tasks = task_names,
     .create = create,
     .destroy = destroy,
     .feature = feature,
+    .places = places,
     .reset = reset,
     .step = step,
     .observe = observe,

@@ -15,7 +15,7 @@ static void still_act(const mw_env *env, mw_rng *rng, float *real, int32_t *inde
 
 static double start_distance(const mw_mpe_state *state, int agent, int landmark) {
     return mw_length(state->start[agent][0] - state->pos[landmark][0],
-                 state->start[agent][1] - state->pos[landmark][1]);
+                     state->start[agent][1] - state->pos[landmark][1]);
 }
 
 /* own[agent] = landmark: the closest free pair, three times. */

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- spawn ---- */
@@ -393,11 +394,22 @@ static int draw(const mw_env *env, mw_shape *shapes, int capacity) {
     return mw_battle_draw(env->model, env->state, shapes, capacity);
 }
 
+static void action_name(const mw_env *env, int index, char *name, size_t size) {
+    static const char *const words[] = {"no-op", "stop", "north", "south", "east", "west"};
+    const int named = (int)(sizeof words / sizeof *words);
+    (void)env;
+    if (index < named)
+        snprintf(name, size, "%s", words[index]);
+    else
+        snprintf(name, size, "attack %d", index - named);
+}
+
 const mw_env_class mw_battle_class = {.family = "battle",
                                       .tasks = tasks,
                                       .create = create,
                                       .destroy = destroy,
                                       .feature = feature,
+                                      .action_name = action_name,
                                       .reset = reset,
                                       .step = step,
                                       .observe = observe,

@@ -32,10 +32,9 @@ mw_status mw_policy_config_check(const mw_policy_config *c, mw_error *error) {
         return mw_fail(error, MW_ERR_ARGUMENT, "policy.bins is %d; it must be 1 to 1000", c->bins);
     if (!(c->scale >= 0 && c->scale <= 1e6f))
         return mw_fail(error, MW_ERR_ARGUMENT, "policy.scale is %g; it must be 0 to 1e6", (double)c->scale);
-    if (c->forecast < 0 || c->forecast > 4096 || (c->forecast && !c->changes))
+    if (c->forecast < 0 || c->forecast > 4096 || (c->forecast && !c->residual))
         return mw_fail(error, MW_ERR_ARGUMENT,
-                       "policy.forecast is %d; it must be 0 to 4096, and 0 unless changes are generated",
-                       c->forecast);
+                       "policy.forecast is %d; it must be 0 to 4096, and 0 without residual", c->forecast);
     return MW_OK;
 }
 
@@ -457,7 +456,7 @@ static float scale_of(const mw_policy_config *c) {
 void mw_policy_to_flow(const mw_policy_net *net, float *x, const float *expected) {
     const mw_policy_config *c = &net->config;
     const int joint = c->agents * c->obs;
-    for (int t = c->context; c->changes && t < c->time; t++)
+    for (int t = c->context; c->residual && t < c->time; t++)
         for (int i = 0; i < joint; i++)
             x[t * joint + i] = (x[t * joint + i] - origin(c, x, expected, t, i)) * scale_of(c);
 }
@@ -465,7 +464,7 @@ void mw_policy_to_flow(const mw_policy_net *net, float *x, const float *expected
 void mw_policy_from_flow(const mw_policy_net *net, float *x, const float *expected) {
     const mw_policy_config *c = &net->config;
     const int joint = c->agents * c->obs;
-    for (int t = c->context; c->changes && t < c->time; t++)
+    for (int t = c->context; c->residual && t < c->time; t++)
         for (int i = 0; i < joint; i++)
             x[t * joint + i] = x[t * joint + i] / scale_of(c) + origin(c, x, expected, t, i);
 }
@@ -507,7 +506,7 @@ const float *mw_policy_forward(const mw_policy_net *net, mw_policy_acts *acts, c
                               values + net->final_norm_w, values + net->final_norm_b, NULL, 0, t, p.s,
                               net->final_conv.out, MW_GROUPS);
     mw_dense_forward(&net->final_out, acts->velocity, acts->final_hidden, values, packed, t, p.s);
-    if (net->config.changes) add_level(net, acts, level, p.s);
+    if (net->config.residual) add_level(net, acts, level, p.s);
     return acts->velocity;
 }
 

@@ -1,5 +1,5 @@
 /* The proposer's velocity network u(x, j | ret, keep): a U-Net over time, shared by all agents, which meet in
- * attention. Inside, sequences are time-major, [t][b*n][channels]. Spec section 3. */
+ * attention. Inside, sequences are time-major, [t][b*n][channels]. */
 #ifndef MW_MODEL_FLOW_NETWORK_H
 #define MW_MODEL_FLOW_NETWORK_H
 
@@ -13,13 +13,13 @@
 typedef struct mw_policy_config {
     int agents, obs;
     int dim, mults[MW_LEVELS];
-    int time;     /* T: observations in a segment, context included; divisible by 4 */
-    int context;  /* C: clamped steps at its start */
-    int bins;     /* N: time bins of the flow */
-    bool project; /* attention has its output projection W_O */
-    bool changes; /* what is generated are changes from the present, see mw_policy_forward */
-    int forecast; /* with changes: width of the MLP that expects them, see mw_policy_expect; 0: none */
-    float scale;  /* with changes: what the flow works on is multiplied by this; 0 is 1 */
+    int time;      /* T: observations in a segment, context included; divisible by 4 */
+    int context;   /* C: clamped steps at its start */
+    int bins;      /* N: time bins of the flow */
+    bool project;  /* attention has its output projection W_O */
+    bool residual; /* what is generated are changes from the present, see mw_policy_forward */
+    int forecast;  /* with residual: width of the MLP that expects them, see mw_policy_expect; 0: none */
+    float scale;   /* with residual: what the flow works on is multiplied by this; 0 is 1 */
 } mw_policy_config;
 
 mw_status mw_policy_config_check(const mw_policy_config *config, mw_error *error);
@@ -69,10 +69,10 @@ float *mw_policy_input(mw_policy_acts *acts);
 
 /* bin[b], target[b], keep[b]; returns the velocity [t][b*n][o], inside acts.
  *
- * With changes, x after the context is observation - current observation, and the network's output is what is
- * left of the velocity after x / level[b], where level is the flow time of x: all of it, were the future to
- * repeat the present. So noise need not pass through the network, which is narrower than an observation of a
- * battle, and what it predicts is the change. Without changes level may be NULL. */
+ * With residual, x after the context is observation - current observation, and the network's output is what
+ * is left of the velocity after x / level[b], where level is the flow time of x: all of it, were the future
+ * to repeat the present. So noise need not pass through the network, which is narrower than an observation of
+ * a battle, and what it predicts is the change. Without it level may be NULL. */
 const float *mw_policy_forward(const mw_policy_net *net, mw_policy_acts *acts, const float *values,
                                const float *packed, const int *bin, const float *level, const float *target,
                                const float *keep, int batch);
@@ -89,7 +89,7 @@ void mw_policy_present(const mw_policy_net *net, float *rows, const float *joint
 const float *mw_policy_expect(const mw_policy_net *net, mw_policy_acts *acts, const float *values,
                               const float *packed, const float *present, int batch);
 
-/* Observations x[T][n][o] to what the flow works on, and back; without changes nothing happens. expected:
+/* Observations x[T][n][o] to what the flow works on, and back; without residual nothing happens. expected:
  * of mw_policy_expect, or NULL. */
 void mw_policy_to_flow(const mw_policy_net *net, float *x, const float *expected);
 void mw_policy_from_flow(const mw_policy_net *net, float *x, const float *expected);

@@ -1,6 +1,5 @@
 /* Training of the proposer: the surrogate velocity loss on batches of trajectories, gradients in fixed shards
- * of the batch, Adam, average of the weights. Where batches come from is the caller's business. Spec
- * section 3. */
+ * of the batch, Adam, average of the weights. Where batches come from is the caller's business. */
 #ifndef MW_MODEL_FLOW_TRAINER_H
 #define MW_MODEL_FLOW_TRAINER_H
 

@@ -21,7 +21,7 @@ mw_world_config mw_world_config_default(void) {
                              .reward_features = 64,
                              .dynamics_features = 64,
                              .shared = 256,
-                             .joint = true};
+                             .mean_agents = true};
 }
 
 mw_world_config mw_world_config_paper(void) {
@@ -29,7 +29,7 @@ mw_world_config mw_world_config_paper(void) {
     config.standardise = false;
     config.slots = 4;
     config.reward_features = config.dynamics_features = config.shared = 0;
-    config.joint = false;
+    config.mean_agents = false;
     return config;
 }
 
@@ -52,16 +52,16 @@ mw_status mw_world_config_check(const mw_world_config *c, mw_error *error) {
     MW_TRY(check("reward_features", c->reward_features, 0, features, error));
     MW_TRY(check("dynamics_features", c->dynamics_features, 0, features, error));
     MW_TRY(check("shared", c->shared, 0, c->standardise ? 4096 : 0, error));
-    MW_TRY(check("joint", c->joint, 0, c->standardise, error));
-    return check("everyone", c->everyone, 0, c->standardise, error);
+    MW_TRY(check("mean_agents", c->mean_agents, 0, c->standardise, error));
+    return check("concat_agents", c->concat_agents, 0, c->standardise, error);
 }
 
 static mw_token make_token(mw_params *p, const char *prefix, int values, int features,
                            const mw_world_config *c) {
-    const int own = values + (c->everyone ? c->agents : 0),
-              shared = c->everyone ? c->agents * values
-                       : c->joint  ? values
-                                   : 0,
+    const int own = values + (c->concat_agents ? c->agents : 0),
+              shared = c->concat_agents ? c->agents * values
+                       : c->mean_agents ? values
+                                        : 0,
               raw = own + shared;
     mw_token token = {.values = values, .own = own, .raw = raw, .features = features, .size = raw + features};
     if (!c->standardise) {
@@ -342,7 +342,7 @@ static void share_values(const mw_token *token, float *raw, const mw_world_confi
     if (width == values) return;
     for (int b = begin; b < end; b++) {
         float *first = raw + (size_t)(b * n) * width, *shared = first + own;
-        if (c->everyone)
+        if (c->concat_agents)
             for (int a = 0; a < n; a++) {
                 float *from = first + (size_t)a * width;
                 for (int i = 0; i < n; i++) from[values + (size_t)i] = i == a;

@@ -1,5 +1,5 @@
 /* The routed world model (RWM): next joint observation through a soft mixture of experts, per-agent rewards
- * through a sparse one. Spec sections 4 and 10. Two variants share the code: the paper's, with layer norms
+ * through a sparse one. Two variants share the code: the paper's, with layer norms
  * around the tokens, and mawam's default, with standardised tokens and targets and learned norm features. */
 #ifndef MW_MODEL_RWM_NETWORK_H
 #define MW_MODEL_RWM_NETWORK_H
@@ -19,8 +19,8 @@ typedef struct mw_world_config {
     int reward_features;       /* learned norm features of the reward token; 0: none */
     int dynamics_features;     /* the same for the dynamics token */
     int shared;                /* width of an expert that meets every token of the dynamics itself; 0: none */
-    bool joint;                /* tokens carry the mean of all agents' tokens */
-    bool everyone;             /* instead: every agent's values one by one, and which agent is meant */
+    bool mean_agents;          /* tokens carry the mean of all agents' tokens */
+    bool concat_agents;        /* instead: every agent's values one by one, and which agent is meant */
 } mw_world_config;
 
 /* Everything but agents, obs and act. */
@@ -28,7 +28,7 @@ mw_world_config mw_world_config_default(void);
 mw_world_config mw_world_config_paper(void);
 mw_status mw_world_config_check(const mw_world_config *config, mw_error *error);
 
-/* A token: an agent's own values (and which agent it is, if everyone is in it), behind them what all agents
+/* A token: an agent's own values (and which agent it is, if all are in it), behind them what all agents
  * share: the mean of their values or all of them; then the learned norm features log(|W_k y|^2 + 1e-3) of
  * everything before, W_k of size 2 x D. */
 typedef struct mw_token {

@@ -18,7 +18,6 @@ struct mw_world_trainer {
     mw_optimizer optimizer;
     mw_world_work *work;
     float *packed, *next, *reward; /* predictions [b][n][o], [b][n] */
-    float *obs;                    /* [b][n][o]: where the rows of runs start */
     double (*row_loss)[2];         /* [b]: dynamics, reward */
 };
 
@@ -37,9 +36,8 @@ mw_status mw_world_trainer_create(mw_world_trainer **out, const mw_world_net *ne
         t->packed = aligned_alloc(MW_ALIGN, net->params.packed * sizeof *t->packed);
         t->next = calloc(rows * (size_t)net->config.obs, sizeof *t->next);
         t->reward = calloc(rows, sizeof *t->reward);
-        t->obs = calloc(rows * (size_t)net->config.obs, sizeof *t->obs);
         t->row_loss = calloc((size_t)max_batch, sizeof *t->row_loss);
-        if (!t->packed || !t->next || !t->reward || !t->obs || !t->row_loss)
+        if (!t->packed || !t->next || !t->reward || !t->row_loss)
             status = mw_fail(error, MW_ERR_MEMORY, "cannot allocate a trainer");
     }
     if (status != MW_OK) {
@@ -57,7 +55,6 @@ void mw_world_trainer_free(mw_world_trainer *t) {
     free(t->packed);
     free(t->next);
     free(t->reward);
-    free(t->obs);
     free(t->row_loss);
     free(t);
 }
@@ -85,8 +82,8 @@ static void balance_terms(const mw_world_net *net, const mw_world_work *w, int t
 
 /* Squared errors of joint rows [begin, end), in units of the standardised targets, and their gradient with
  * respect to the predicted change and rewards in the same units. */
-static void loss_share(mw_world_trainer *t, const mw_transition_batch *batch, const float *obs,
-                       const float *values, int begin, int end) {
+static void loss_share(mw_world_trainer *t, const mw_transition_batch *batch, const float *values, int begin,
+                       int end) {
     const mw_world_net *net = t->net;
     const mw_world_config *c = &net->config;
     mw_world_work *w = t->work;
@@ -100,11 +97,10 @@ static void loss_share(mw_world_trainer *t, const mw_transition_batch *batch, co
             const size_t at = (size_t)r * (size_t)o;
             for (int i = 0; i < o; i++) {
                 const size_t k = at + (size_t)i;
-                float error =
-                    c->standardise
-                        ? w->mixed[k] - (batch->next_obs[k] - obs[k] - values[net->delta_mean + (size_t)i]) /
-                                            values[net->delta_scale + (size_t)i]
-                        : t->next[k] - batch->next_obs[k];
+                float error = c->standardise ? w->mixed[k] - (batch->next_obs[k] - batch->obs[k] -
+                                                              values[net->delta_mean + (size_t)i]) /
+                                                                 values[net->delta_scale + (size_t)i]
+                                             : t->next[k] - batch->next_obs[k];
                 dynamics += (double)error * error;
                 w->dnext[at + (size_t)i] = obs_factor * error;
             }
@@ -292,32 +288,6 @@ typedef struct {
     bool backward, update;
 } step_context;
 
-/* Where the rows start: recorded observations, or one step after the other what the model makes of them. */
-static const float *starts(mw_world_trainer *t, const mw_transition_batch *batch, const float *values,
-                           int worker) {
-    const mw_world_config *c = &t->net->config;
-    const size_t joint = (size_t)(c->agents * c->obs), acts = (size_t)(c->agents * c->act);
-    int begin, end;
-    if (!batch->follows) return batch->obs;
-    mw_pool_share(t->pool, worker, batch->count, 1, &begin, &end);
-    memcpy(t->obs + (size_t)begin * joint, batch->obs + (size_t)begin * joint,
-           (size_t)(end - begin) * joint * sizeof *t->obs);
-    mw_pool_barrier(t->pool);
-    for (int next = batch->stride; next < batch->count; next += batch->stride) {
-        const int left = batch->count - next, rows = left < batch->stride ? left : batch->stride;
-        const size_t from = (size_t)(next - batch->stride);
-        mw_world_forward(t->net, t->work, values, t->packed, t->obs + from * joint, batch->act + from * acts,
-                         t->next, t->reward, rows, worker);
-        mw_pool_share(t->pool, worker, rows, 1, &begin, &end);
-        for (int r = begin; r < end; r++)
-            if (batch->follows[next + r])
-                memcpy(t->obs + (size_t)(next + r) * joint, t->next + (size_t)r * joint,
-                       joint * sizeof *t->obs);
-        mw_pool_barrier(t->pool);
-    }
-    return t->obs;
-}
-
 static void step_body(void *context, int worker) {
     const step_context *s = context;
     mw_world_trainer *t = s->trainer;
@@ -331,9 +301,9 @@ static void step_body(void *context, int worker) {
     if (s->backward && worker == t->threads - 1)
         memset(t->optimizer.grads, 0, t->optimizer.total * sizeof(float));
     mw_pool_barrier(t->pool);
-    const float *obs = starts(t, s->batch, s->values, worker);
-    mw_world_forward(net, w, s->values, t->packed, obs, s->batch->act, t->next, t->reward, batch, worker);
-    loss_share(t, s->batch, obs, s->values, begin, end);
+    mw_world_forward(net, w, s->values, t->packed, s->batch->obs, s->batch->act, t->next, t->reward, batch,
+                     worker);
+    loss_share(t, s->batch, s->values, begin, end);
     if (!s->backward) return;
     float share[MW_MAX_EXPERTS], mean[MW_MAX_EXPERTS];
     balance_terms(net, w, rows, share, mean);
@@ -369,7 +339,7 @@ static mw_world_loss total_loss(mw_world_trainer *t, int batch) {
 }
 
 mw_world_loss mw_world_trainer_step(mw_world_trainer *t, const mw_transition_batch *batch, bool update) {
-    assert(batch->count <= mw_world_work_batch(t->work) && (!batch->follows || batch->stride > 0));
+    assert(batch->count <= mw_world_work_batch(t->work));
     if (batch->count < 1) return (mw_world_loss){0};
     mw_pool_run(t->pool, step_body, &(step_context){t, batch, t->optimizer.values, true, update});
     return total_loss(t, batch->count);

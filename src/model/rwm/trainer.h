@@ -1,5 +1,5 @@
 /* Training of the world model: next observation, rewards and balanced routing on batches of joint
- * transitions. Spec section 4. Workers divide experts and rows; sums are in a fixed order, so the bits do not
+ * transitions. Workers divide experts and rows; sums are in a fixed order, so the bits do not
  * depend on their number. */
 #ifndef MW_MODEL_RWM_TRAINER_H
 #define MW_MODEL_RWM_TRAINER_H
@@ -11,10 +11,6 @@ typedef struct mw_transition_batch {
     int count;
     const float *obs, *act, *next_obs; /* [count][n][o], [count][n][d] (one-hot if discrete), [count][n][o] */
     const float *reward;               /* [count][n] */
-    const uint8_t *follows; /* [count], or NULL: row r starts where the model's own prediction of row r -
-                               stride ends, instead of its obs. What it learns there is to come back to the
-                               data. */
-    int stride;
 } mw_transition_batch;
 
 typedef struct mw_world_loss {

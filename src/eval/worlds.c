@@ -1,5 +1,5 @@
-/* Environments under one planner; see stage.h. */
-#include "eval/stage.h"
+/* Environments under one controller; see worlds.h. */
+#include "eval/worlds.h"
 
 #include "core/rng.h"
 
@@ -25,7 +25,7 @@ mw_status mw_bundle_expect(const mw_bundle *bundle, const mw_env_info *info, mw_
     return MW_OK;
 }
 
-static mw_status allocate(mw_stage *s, mw_error *error) {
+static mw_status allocate(mw_worlds *s, mw_error *error) {
     const size_t count = (size_t)s->count, n = count * (size_t)s->info->agents, d = (size_t)s->info->act_size;
     s->active = calloc(count, 1);
     s->obs = calloc(n * (size_t)s->info->obs_size, sizeof *s->obs);
@@ -44,7 +44,7 @@ static mw_status allocate(mw_stage *s, mw_error *error) {
     return MW_OK;
 }
 
-static mw_status build(mw_stage *s, const mw_bundle *bundle, const mw_env_options *world, mw_error *error) {
+static mw_status build(mw_worlds *s, const mw_bundle *bundle, const mw_env_options *world, mw_error *error) {
     if (s->count < 1 || s->count > 65536)
         return mw_fail(error, MW_ERR_ARGUMENT, "1 to 65536 environments can play together; got %d", s->count);
     s->envs = calloc((size_t)s->count, sizeof *s->envs);
@@ -57,15 +57,15 @@ static mw_status build(mw_stage *s, const mw_bundle *bundle, const mw_env_option
     return allocate(s, error);
 }
 
-mw_status mw_stage_create(mw_stage *stage, const mw_bundle *bundle, const mw_env_options *world, int count,
-                          mw_pool *pool, mw_error *error) {
-    *stage = (mw_stage){.count = count, .pool = pool};
-    mw_status status = build(stage, bundle, world, error);
-    if (status != MW_OK) mw_stage_free(stage);
+mw_status mw_worlds_create(mw_worlds *worlds, const mw_bundle *bundle, const mw_env_options *world, int count,
+                           mw_pool *pool, mw_error *error) {
+    *worlds = (mw_worlds){.count = count, .pool = pool};
+    mw_status status = build(worlds, bundle, world, error);
+    if (status != MW_OK) mw_worlds_free(worlds);
     return status;
 }
 
-void mw_stage_free(mw_stage *s) {
+void mw_worlds_free(mw_worlds *s) {
     for (int e = 0; s->envs && e < s->count; e++) mw_env_free(s->envs[e]);
     free(s->envs);
     free(s->active);
@@ -76,33 +76,33 @@ void mw_stage_free(mw_stage *s) {
     free(s->rewards);
     free(s->last);
     free(s->errors);
-    *s = (mw_stage){0};
+    *s = (mw_worlds){0};
 }
 
 mw_episode_seeds mw_episode_seeds_of(uint64_t seed, long episode) {
     mw_rng rng = mw_rng_make(seed, MW_RNG_EVAL, (uint64_t)episode, 0, 0);
     mw_episode_seeds seeds;
     seeds.world = mw_rng_u64(&rng);
-    seeds.planner = mw_rng_u64(&rng);
+    seeds.controller = mw_rng_u64(&rng);
     return seeds;
 }
 
-static void observe(mw_stage *s, int e) {
+static void observe(mw_worlds *s, int e) {
     const mw_env_info *i = s->info;
     mw_env_observe(s->envs[e], s->obs + (size_t)e * (size_t)(i->agents * i->obs_size));
     mw_env_legal(s->envs[e], s->legal + (size_t)e * (size_t)(i->agents * i->act_size));
 }
 
-void mw_stage_begin(mw_stage *s, mw_planner *planner, int e, mw_episode_seeds seeds) {
+void mw_worlds_begin(mw_worlds *s, mw_controller *controller, int e, mw_episode_seeds seeds) {
     mw_env_reset(s->envs[e], seeds.world);
-    mw_planner_begin(planner, e, seeds.planner);
+    if (controller) controller->kind->begin(controller, e, seeds.controller);
     s->last[e] = (mw_outcome){0};
     s->active[e] = 1;
     observe(s, e);
 }
 
 static void step_share(void *context, int worker) {
-    mw_stage *s = context;
+    mw_worlds *s = context;
     const int n = s->info->agents, d = s->info->act_size;
     int begin, end;
     mw_pool_share(s->pool, worker, s->count, 1, &begin, &end);
@@ -117,7 +117,7 @@ static void step_share(void *context, int worker) {
     }
 }
 
-mw_status mw_stage_step(mw_stage *s, mw_planner *planner, mw_error *error) {
+mw_status mw_worlds_step(mw_worlds *s, mw_controller *controller, mw_error *error) {
     mw_pool_run(s->pool, step_share, s);
     for (int e = 0; e < s->count; e++) {
         if (!s->active[e]) continue;
@@ -125,18 +125,19 @@ mw_status mw_stage_step(mw_stage *s, mw_planner *planner, mw_error *error) {
             if (error) *error = s->errors[e];
             return mw_fail_within(error, s->errors[e].status, "environment %d", e);
         }
-        mw_planner_reward(planner, e, (float)mw_stage_reward(s, e));
+        if (controller && controller->kind->reward)
+            controller->kind->reward(controller, e, (float)mw_worlds_reward(s, e));
     }
     return MW_OK;
 }
 
-double mw_stage_reward(const mw_stage *s, int e) {
+double mw_worlds_reward(const mw_worlds *s, int e) {
     const int n = s->info->agents;
     double sum = 0;
     for (int i = 0; i < n; i++) sum += s->rewards[e * n + i];
     return sum / n;
 }
 
-bool mw_stage_over(const mw_stage *s, int e) {
+bool mw_worlds_over(const mw_worlds *s, int e) {
     return s->last[e].terminated || s->last[e].truncated;
 }

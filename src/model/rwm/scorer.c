@@ -1,7 +1,8 @@
-/* The routed world model as a scorer; see scorer.h. A whole rollout is one run of the pool: workers meet at
- * the model's own barriers, and each keeps its share of the experts' weights in its cache from step to step.
+/* The routed world model as a scorer: the sum over steps and agents of predicted rewards. A whole rollout is
+ * one run of the pool: workers meet at the model's own barriers, and each keeps its share of the experts'
+ * weights in its cache from step to step.
  */
-#include "plan/scorer.h"
+#include "model/rwm/rwm.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,22 +50,23 @@ static void rollout_body(void *context, int worker) {
     }
 }
 
-static void score(mw_scorer *base, float *scores, float *paths, const float *obs, const float *actions,
-                  int count, int horizon) {
+static mw_status score(mw_scorer *base, const mw_scoring *scoring, mw_error *error) {
     world_scorer *s = (world_scorer *)base;
     const mw_world_config *c = &s->net->config;
-    const int most = mw_world_work_batch(s->work);
-    for (int first = 0; first < count; first += most) {
+    const int most = mw_world_work_batch(s->work), horizon = scoring->horizon;
+    (void)error;
+    for (int first = 0; first < scoring->count; first += most) {
         const size_t at = (size_t)first, steps = at * (size_t)horizon;
         rollout r = {s,
-                     scores + at,
-                     paths ? paths + steps * (size_t)(c->agents * c->obs) : NULL,
-                     obs + at * (size_t)(c->agents * c->obs),
-                     actions + steps * (size_t)(c->agents * c->act),
-                     count - first < most ? count - first : most,
+                     scoring->scores + at,
+                     scoring->paths ? scoring->paths + steps * (size_t)(c->agents * c->obs) : NULL,
+                     scoring->obs + at * (size_t)(c->agents * c->obs),
+                     scoring->actions + steps * (size_t)(c->agents * c->act),
+                     scoring->count - first < most ? scoring->count - first : most,
                      horizon};
         mw_pool_run(s->pool, rollout_body, &r);
     }
+    return MW_OK;
 }
 
 static size_t bytes(const mw_scorer *base) {
@@ -79,7 +81,21 @@ static void destroy(mw_scorer *base) {
     free(s);
 }
 
-static const mw_scorer_class world_class = {"rwm", score, bytes, destroy};
+static mw_status create(mw_scorer **scorer, const mw_scorer_context *context, mw_error *error) {
+    const mw_model *model = context->model;
+    return mw_world_scorer_create(scorer, model->net, model->values, model->packed,
+                                  context->max_rows < 128 ? context->max_rows : 128, context->pool, error);
+}
+
+const mw_scorer_class mw_rwm_scorer_class = {
+    .name = "rwm",
+    .help = "return imagined by the routed world model",
+    .imagines = true,
+    .create = create,
+    .score = score,
+    .bytes = bytes,
+    .destroy = destroy,
+};
 
 static void carve(world_scorer *s, size_t b) {
     const mw_world_config *c = &s->net->config;
@@ -93,7 +109,8 @@ mw_status mw_world_scorer_create(mw_scorer **out, const mw_world_net *net, const
     *out = NULL;
     world_scorer *s = calloc(1, sizeof *s);
     if (!s) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a scorer");
-    *s = (world_scorer){.base = {&world_class}, .net = net, .values = values, .packed = packed, .pool = pool};
+    *s = (world_scorer){
+        .base = {&mw_rwm_scorer_class}, .net = net, .values = values, .packed = packed, .pool = pool};
     mw_status status = mw_world_work_create(&s->work, net, max_batch, false, pool, error);
     if (status == MW_OK) {
         carve(s, (size_t)max_batch);

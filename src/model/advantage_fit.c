@@ -1,5 +1,5 @@
 /* The advantage from recorded episodes; see advantage_fit.h. */
-#include "train/advantage_fit.h"
+#include "model/advantage_fit.h"
 
 #include "core/arena.h"
 #include "core/rng.h"
@@ -322,13 +322,13 @@ static mw_status fit_actions(fitting *f, mw_error *error) {
 /* advantage = what was earned, with rewards handing over to usual returns at the given rate, minus what is
  * usual.
  */
-static void find_advantages(fitting *f, double trace) {
+static void find_advantages(fitting *f, double lambda) {
     const double discount = f->options->discount;
     for (long e = 0; e < f->episodes; e++) {
         const bool cut = f->data->outcomes[f->episode[e]] == MW_ENDED_BY_LIMIT;
         double next = cut ? (double)f->value[f->rows + e] : 0, sum = 0;
         for (long r = f->start[e + 1] - 1; r >= f->start[e]; r--) {
-            sum = (double)f->reward[r] + discount * next - (double)f->value[r] + discount * trace * sum;
+            sum = (double)f->reward[r] + discount * next - (double)f->value[r] + discount * lambda * sum;
             f->advantage[r] = (float)sum;
             next = (double)f->value[r];
         }
@@ -366,7 +366,7 @@ static mw_status fit_values(fitting *f, mw_error *error) {
     MW_TRY(mw_regress_create(&r, &options, error));
     mw_status status = MW_OK;
     for (int round = 0; status == MW_OK && round < ROUNDS; round++) {
-        find_advantages(f, round ? f->options->trace : 1);
+        find_advantages(f, round ? f->options->lambda : 1);
         find_units(f);
         status = mw_regress_fit(r, f->trained, value_row, f, error);
         for (long first = 0; status == MW_OK && first < all; first += BATCH) {
@@ -376,7 +376,7 @@ static mw_status fit_values(fitting *f, mw_error *error) {
         }
     }
     mw_regress_free(r);
-    find_advantages(f, f->options->trace);
+    find_advantages(f, f->options->lambda);
     return status;
 }
 
@@ -502,11 +502,6 @@ mw_status mw_advantage_fit(const mw_advantage_net *net, float *values, const mw_
                  .joint = s->agents * s->obs_size,
                  .act = s->agents * s->act_size};
     *report = (mw_advantage_report){0};
-    if (s->discrete)
-        return mw_fail(
-            error, MW_ERR_ARGUMENT,
-            "advantage.features is %d, but the advantage is for real actions; %s has discrete ones",
-            net->config.features, s->task);
     if ((long)mw_advantage_terms(&net->config) * f.act > MAX_TERMS)
         return mw_fail(
             error, MW_ERR_ARGUMENT,
@@ -521,7 +516,6 @@ mw_status mw_advantage_fit(const mw_advantage_net *net, float *values, const mw_
     free(f.episode);
     free(f.start);
     mw_arena_free(&f.arena);
-    if (status == MW_ERR_INTERRUPTED)
-        return mw_fail(error, status, "stopped while fitting the advantage; --resume continues");
+    if (status == MW_ERR_INTERRUPTED) return mw_fail(error, status, "stopped while fitting the advantage");
     return status;
 }

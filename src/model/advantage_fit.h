@@ -4,8 +4,8 @@
  * advantage over the usual return depends on the deviation from the usual action, with a slope that is linear
  * in features of the state. The action must be known well: what is taken for deviation but is not would be
  * credited with the state's luck. */
-#ifndef MW_TRAIN_ADVANTAGE_FIT_H
-#define MW_TRAIN_ADVANTAGE_FIT_H
+#ifndef MW_MODEL_ADVANTAGE_FIT_H
+#define MW_MODEL_ADVANTAGE_FIT_H
 
 #include "data/split.h"
 #include "model/advantage.h"
@@ -16,7 +16,7 @@ typedef struct mw_advantage_options {
     int hidden;      /* width of the MLPs for what is usual */
     long steps;      /* of training, for each of them */
     double discount; /* of the rewards */
-    double trace;    /* lambda: how far rewards themselves count before the usual return takes over */
+    double lambda;   /* GAE's: how far rewards themselves count before the usual return takes over */
     double ridge;    /* of the last regression, relative to the mean square of its terms */
     uint64_t seed;
     const volatile sig_atomic_t *stop; /* may be NULL */

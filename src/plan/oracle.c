@@ -1,5 +1,5 @@
 /* Candidates in the true simulator; see oracle.h. */
-#include "eval/oracle.h"
+#include "plan/oracle.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -174,3 +174,70 @@ mw_status mw_oracle_score(mw_oracle *oracle, const mw_oracle_job *jobs, int coun
         }
     return MW_OK;
 }
+
+/* ---- as a scorer ---- */
+
+typedef struct {
+    mw_scorer base;
+    mw_oracle *oracle;
+    mw_env *const *envs;
+    mw_oracle_job *jobs; /* [count] */
+    int count;
+} oracle_scorer;
+
+static void scorer_destroy(mw_scorer *base) {
+    oracle_scorer *s = (oracle_scorer *)base;
+    mw_oracle_free(s->oracle);
+    free(s->jobs);
+    free(s);
+}
+
+static mw_status scorer_create(mw_scorer **out, const mw_scorer_context *context, mw_error *error) {
+    *out = NULL;
+    if (!context->envs)
+        return mw_fail(error, MW_ERR_ARGUMENT,
+                       "the scorer 'oracle' needs the environments that are played in");
+    oracle_scorer *s = calloc(1, sizeof *s);
+    if (!s) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a scorer");
+    *s = (oracle_scorer){.base = {&mw_oracle_class},
+                         .envs = context->envs,
+                         .count = context->env_count,
+                         .jobs = calloc((size_t)context->env_count, sizeof *s->jobs)};
+    mw_status status = s->jobs ? mw_oracle_create(&s->oracle, mw_env_describe(s->envs[0])->task,
+                                                  context->env_options, context->pool, error)
+                               : mw_fail(error, MW_ERR_MEMORY, "cannot allocate a scorer");
+    if (status != MW_OK) {
+        scorer_destroy(&s->base);
+        return status;
+    }
+    *out = &s->base;
+    return MW_OK;
+}
+
+static mw_status scorer_score(mw_scorer *base, const mw_scoring *call, mw_error *error) {
+    oracle_scorer *s = (oracle_scorer *)base;
+    const mw_env_info *info = mw_env_describe(s->envs[0]);
+    const int groups = call->count / call->group;
+    if (!call->envs || groups > s->count)
+        return mw_fail(error, MW_ERR_ARGUMENT, "the simulator does not know whose candidates these are");
+    for (int g = 0; g < groups; g++)
+        s->jobs[g] = (mw_oracle_job){s->envs[call->envs[g]],
+                                     call->actions + (size_t)(g * call->group * call->horizon) *
+                                                         (size_t)(info->agents * info->act_size),
+                                     call->scores + g * call->group};
+    return mw_oracle_score(s->oracle, s->jobs, groups, call->group, call->horizon, error);
+}
+
+static size_t scorer_bytes(const mw_scorer *base) {
+    const oracle_scorer *s = (const oracle_scorer *)base;
+    return (size_t)s->oracle->capacity * s->oracle->snapshot_size;
+}
+
+const mw_scorer_class mw_oracle_class = {
+    .name = "oracle",
+    .help = "true return, by playing the candidates in copies of the simulator",
+    .create = scorer_create,
+    .score = scorer_score,
+    .bytes = scorer_bytes,
+    .destroy = scorer_destroy,
+};

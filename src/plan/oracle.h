@@ -1,11 +1,12 @@
 /* The oracle: candidates executed in the true simulator, which bounds what any scorer can achieve with the
  * same candidates. It works on copies restored from snapshots; the environments that are played in are only
  * read. */
-#ifndef MW_EVAL_ORACLE_H
-#define MW_EVAL_ORACLE_H
+#ifndef MW_PLAN_ORACLE_H
+#define MW_PLAN_ORACLE_H
 
-#include "core/pool.h"
-#include "env/env.h"
+#include "model/scorer.h"
+
+extern const mw_scorer_class mw_oracle_class; /* the same as a scorer */
 
 typedef struct mw_oracle mw_oracle;
 

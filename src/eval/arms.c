@@ -1,0 +1,77 @@
+/* The table of arms; see controller.h. */
+#include "eval/controller.h"
+#include "plan/scorers.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Candidates as the policy draws them, the best one executed: how scorers are compared. */
+#define AS_DRAWN "action_offset=0 temperature=0 warm_start=off"
+
+static const mw_arm rows[] = {
+    [MW_ARM_REACTIVE] = {"reactive", "the policy's first candidate", "planner", "choice=first"},
+    [MW_ARM_RANDOM] = {"random", "any of M candidates as the policy draws them", "planner",
+                       "choice=random " AS_DRAWN},
+    [MW_ARM_PLAN] = {"plan", "as the bundle plans", "planner", ""},
+    [MW_ARM_PAPER] = {"paper", "the best of M by the world model, candidates as the policy draws them",
+                      "planner", "scorer=rwm " AS_DRAWN},
+    [MW_ARM_ORACLE] = {"oracle", "as plan, judged by the true simulator", "planner", "scorer=oracle"},
+    {"behavior", "the policy that made the data, with its exploration", "behavior", ""},
+    {"uniform", "uniformly random legal actions", "uniform", ""},
+};
+
+enum { ROWS = sizeof rows / sizeof *rows };
+
+/* The index-th model that judges candidates and has no arm above. */
+static const mw_model_class *judge_at(int index) {
+    const mw_model_class *class;
+    for (int i = 0; (class = mw_model_class_at(i)); i++)
+        if (class->scorer && strcmp(class->name, "rwm") && index-- == 0) return class;
+    return NULL;
+}
+
+bool mw_arm_at(int index, mw_arm *arm) {
+    const mw_model_class *class = index >= ROWS ? judge_at(index - ROWS) : NULL;
+    if (index < 0 || index >= MW_ARMS || (index >= ROWS && !class)) return false;
+    if (class) {
+        *arm = (mw_arm){class->name, class->scorer->help, "planner", ""};
+        snprintf(arm->settings, sizeof arm->settings, "scorer=%.20s " AS_DRAWN, class->name);
+    } else {
+        *arm = rows[index];
+    }
+    return true;
+}
+
+const char *mw_arm_name(int index) {
+    mw_arm arm;
+    return mw_arm_at(index, &arm) ? arm.name : NULL;
+}
+
+bool mw_arm_available(int index, const mw_bundle *bundle) {
+    mw_arm arm;
+    char scorer[MW_WORD];
+    if (!mw_arm_at(index, &arm)) return false;
+    return sscanf(arm.settings, "scorer=%63s", scorer) != 1 || mw_scorer_available(scorer, bundle);
+}
+
+static mw_status unknown(const char *text, size_t length, mw_error *error) {
+    char known[256] = "";
+    for (int i = 0; mw_arm_name(i); i++) strcat(strcat(known, i ? ", " : ""), mw_arm_name(i));
+    return mw_fail(error, MW_ERR_ARGUMENT, "unknown arm '%.*s'; known: %s", (int)(length < 64 ? length : 64),
+                   text, known);
+}
+
+mw_status mw_arms_parse(const char *text, unsigned *arms, mw_error *error) {
+    *arms = 0;
+    for (const char *at = text; *at;) {
+        const size_t length = strcspn(at, ",");
+        int arm = 0;
+        while (mw_arm_name(arm) &&
+               (strlen(mw_arm_name(arm)) != length || strncmp(mw_arm_name(arm), at, length)))
+            arm++;
+        if (!mw_arm_name(arm)) return unknown(at, length, error);
+        *arms |= 1u << arm;
+        at += length + (at[length] == ',');
+    }
+    return *arms ? MW_OK : unknown(text, 0, error);
+}

@@ -1,0 +1,194 @@
+/* The controllers: planner, behaviour policy, uniformly random play; see controller.h. */
+#include "behavior/behavior.h"
+#include "behavior/settings.h"
+#include "core/clock.h"
+#include "core/math.h"
+#include "env/env.h"
+#include "eval/controller.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the planner ---- */
+
+typedef struct {
+    mw_controller base;
+    mw_planner *planner;
+} planning;
+
+static const mw_controller_class planner_class;
+
+static void planner_destroy(mw_controller *c) {
+    mw_planner_free(((planning *)c)->planner);
+    free(c);
+}
+
+static mw_status planner_create(mw_controller **out, const mw_controller_request *r, mw_error *error) {
+    planning *p = calloc(1, sizeof *p);
+    mw_planner_options options;
+    if (!p) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a controller");
+    p->base.kind = &planner_class;
+    mw_planner_options_init(&options, sizeof options, r->bundle);
+    options.envs = r->count;
+    options.threads = r->threads;
+    options.imagine = r->imagine;
+    options.envs_played = r->envs;
+    options.env_options = r->env_options;
+    options.plan = r->plan;
+    *out = &p->base;
+    return mw_planner_create(&p->planner, r->bundle, &options, error);
+}
+
+static void planner_begin(mw_controller *c, int env, uint64_t episode) {
+    mw_planner_begin(((planning *)c)->planner, env, episode);
+}
+
+static mw_status planner_act(mw_controller *c, const float *obs, const uint8_t *legal, const uint8_t *active,
+                             float *real, int32_t *index, mw_error *error) {
+    return mw_planner_act(((planning *)c)->planner, obs, legal, active, real, index, error);
+}
+
+static void planner_reward(mw_controller *c, int env, float reward) {
+    mw_planner_reward(((planning *)c)->planner, env, reward);
+}
+
+static mw_candidates planner_candidates(const mw_controller *c, int env) {
+    return mw_planner_candidates(((const planning *)c)->planner, env);
+}
+
+static mw_planner_times planner_times(const mw_controller *c) {
+    return mw_planner_last_times(((const planning *)c)->planner);
+}
+
+static const mw_controller_class planner_class = {
+    .name = "planner",
+    .create = planner_create,
+    .destroy = planner_destroy,
+    .begin = planner_begin,
+    .act = planner_act,
+    .reward = planner_reward,
+    .candidates = planner_candidates,
+    .times = planner_times,
+};
+
+/* ---- policies that look at one observation: behaviours, and uniform play, which is one without a network
+ * ---- */
+
+typedef struct {
+    mw_controller base;
+    mw_bundle_info info;
+    int count;
+    bool uniform;
+    mw_behavior behavior;
+    mw_actor_work work;
+    uint64_t *episode, *step; /* [count] */
+} playing;
+
+static void playing_destroy(mw_controller *c) {
+    playing *p = (playing *)c;
+    mw_behavior_free(&p->behavior);
+    mw_actor_work_free(&p->work);
+    free(p->episode);
+    free(p->step);
+    free(p);
+}
+
+static mw_status playing_create(mw_controller **out, const mw_controller_class *kind, bool uniform,
+                                const mw_controller_request *r, mw_error *error) {
+    playing *p = calloc(1, sizeof *p);
+    char name[2 * MW_WORD], path[1024];
+    const mw_setting *setting;
+    if (!p) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a controller");
+    p->base.kind = kind;
+    p->info = r->bundle->info;
+    p->count = r->count;
+    p->uniform = uniform;
+    *out = &p->base;
+    p->episode = calloc((size_t)r->count, sizeof *p->episode);
+    p->step = calloc((size_t)r->count, sizeof *p->step);
+    if (!p->episode || !p->step) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a controller");
+    if (uniform) return MW_OK;
+    snprintf(name, sizeof name, "%s-%s", p->info.task, p->info.quality);
+    MW_TRY(mw_setting_find(&setting, name, error));
+    p->uniform = setting->kind == MW_TIER_RANDOM;
+    if (p->uniform) return MW_OK;
+    MW_TRY(mw_behavior_path(path, sizeof path, r->behaviors, setting, error));
+    MW_TRY(mw_behavior_load(&p->behavior, path, error));
+    MW_TRY(mw_behavior_check(&p->behavior, mw_env_describe(r->envs[0]), path, error));
+    return mw_actor_work_create(&p->work, &p->behavior.actor[0].shape, 1, error);
+}
+
+static void playing_begin(mw_controller *c, int env, uint64_t episode) {
+    playing *p = (playing *)c;
+    p->episode[env] = episode;
+    p->step[env] = 0;
+}
+
+/* One environment's joint action. Of several policies each plays every so many-th episode. */
+static void play_one(playing *p, const float *obs, const uint8_t *legal, uint64_t episode, mw_rng *rng,
+                     float *real, int32_t *index) {
+    const int n = p->info.agents, d = p->info.act;
+    const mw_actor *actor = p->uniform ? NULL : &p->behavior.actor[episode % (uint64_t)p->behavior.count];
+    const float *out = actor ? mw_actor_forward(actor, &p->work, obs, 1) : NULL;
+    static const float flat[4096];
+    if (!p->info.discrete && out) mw_actor_draw_real(real, out, n * d, p->behavior.noise, rng);
+    for (int k = 0; !p->info.discrete && !out && k < n * d; k++)
+        real[k] = (float)(2 * mw_rng_double(rng) - 1);
+    for (int a = 0; p->info.discrete && a < n; a++)
+        index[a] = mw_actor_draw_index(out ? out + a * d : flat, legal ? legal + a * d : NULL, d,
+                                       out ? p->behavior.noise : 1, rng);
+}
+
+static mw_status playing_act(mw_controller *c, const float *obs, const uint8_t *legal, const uint8_t *active,
+                             float *real, int32_t *index, mw_error *error) {
+    playing *p = (playing *)c;
+    const size_t n = (size_t)p->info.agents, joint = n * (size_t)p->info.obs, acts = n * (size_t)p->info.act;
+    (void)error;
+    for (int e = 0; e < p->count; e++) {
+        const size_t at = (size_t)e;
+        if (active && !active[e]) continue;
+        mw_rng rng = mw_rng_make(0, MW_RNG_COLLECT, p->episode[e], p->step[e]++, 2);
+        play_one(p, obs + at * joint, legal ? legal + at * acts : NULL, p->episode[e], &rng,
+                 real ? real + at * acts : NULL, index ? index + at * n : NULL);
+    }
+    return MW_OK;
+}
+
+static const mw_controller_class behavior_class, uniform_class;
+
+static mw_status behavior_create(mw_controller **out, const mw_controller_request *r, mw_error *error) {
+    return playing_create(out, &behavior_class, false, r, error);
+}
+
+static mw_status uniform_create(mw_controller **out, const mw_controller_request *r, mw_error *error) {
+    return playing_create(out, &uniform_class, true, r, error);
+}
+
+static const mw_controller_class behavior_class = {.name = "behavior",
+                                                   .create = behavior_create,
+                                                   .destroy = playing_destroy,
+                                                   .begin = playing_begin,
+                                                   .act = playing_act};
+static const mw_controller_class uniform_class = {.name = "uniform",
+                                                  .create = uniform_create,
+                                                  .destroy = playing_destroy,
+                                                  .begin = playing_begin,
+                                                  .act = playing_act};
+
+/* ---- all of them ---- */
+
+static const mw_controller_class *const classes[] = {&planner_class, &behavior_class, &uniform_class};
+
+mw_status mw_controller_create(mw_controller **out, const char *name, const mw_controller_request *request,
+                               mw_error *error) {
+    *out = NULL;
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
+        if (strcmp(classes[i]->name, name)) continue;
+        const mw_status status = classes[i]->create(out, request, error);
+        if (status == MW_OK) return MW_OK;
+        mw_controller_free(*out);
+        *out = NULL;
+        return status;
+    }
+    return mw_fail(error, MW_ERR_ARGUMENT, "there is no controller '%.64s'", name);
+}

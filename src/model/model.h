@@ -1,0 +1,98 @@
+/* A model is anything that learns from a dataset: the proposer, the inverse dynamics, what judges candidates.
+ * Its class says how it is called, configured, built, trained and used; all classes stand in one table, and
+ * bundles, training and help are loops over it. Frozen models are read-only and shared by threads. */
+#ifndef MW_MODEL_MODEL_H
+#define MW_MODEL_MODEL_H
+
+#include "core/fields.h"
+#include "data/stats.h"
+#include "model/part.h"
+#include "model/scorer.h"
+#include "nn/param.h"
+
+enum { MW_MODELS = 16, MW_CONFIG_BYTES = 256 };
+
+/* The task as networks see it. */
+typedef struct mw_model_shape {
+    int agents, obs, act; /* n, o, d */
+    bool discrete;
+} mw_model_shape;
+
+/* Room for the settings of any class. */
+typedef union mw_model_config {
+    max_align_t align;
+    unsigned char bytes[MW_CONFIG_BYTES];
+} mw_model_config;
+
+typedef struct mw_model_class {
+    const char *name, *help;
+    mw_fields fields; /* of its configuration: structure and training */
+    bool normalised;  /* works in the units of the bundle's normalisers */
+    bool real_only;   /* for real actions */
+    /* Builds net and params from configuration and shape; no weights yet. */
+    mw_status (*make)(struct mw_model *model, mw_error *error);
+    void (*discard)(struct mw_model *model); /* the net; also after a failed make */
+    void (*pack)(struct mw_model *model); /* matrices for products, after the weights were set; may be NULL */
+    /* Settles what the configuration leaves open; may be NULL. */
+    mw_status (*settle)(mw_model_config *config, const mw_training_data *data, mw_error *error);
+    /* The model and the data must outlive the part. */
+    mw_status (*train)(mw_training_part **part, const struct mw_model *model, const mw_training_data *data,
+                       mw_error *error);
+    const mw_scorer_class *scorer; /* judges candidates with it; NULL: it cannot */
+} mw_model_class;
+
+typedef struct mw_model {
+    const mw_model_class *kind;
+    mw_model_shape shape;
+    mw_model_config config;
+    void *net;               /* the class's own structure */
+    const mw_params *params; /* its parameter table */
+    float *values, *packed;  /* NULL until mw_model_allocate */
+} mw_model;
+
+/* ---- all of them ---- */
+const mw_model_class *mw_model_class_at(int index); /* NULL past the end */
+int mw_model_class_index(const char *name);         /* -1: there is none */
+/* "flow,rwm" -> 1 << index of each. */
+mw_status mw_model_classes_parse(const char *text, unsigned *set, mw_error *error);
+
+/* ---- one ---- */
+/* The structure alone: how large the weights are is known before they take memory. */
+mw_status mw_model_make(mw_model **model, const mw_model_class *kind, const mw_model_config *config,
+                        const mw_model_shape *shape, mw_error *error);
+mw_status mw_model_allocate(mw_model *model, mw_error *error); /* zeroed weights */
+void mw_model_pack(mw_model *model);                           /* after the weights were set */
+void mw_model_free(mw_model *model);
+
+/* ---- training settings that classes share ---- */
+typedef struct mw_fit_settings {
+    int steps, batch;
+    double rate; /* of Adam after the warm-up, then a cosine to 1% of it */
+    int warmup;
+    double clip; /* of the gradient's norm; 0: none */
+} mw_fit_settings;
+
+#define MW_FIT_FIELDS(type, fit, unit, steps_, batch_, rate_, warmup_)                                       \
+    {"steps", MW_FIELD_INT, offsetof(type, fit.steps), steps_, 1, 1e8, "training steps", {0}, NULL},         \
+        {"batch", MW_FIELD_INT, offsetof(type, fit.batch), batch_, 1, 65536, unit " in a step", {0}, NULL},  \
+        {"rate",                                                                                             \
+         MW_FIELD_REAL,                                                                                      \
+         offsetof(type, fit.rate),                                                                           \
+         rate_,                                                                                              \
+         0,                                                                                                  \
+         1,                                                                                                  \
+         "Adam's rate after the warm-up, then a cosine to 1% of it",                                         \
+         {0},                                                                                                \
+         NULL},                                                                                              \
+        {"warmup", MW_FIELD_INT, offsetof(type, fit.warmup), warmup_, 0, 1e6, "steps of linear warm-up",     \
+         {0},      NULL},                                                                                    \
+    {                                                                                                        \
+        "clip", MW_FIELD_REAL, offsetof(type, fit.clip), "10", 0, 1e6,                                       \
+            "bound of the gradient's norm; 0: none", {0}, NULL                                               \
+    }
+
+static inline mw_adam mw_fit_adam(const mw_fit_settings *fit) {
+    return (mw_adam){.beta1 = 0.9f, .beta2 = 0.999f, .epsilon = 1e-8f, .clip = (float)fit->clip};
+}
+
+#endif

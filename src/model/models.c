@@ -1,0 +1,89 @@
+/* The table of all models, and what is the same for each of them; see model.h. */
+#include "model/advantage.h"
+#include "model/flow/flow.h"
+#include "model/inverse.h"
+#include "model/rwm/rwm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+extern const mw_model_class mw_direct_class;
+
+static const mw_model_class *const classes[] = {
+    &mw_flow_class, &mw_inverse_class, &mw_rwm_class, &mw_advantage_class, &mw_direct_class,
+};
+
+enum { CLASSES = sizeof classes / sizeof *classes };
+_Static_assert((int)CLASSES <= (int)MW_MODELS, "a set of models is a few bits");
+
+const mw_model_class *mw_model_class_at(int index) {
+    return index >= 0 && index < CLASSES ? classes[index] : NULL;
+}
+
+int mw_model_class_index(const char *name) {
+    for (int i = 0; i < CLASSES; i++)
+        if (!strcmp(classes[i]->name, name)) return i;
+    return -1;
+}
+
+mw_status mw_model_classes_parse(const char *text, unsigned *set, mw_error *error) {
+    char known[128] = "";
+    unsigned found = 0;
+    for (int i = 0; i < CLASSES; i++) strcat(strcat(known, i ? ", " : ""), classes[i]->name);
+    for (const char *at = text; *at; at += *at == ',') {
+        char name[MW_WORD];
+        const size_t length = strcspn(at, ",");
+        snprintf(name, sizeof name, "%.*s", (int)(length < MW_WORD ? length : MW_WORD - 1), at);
+        if (mw_model_class_index(name) < 0)
+            return mw_fail(error, MW_ERR_ARGUMENT, "there is no model '%s'; known: %s", name, known);
+        found |= 1u << mw_model_class_index(name);
+        at += length;
+    }
+    if (!found) return mw_fail(error, MW_ERR_ARGUMENT, "no model is named; known: %s", known);
+    *set = found;
+    return MW_OK;
+}
+
+mw_status mw_model_make(mw_model **out, const mw_model_class *kind, const mw_model_config *config,
+                        const mw_model_shape *shape, mw_error *error) {
+    *out = NULL;
+    if (kind->real_only && shape->discrete)
+        return mw_fail(error, MW_ERR_ARGUMENT, "%s is for real actions, and these are discrete", kind->name);
+    mw_model *model = calloc(1, sizeof *model);
+    if (!model) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a model");
+    *model = (mw_model){.kind = kind, .shape = *shape, .config = *config};
+    const mw_status status = kind->make(model, error);
+    if (status != MW_OK) {
+        mw_model_free(model);
+        return status;
+    }
+    *out = model;
+    return MW_OK;
+}
+
+static float *floats(size_t count) {
+    const size_t bytes = (count * sizeof(float) + MW_ALIGN - 1) / MW_ALIGN * MW_ALIGN;
+    float *at = aligned_alloc(MW_ALIGN, bytes ? bytes : MW_ALIGN);
+    if (at) memset(at, 0, bytes);
+    return at;
+}
+
+mw_status mw_model_allocate(mw_model *model, mw_error *error) {
+    model->values = floats(model->params->total);
+    model->packed = floats(model->params->packed);
+    return model->values && model->packed
+               ? MW_OK
+               : mw_fail(error, MW_ERR_MEMORY, "cannot allocate the %s", model->kind->name);
+}
+
+void mw_model_pack(mw_model *model) {
+    if (model->kind->pack) model->kind->pack(model);
+}
+
+void mw_model_free(mw_model *model) {
+    if (!model) return;
+    model->kind->discard(model);
+    free(model->values);
+    free(model->packed);
+    free(model);
+}

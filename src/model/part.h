@@ -1,0 +1,83 @@
+/* One model in training: what the training loop, the log and the checkpoints need to know of it. */
+#ifndef MW_MODEL_PART_H
+#define MW_MODEL_PART_H
+
+#include "core/pool.h"
+#include "data/stats.h"
+#include "nn/adam.h"
+
+#include <signal.h>
+
+enum { MW_PART_LOSSES = 3 };
+
+/* What all of them learn from. */
+typedef struct mw_training_data {
+    const mw_dataset *dataset;
+    mw_split split;
+    mw_data_stats stats;                                  /* of the episodes that train */
+    const mw_normalizer *obs_normalizer, *act_normalizer; /* the latter NULL for discrete actions */
+    int horizon;                                          /* H of the plan that the bundle will have */
+    uint64_t seed;
+    mw_pool *pool;
+    const volatile sig_atomic_t *stop; /* may be NULL */
+} mw_training_data;
+
+typedef struct mw_training_part mw_training_part;
+struct mw_training_part {
+    const char *name;
+    double cost;           /* floating-point operations of a step, for the progress bar */
+    int losses, minimised; /* the sum of the first `minimised` is what training minimises */
+    const char *loss_names[MW_PART_LOSSES];
+    mw_optimizer *optimizer; /* NULL: the weights are solved for, straight into best_values */
+    float *best_values;      /* of the step with the smallest loss on held-out episodes; NULL: not kept */
+    size_t total;            /* floats of the weights */
+
+    /* progress; all of it is in checkpoints */
+    long step, steps;
+    double sums[MW_PART_LOSSES]; /* of the steps since the last line of the log */
+    long summed;
+    double first;                     /* the first line's loss; 0: not yet known */
+    double held[MW_PART_LOSSES];      /* last losses on held-out episodes */
+    double best_held[MW_PART_LOSSES]; /* those of the step where what is minimised was smallest */
+    long best_step;                   /* 0: none yet */
+
+    /* Prepares for the steps from `step` on; may be NULL. */
+    mw_status (*start)(mw_training_part *part, mw_error *error);
+    /* Trains one step and gives its losses. Only long steps look at data->stop: MW_ERR_INTERRUPTED. */
+    mw_status (*advance)(mw_training_part *part, double *losses, mw_error *error);
+    /* Losses on held-out episodes, always on the same rows; NULL if there are none. */
+    void (*validate)(mw_training_part *part, double *losses);
+    void (*stop)(mw_training_part *part); /* safe to call twice; may be NULL */
+    void (*destroy)(mw_training_part *part);
+};
+
+static inline void mw_training_part_free(mw_training_part *part) {
+    if (part) part->destroy(part);
+}
+
+static inline double mw_training_part_loss(const mw_training_part *part, const double *losses) {
+    double sum = losses[0];
+    for (int i = 1; i < part->minimised; i++) sum += losses[i];
+    return sum;
+}
+
+/* The weights that planning should use: the best ones where they are kept, else the average, else the last.
+ */
+static inline const float *mw_training_part_weights(const mw_training_part *part) {
+    if (part->best_values && (part->best_step > 0 || !part->optimizer)) return part->best_values;
+    return part->optimizer->average ? part->optimizer->average : part->optimizer->values;
+}
+
+/* Twice undoes itself: for a validation with the averaged weights, which planning uses. */
+static inline void mw_training_part_swap(const mw_training_part *part) {
+    float *values = part->optimizer->values;
+    part->optimizer->values = part->optimizer->average;
+    part->optimizer->average = values;
+}
+
+/* Adam's rate at a step: warm-up, then a cosine to 1% of it. */
+static inline void mw_training_part_schedule(const mw_training_part *part, double rate, int warmup) {
+    part->optimizer->adam.rate = (float)rate * mw_schedule(part->step, warmup, part->steps, 0.01f);
+}
+
+#endif

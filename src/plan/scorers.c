@@ -1,0 +1,148 @@
+/* The table of scorers; see scorers.h. */
+#include "plan/scorers.h"
+
+#include "plan/oracle.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const mw_scorer_class mixture_class;
+
+/* Those that are no model's own. */
+static const mw_scorer_class *const others[] = {&mixture_class, &mw_oracle_class};
+
+/* The models that a mixture takes: imagined return, and what goes beyond the horizon. */
+static const char *const mixed[2] = {"rwm", "advantage"};
+
+const mw_scorer_class *mw_scorer_class_at(int index) {
+    const mw_model_class *model;
+    for (int i = 0; (model = mw_model_class_at(i)); i++)
+        if (model->scorer && index-- == 0) return model->scorer;
+    return index >= 0 && index < (int)(sizeof others / sizeof *others) ? others[index] : NULL;
+}
+
+const char *mw_scorer_name(int index) {
+    const mw_scorer_class *class = mw_scorer_class_at(index);
+    return class ? class->name : NULL;
+}
+
+const char *mw_scorer_help(int index) {
+    const mw_scorer_class *class = mw_scorer_class_at(index);
+    return class ? class->help : NULL;
+}
+
+static const mw_scorer_class *find(const char *name) {
+    const mw_scorer_class *class;
+    for (int i = 0; (class = mw_scorer_class_at(i)); i++)
+        if (!strcmp(class->name, name)) return class;
+    return NULL;
+}
+
+bool mw_scorer_available(const char *name, const mw_bundle *bundle) {
+    const mw_scorer_class *class = find(name);
+    if (class == &mixture_class)
+        return mw_bundle_model(bundle, mixed[0]) && mw_bundle_model(bundle, mixed[1]);
+    return class && (mw_model_class_index(name) < 0 || mw_bundle_model(bundle, name));
+}
+
+const char *mw_scorer_imagining(const mw_bundle *bundle) {
+    const mw_scorer_class *class;
+    for (int i = 0; (class = mw_scorer_class_at(i)); i++)
+        if (class->imagines && mw_scorer_available(class->name, bundle)) return class->name;
+    return NULL;
+}
+
+static const mw_model *model_of(const mw_scorer_context *context, const char *name) {
+    for (int i = 0; i < context->count; i++)
+        if (!strcmp(context->models[i]->kind->name, name)) return context->models[i];
+    return NULL;
+}
+
+mw_status mw_scorer_create(mw_scorer **scorer, const char *name, const mw_bundle *bundle,
+                           mw_scorer_context context, mw_error *error) {
+    const mw_scorer_class *class = find(name);
+    const mw_model *models[MW_MODELS];
+    *scorer = NULL;
+    if (!class) {
+        char known[256] = "";
+        for (int i = 0; mw_scorer_class_at(i); i++)
+            strcat(strcat(known, i ? ", " : ""), mw_scorer_class_at(i)->name);
+        return mw_fail(error, MW_ERR_ARGUMENT, "there is no scorer '%.64s'; known: %s", name, known);
+    }
+    if (!mw_scorer_available(name, bundle))
+        return mw_fail(error, MW_ERR_ARGUMENT, "this bundle has no part for the scorer '%s'", name);
+    for (int i = 0; i < bundle->count; i++) models[i] = bundle->parts[i].model;
+    context.models = models;
+    context.count = bundle->count;
+    context.model = model_of(&context, name);
+    return class->create(scorer, &context, error);
+}
+
+/* ---- the mixture ---- */
+
+typedef struct {
+    mw_scorer base;
+    mw_scorer *part[2];
+    float share, *scores;
+    int capacity;
+} mixture;
+
+static void mixture_destroy(mw_scorer *base) {
+    mixture *m = (mixture *)base;
+    for (int i = 0; i < 2; i++) mw_scorer_free(m->part[i]);
+    free(m->scores);
+    free(m);
+}
+
+static mw_status mixture_create(mw_scorer **out, const mw_scorer_context *context, mw_error *error) {
+    mixture *m = calloc(1, sizeof *m);
+    *out = NULL;
+    if (!m) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a scorer");
+    *m = (mixture){.base = {&mixture_class},
+                   .share = (float)context->advantage_share,
+                   .capacity = context->max_rows,
+                   .scores = calloc((size_t)context->max_rows, sizeof *m->scores)};
+    mw_status status = m->scores ? MW_OK : mw_fail(error, MW_ERR_MEMORY, "cannot allocate a scorer");
+    for (int i = 0; i < 2 && status == MW_OK; i++) {
+        mw_scorer_context own = *context;
+        own.model = model_of(context, mixed[i]);
+        status = own.model->kind->scorer->create(&m->part[i], &own, error);
+    }
+    if (status != MW_OK) {
+        mixture_destroy(&m->base);
+        return status;
+    }
+    *out = &m->base;
+    return MW_OK;
+}
+
+static mw_status mixture_score(mw_scorer *base, const mw_scoring *call, mw_error *error) {
+    mixture *m = (mixture *)base;
+    mw_scoring second = *call;
+    if (call->count > m->capacity)
+        return mw_fail(error, MW_ERR_ARGUMENT, "a mixture made for %d candidates cannot score %d",
+                       m->capacity, call->count);
+    second.scores = m->scores;
+    second.paths = NULL;
+    MW_TRY(mw_scorer_score(m->part[0], call, error));
+    MW_TRY(mw_scorer_score(m->part[1], &second, error));
+    for (int q = 0; q < call->count; q++)
+        call->scores[q] = (1 - m->share) * call->scores[q] + m->share * m->scores[q];
+    return MW_OK;
+}
+
+static size_t mixture_bytes(const mw_scorer *base) {
+    const mixture *m = (const mixture *)base;
+    return m->part[0]->kind->bytes(m->part[0]) + m->part[1]->kind->bytes(m->part[1]) +
+           (size_t)m->capacity * sizeof *m->scores;
+}
+
+static const mw_scorer_class mixture_class = {
+    .name = "mixture",
+    .help = "rwm and advantage together, by advantage_share",
+    .imagines = true,
+    .create = mixture_create,
+    .score = mixture_score,
+    .bytes = mixture_bytes,
+    .destroy = mixture_destroy,
+};

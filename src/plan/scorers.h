@@ -1,0 +1,17 @@
+/* The table of scorers: those of the models that can judge, a mixture of two, and the true simulator. */
+#ifndef MW_PLAN_SCORERS_H
+#define MW_PLAN_SCORERS_H
+
+#include "plan/bundle.h"
+
+const mw_scorer_class *mw_scorer_class_at(int index); /* NULL past the end */
+/* Can the bundle's parts serve this scorer? A simulator needs none of them. */
+bool mw_scorer_available(const char *name, const mw_bundle *bundle);
+/* The first that the bundle can serve and that imagines observations; NULL: none. */
+const char *mw_scorer_imagining(const mw_bundle *bundle);
+
+/* context->models, count and model are filled in here. */
+mw_status mw_scorer_create(mw_scorer **scorer, const char *name, const mw_bundle *bundle,
+                           mw_scorer_context context, mw_error *error);
+
+#endif

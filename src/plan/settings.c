@@ -1,0 +1,76 @@
+/* The table of plan settings; see settings.h. */
+#include "plan/settings.h"
+
+#include <string.h>
+
+#define AT(member) offsetof(mw_plan_settings, member)
+
+/* clang-format off */
+static const mw_field fields[] = {
+    {"candidates",      MW_FIELD_INT,    AT(candidates),      "8",    1, 4096,  "joint futures that are drawn at every decision", {0}, "M"},
+    {"horizon",         MW_FIELD_INT,    AT(horizon),         "8",    1, 256,   "steps that candidates are scored over", {0}, "H"},
+    {"sampling_steps",  MW_FIELD_INT,    AT(sampling_steps),  "3",    1, 5,     "steps from noise to a candidate", {0}, "K"},
+    {"guidance",        MW_FIELD_REAL,   AT(guidance),        "1.2",  -10, 100, "omega: weight of the return condition", {0}, NULL},
+    {"target",          MW_FIELD_REAL,   AT(target),          "auto", -1e6, 1e6, "target return in units of flow.return_scale; auto, in training: the quantile of the data's returns", {"auto"}, NULL},
+    {"quantile",        MW_FIELD_REAL,   AT(quantile),        "0.95", 0, 1,     "of the returns of the data's episodes, for the target", {0}, NULL},
+    {"return_to_go",    MW_FIELD_SWITCH, AT(return_to_go),    "off",  0, 1,     "the target shrinks by what was earned during the episode", {0}, NULL},
+    {"scorer",          MW_FIELD_WORD,   AT(scorer),          "rwm",  0, 0,     "what judges candidates; see the list of scorers", {0}, NULL},
+    {"advantage_share", MW_FIELD_REAL,   AT(advantage_share), "0.5",  0, 1,     "scorer mixture: share of the advantage; the rest is the imagined return", {0}, NULL},
+    {"action_offset",   MW_FIELD_REAL,   AT(action_offset),   "0",    0, 100,   "real actions: standard deviation of an offset on a candidate's actions that lasts over the horizon; the first candidate has none", {0}, NULL},
+    {"temperature",     MW_FIELD_REAL,   AT(temperature),     "0",    0, 1e6,   "real actions: execute the mean of all candidates weighted as in MPPI by exp(-d/temperature), d: standard deviations of score below the best; 0: the best alone", {0}, NULL},
+    {"warm_start",      MW_FIELD_SWITCH, AT(warm_start),      "off",  0, 1,     "real actions: the last candidate is the rest of the plan chosen before, once there is one", {0}, NULL},
+    {"choice",          MW_FIELD_CHOICE, AT(choice),          "best", 0, 2,     "which candidate is executed: by score, any of them, or the first", {"best", "random", "first"}, NULL},
+};
+/* clang-format on */
+
+_Static_assert((int)MW_NAME == (int)MW_WORD, "names of settings fit");
+
+const mw_fields mw_plan_fields = MW_FIELDS(fields);
+
+bool mw_plan_setting_at(int index, mw_setting_info *info) {
+    if (index < 0 || index >= mw_plan_fields.count) return false;
+    const mw_field *f = &fields[index];
+    *info = (mw_setting_info){.name = f->name, .symbol = f->symbol, .help = f->help};
+    mw_field_range(info->range, sizeof info->range, f);
+    return true;
+}
+
+static mw_status find(const mw_field **field, const char *name, mw_error *error) {
+    *field = mw_fields_find(mw_plan_fields, name, strlen(name));
+    return *field ? MW_OK : mw_fail(error, MW_ERR_ARGUMENT, "there is no plan setting '%.64s'", name);
+}
+
+mw_status mw_plan_settings_set(mw_plan_settings *settings, const char *name, const char *value,
+                               mw_error *error) {
+    const mw_field *field;
+    MW_TRY(find(&field, name, error));
+    return mw_field_set(field, settings, value, "", error);
+}
+
+mw_status mw_plan_settings_get(const mw_plan_settings *settings, const char *name, char *out, size_t size,
+                               mw_error *error) {
+    const mw_field *field;
+    MW_TRY(find(&field, name, error));
+    mw_field_text(out, size, field, settings);
+    return MW_OK;
+}
+
+mw_status mw_plan_settings_check(const mw_plan_settings *s, bool discrete, int generated, mw_error *error) {
+    char text[MW_WORD];
+    for (int i = 0; i < mw_plan_fields.count; i++) { /* the caller may have filled the struct by hand */
+        mw_plan_settings copy;
+        if (fields[i].kind == MW_FIELD_CHOICE && (s->choice < 0 || s->choice > MW_CHOICE_FIRST))
+            return mw_fail(error, MW_ERR_ARGUMENT, "choice is %d; it must be 0 to 2", s->choice);
+        mw_field_text(text, sizeof text, &fields[i], s);
+        MW_TRY(mw_field_set(&fields[i], &copy, text, "", error));
+    }
+    if (s->target != s->target) return mw_fail(error, MW_ERR_ARGUMENT, "the target return is not known");
+    if (s->horizon > generated)
+        return mw_fail(error, MW_ERR_ARGUMENT, "horizon is %d; %d steps are generated, so it must be 1 to %d",
+                       s->horizon, generated, generated);
+    if (discrete && (s->action_offset > 0 || s->temperature > 0 || s->warm_start))
+        return mw_fail(error, MW_ERR_ARGUMENT,
+                       "action_offset, temperature and warm_start are for real actions, and these are "
+                       "discrete");
+    return MW_OK;
+}

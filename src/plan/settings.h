@@ -1,0 +1,15 @@
+/* How to plan, declared once: the table behind mw_plan_settings serves public options, command line, JSON,
+ * bundles and presets. A new setting is a member there and a row here. */
+#ifndef MW_PLAN_SETTINGS_H
+#define MW_PLAN_SETTINGS_H
+
+#include "core/fields.h"
+#include "mawam/plan.h"
+
+extern const mw_fields mw_plan_fields;
+
+/* What is for real actions must be off for discrete ones; H and K within what the flow gives. */
+mw_status mw_plan_settings_check(const mw_plan_settings *settings, bool discrete, int generated,
+                                 mw_error *error);
+
+#endif
