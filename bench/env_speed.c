@@ -4,7 +4,6 @@
  * env_speed [THREADS [TASK...]] */
 #include "core/clock.h"
 #include "core/pool.h"
-#include "env/batch.h"
 #include "env/env.h"
 
 #include <stdio.h>

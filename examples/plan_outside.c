@@ -1,6 +1,7 @@
 /* Plans for a world that mawam knows nothing about. The caller pipes in one line of n*o observation values
  * per step (an empty line starts a new episode) and reads one line of joint actions back: n*d real values, or
  * n action indices. `plan_outside BUNDLE` */
+#define _POSIX_C_SOURCE 200809L /* getline */
 #include <mawam/mawam.h>
 
 #include <stdio.h>

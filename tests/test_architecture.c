@@ -5,7 +5,8 @@
 #include <dirent.h>
 #include <sys/stat.h>
 
-/* What a folder may include besides itself, core and the public header. */
+/* What a folder may include besides itself, core and the public headers. The program is a client: it includes
+ * itself and the public headers only. */
 static const struct {
     const char *folder, *may[12];
 } arrows[] = {
@@ -20,7 +21,12 @@ static const struct {
     {"eval", {"plan", "model", "nn", "behavior", "env", "data", NULL}},
     {"report", {"eval", "behavior", "env", NULL}},
     {"study", {"report", "eval", "train", "plan", "model", "nn", "behavior", "env", "data", NULL}},
-    {"cli", {"study", "report", "eval", "train", "plan", "model", "nn", "behavior", "env", "data", NULL}},
+    {"cli", {NULL}},
+};
+
+/* Files of the program that still reach into the library, and may include all of it. */
+static const char *const not_yet[] = {
+    "cli/arms.c", "cli/demo.c", "cli/diagnose.c", "cli/eval.c", "cli/json.c", "cli/study.c", "cli/train.c",
 };
 
 /* "env/mpe" lies in "env". */
@@ -35,10 +41,18 @@ static bool known(const char *path) {
     return false;
 }
 
+static bool waits(const char *from) {
+    for (size_t i = 0; i < sizeof not_yet / sizeof *not_yet; i++)
+        if (!strcmp(from, not_yet[i])) return true;
+    return false;
+}
+
 /* May the file `from` (relative to src/) include `to`? */
 static bool allowed(const char *from, const char *to) {
     if (!known(from)) return false;
-    if (lies_in(to, "mawam") || lies_in(to, "core")) return true;
+    if (lies_in(to, "mawam")) return true;
+    if (waits(from)) return known(to);
+    if (lies_in(to, "core")) return !lies_in(from, "cli");
     for (size_t i = 0; i < sizeof arrows / sizeof *arrows; i++) {
         if (!lies_in(from, arrows[i].folder)) continue;
         if (lies_in(to, arrows[i].folder)) return true;
@@ -48,15 +62,24 @@ static bool allowed(const char *from, const char *to) {
     return false;
 }
 
-/* Every #include "..." of a text; complaints go to `report`. Returns the number of forbidden ones. */
+/* core/json.h makes jansson's calls remember failures; who goes past it would not. The program has no other.
+ */
+static bool may_use_jansson(const char *from) {
+    return !strcmp(from, "core/json.h") || lies_in(from, "cli");
+}
+
+/* Every #include "..." of a text, and <...> of what is ours; complaints go to `report`. Returns the number of
+ * forbidden ones. */
 static int check_text(const char *from, FILE *text, char *report, size_t size) {
     char line[1024], to[256];
     int forbidden = 0;
     while (fgets(line, sizeof line, text)) {
-        /* core/json.h makes jansson's calls remember failures; who goes past it would not. */
-        const bool past = sscanf(line, " # include <%255[^>]>", to) == 1 && !strcmp(to, "jansson.h") &&
-                          strcmp(from, "core/json.h") != 0;
-        if (!past && (sscanf(line, " # include \"%255[^\"]\"", to) != 1 || allowed(from, to))) continue;
+        bool good = true;
+        if (sscanf(line, " # include \"%255[^\"]\"", to) == 1)
+            good = allowed(from, to);
+        else if (sscanf(line, " # include <%255[^>]>", to) == 1)
+            good = strcmp(to, "jansson.h") ? !known(to) || allowed(from, to) : may_use_jansson(from);
+        if (good) continue;
         forbidden++;
         const size_t used = strlen(report);
         snprintf(report + used, size - used, "\n  src/%s includes %s", from, to);
@@ -113,7 +136,9 @@ static void checker_notices(void **state) {
         {"study/made_up.c", "#include \"cli/cli.h\"\n#include \"env/env.h\"\n#include \"plan/planner.h\"\n",
          1},
         {"behavior/made_up.c", "#include \"env/env.h\"\n#include \"nn/mlp.h\"\n#include \"data/x.h\"\n", 0},
-        {"cli/made_up.c", "#include \"study/verify.h\"\n#include \"mawam/mawam.h\"\n", 0},
+        {"cli/made_up.c", "#include \"cli/cli.h\"\n#include <mawam/mawam.h>\n#include <jansson.h>\n", 0},
+        {"cli/made_up.c", "#include \"study/chain.h\"\n#include \"core/error.h\"\n#include <data/x.h>\n", 3},
+        {"cli/eval.c", "#include \"core/json.h\"\n#include \"eval/eval.h\"\n", 0},
         {"stray/made_up.c", "#include \"core/error.h\"\n", 1}, /* a folder nobody planned */
         {"nn/made_up.c", "#include \"made_up.h\"\n", 1},       /* includes name their folder */
         {"nn/made_up.c", "#include \"core_of_it/x.h\"\n", 1},
@@ -141,10 +166,27 @@ static void includes_follow_the_arrows(void **state) {
     assert_true(files_seen > 50);
 }
 
+/* An exception that nothing needs any more is struck from the list. */
+static void exceptions_are_needed(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof not_yet / sizeof *not_yet; i++) {
+        char path[2048], line[1024], to[256];
+        bool needed = false;
+        snprintf(path, sizeof path, "%s/src/%s", SOURCE_DIR, not_yet[i]);
+        FILE *text = fopen(path, "r");
+        if (!text) fail_msg("%s is not there", path);
+        while (fgets(line, sizeof line, text))
+            needed |= sscanf(line, " # include \"%255[^\"]\"", to) == 1 && !lies_in(to, "cli");
+        fclose(text);
+        if (!needed) fail_msg("%s needs no exception", not_yet[i]);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(checker_notices),
         cmocka_unit_test(includes_follow_the_arrows),
+        cmocka_unit_test(exceptions_are_needed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

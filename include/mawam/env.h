@@ -3,7 +3,7 @@
 #ifndef MAWAM_ENV_H
 #define MAWAM_ENV_H
 
-#include "mawam/error.h"
+#include "mawam/cpu.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -126,6 +126,15 @@ MW_API const char *mw_script_name(const char *task, int index); /* NULL past the
  */
 MW_API mw_status mw_script_act(const mw_env *env, const char *script, uint64_t seed, float *real,
                                int32_t *index, mw_error *error);
+
+/* mw_script_act for every environment of a batch, over its threads: seeds[count], real[count][n][d] or
+ * index[count][n]. */
+MW_API mw_status mw_env_batch_script(mw_env_batch *batch, const char *script, const uint64_t *seeds,
+                                     float *real, int32_t *index, mw_error *error);
+
+/* Two independent seeds, of the world and of the policy, for an episode of a numbered series. Evaluations
+ * draw theirs so: who plays the same numbers of the same seed meets the same worlds. */
+MW_API void mw_env_episode_seeds(uint64_t seed, uint64_t episode, uint64_t *world, uint64_t *policy);
 
 #ifdef __cplusplus
 }

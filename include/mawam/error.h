@@ -8,9 +8,11 @@
 #include <stdint.h>
 
 #if defined(__GNUC__)
-#define MW_API __attribute__((visibility("default")))
+#define MW_API                __attribute__((visibility("default")))
+#define MW_PRINTF(text, list) __attribute__((format(printf, text, list)))
 #else
 #define MW_API
+#define MW_PRINTF(text, list)
 #endif
 
 #ifdef __cplusplus
@@ -44,20 +46,26 @@ typedef struct mw_error {
 /* A short name of the status: "ok", "format", ... */
 MW_API const char *mw_status_name(mw_status status);
 
-/* ---- the CPU ------------------------------------------------------------------------------------------- */
+/* Long work looks at such a flag, which a signal handler may set: not 0 asks it to save and to end with
+ * MW_ERR_INTERRUPTED. A sig_atomic_t, spelled out so that <signal.h> is not needed here. */
+typedef volatile int mw_stop_flag;
 
-/* The level of instructions in use: "v2", "v3" or "v4" of x86-64, "neon" of 64-bit ARM. The library takes the
- * best that the CPU has; MAWAM_CPU in the environment chooses a lower one. Every level gives the same bits.
+/* ---- for functions that report errors in the same way -------------------------------------------------- */
+
+/* Fills error (may be NULL) and returns status, so that callers can write `return mw_fail(error, MW_ERR_IO,
+ * ...)`. */
+MW_API mw_status mw_fail(mw_error *error, mw_status status, const char *format, ...) MW_PRINTF(3, 4);
+
+/* Puts "prefix: " in front of the message that error already holds and returns its status. */
+MW_API mw_status mw_fail_within(mw_error *error, mw_status status, const char *format, ...) MW_PRINTF(3, 4);
+
+/* Evaluates an expression of type mw_status and returns it from the enclosing function when it is not MW_OK.
  */
-MW_API const char *mw_cpu_name(void);
-/* Fails if MAWAM_CPU names a level that this CPU or this build lacks, or if the CPU has none at all. */
-MW_API mw_status mw_cpu_check(mw_error *error);
-
-/* ---- threads ------------------------------------------------------------------------------------------- */
-
-/* Wherever a number of threads is asked for it is 1 to this, or 0 for one per core that the process may use.
- * No result depends on it. */
-#define MW_MAX_THREADS 1024
+#define MW_TRY(expression)                                                                                   \
+    do {                                                                                                     \
+        mw_status mw_try_status_ = (expression);                                                             \
+        if (mw_try_status_ != MW_OK) return mw_try_status_;                                                  \
+    } while (0)
 
 #ifdef __cplusplus
 }

@@ -2,12 +2,20 @@
  *
  * The whole public interface. The library never prints, exits or aborts on bad input. Array shapes stand in
  * brackets next to every pointer; all arrays are row-major. Options are filled by their _init function, which
- * is told the size of the struct the caller was compiled with, so that fields can be added at its end. */
+ * is told the size of the struct the caller was compiled with, so that fields can be added at its end; NULL
+ * in their place means the defaults. */
 #ifndef MAWAM_MAWAM_H
 #define MAWAM_MAWAM_H
 
+#include "mawam/behavior.h"
+#include "mawam/bench.h"
+#include "mawam/cpu.h"
+#include "mawam/data.h"
 #include "mawam/env.h"
 #include "mawam/error.h"
+#include "mawam/log.h"
 #include "mawam/plan.h"
+#include "mawam/replay.h"
+#include "mawam/verify.h"
 
 #endif

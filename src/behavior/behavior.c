@@ -208,3 +208,20 @@ mw_status mw_behavior_check(const mw_behavior *b, const mw_env_info *info, const
                        info->rules);
     return MW_OK;
 }
+
+mw_status mw_behavior_describe(mw_behavior_summary *summary, const char *path, mw_error *error) {
+    mw_behavior *b = malloc(sizeof *b);
+    if (!b) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a behaviour");
+    const mw_status status = mw_behavior_load(b, path, error);
+    if (status == MW_OK) {
+        *summary = (mw_behavior_summary){.noise = b->noise, .count = b->count};
+        memcpy(summary->task, b->task, sizeof b->task);
+        memcpy(summary->rules, b->rules, sizeof b->rules);
+        memcpy(summary->quality, b->quality, sizeof b->quality);
+        memcpy(summary->origin, b->origin, sizeof b->origin);
+        memcpy(summary->steps, b->steps, sizeof b->steps);
+        mw_behavior_free(b);
+    }
+    free(b);
+    return status;
+}

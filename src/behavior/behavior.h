@@ -6,8 +6,6 @@
 
 #include "behavior/actor.h"
 
-enum { MW_BEHAVIOR_MOST_ACTORS = 32 };
-
 typedef struct mw_behavior {
     char task[24], rules[64], quality[24];
     char origin[256]; /* how it was made, for people */

@@ -1,23 +1,14 @@
-/* Making datasets; see collect.h. */
+/* Making datasets: mw_dataset_make of mawam/data.h. */
 #include "behavior/collect.h"
 
 #include "behavior/play.h"
 #include "core/file.h"
+#include "core/options.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static mw_status load_behavior(mw_behavior *behavior, const mw_collect_request *request, char *path,
-                               size_t size, uint64_t *checksum, mw_error *error) {
-    MW_TRY(mw_behavior_path(path, size, request->behaviors, request->setting, error));
-    mw_map map;
-    MW_TRY(mw_map_open(&map, path, error));
-    *checksum = mw_hash(MW_HASH_START, map.data, map.size);
-    mw_map_close(&map);
-    return mw_behavior_load(behavior, path, error);
-}
 
 static void write_note(char *note, size_t size, const mw_env_info *info, const mw_behavior *behavior) {
     if (!behavior) {
@@ -37,7 +28,7 @@ static void write_note(char *note, size_t size, const mw_env_info *info, const m
                  (double)behavior->noise);
 }
 
-static void account(mw_collect_result *r, double *square, const mw_played *played) {
+static void account(mw_make_result *r, double *square, const mw_played *played) {
     const double value = played->episode_return, before = r->mean;
     r->episodes++;
     r->steps += played->episode.length;
@@ -48,10 +39,10 @@ static void account(mw_collect_result *r, double *square, const mw_played *playe
     r->win_rate += ((played->episode.outcome == MW_ENDED_BY_VICTORY) - r->win_rate) / (double)r->episodes;
 }
 
-static mw_status play_all(mw_player *player, mw_dataset_writer *writer, const mw_collect_request *request,
-                          long total, mw_collect_result *r, mw_error *error) {
+static mw_status play_all(mw_player *player, mw_dataset_writer *writer, const mw_make_options *o, long total,
+                          mw_make_result *r, mw_error *error) {
     double square = 0;
-    *r = (mw_collect_result){.least = INFINITY, .most = -INFINITY};
+    *r = (mw_make_result){.least = INFINITY, .most = -INFINITY};
     while (r->steps < total) {
         const mw_played *played;
         MW_TRY(mw_player_next(player, &played, error));
@@ -59,8 +50,8 @@ static mw_status play_all(mw_player *player, mw_dataset_writer *writer, const mw
             MW_TRY(mw_dataset_writer_add(writer, &played[i].episode, error));
             account(r, &square, &played[i]);
         }
-        if (request->progress) request->progress(request->context, r->steps, total);
-        if (request->stop && *request->stop)
+        if (o->progress) o->progress(o->context, r->steps, total);
+        if (o->stop && *o->stop)
             return mw_fail(error, MW_ERR_INTERRUPTED, "stopped after %ld of %ld transitions; nothing is kept",
                            r->steps, total);
     }
@@ -68,14 +59,13 @@ static mw_status play_all(mw_player *player, mw_dataset_writer *writer, const mw
     return MW_OK;
 }
 
-static mw_status make(const mw_collect_request *request, const mw_behavior *behavior,
-                      const mw_data_source *source, mw_collect_result *result, mw_error *error) {
-    const mw_setting *setting = request->setting;
+static mw_status make(const mw_setting *setting, const char *folder, const mw_make_options *o,
+                      const mw_behavior *behavior, const mw_data_source *source, mw_make_result *result,
+                      mw_error *error) {
     mw_player *player;
     mw_dataset_writer *writer = NULL;
     char note[256];
-    MW_TRY(mw_player_create(&player, setting->task, request->options, behavior, request->seed,
-                            request->threads, true, error));
+    MW_TRY(mw_player_create(&player, setting->task, o->world, behavior, o->seed, o->threads, true, error));
     const mw_env_info *info = mw_player_world(player);
     write_note(note, sizeof note, info, behavior);
     const mw_dataset_spec spec = {.task = info->task,
@@ -86,16 +76,15 @@ static mw_status make(const mw_collect_request *request, const mw_behavior *beha
                                   .act_size = info->act_size,
                                   .discrete = info->discrete,
                                   .episode_limit = info->episode_limit,
-                                  .seed = request->seed,
-                                  .command = request->command,
+                                  .seed = o->seed,
+                                  .command = o->command,
                                   .note = note,
                                   .sources = source,
                                   .source_count = 1};
     mw_status status = behavior ? mw_behavior_check(behavior, info, source->name, error) : MW_OK;
-    if (status == MW_OK)
-        status = mw_dataset_writer_open(&writer, request->folder, &spec, request->overwrite, error);
-    const long total = request->transitions > 0 ? request->transitions : setting->transitions;
-    if (status == MW_OK) status = play_all(player, writer, request, total, result, error);
+    if (status == MW_OK) status = mw_dataset_writer_open(&writer, folder, &spec, o->overwrite, error);
+    const long total = o->transitions > 0 ? o->transitions : setting->transitions;
+    if (status == MW_OK) status = play_all(player, writer, o, total, result, error);
     if (status == MW_OK) {
         mw_data_source counted = *source;
         counted.episodes = result->episodes;
@@ -109,19 +98,60 @@ static mw_status make(const mw_collect_request *request, const mw_behavior *beha
     return status;
 }
 
-mw_status mw_collect(const mw_collect_request *request, mw_collect_result *result, mw_error *error) {
+static mw_status checksum_of(const char *path, uint64_t *checksum, mw_error *error) {
+    mw_map map;
+    MW_TRY(mw_map_open(&map, path, error));
+    *checksum = mw_hash(MW_HASH_START, map.data, map.size);
+    mw_map_close(&map);
+    return MW_OK;
+}
+
+static mw_status collect(const mw_setting *setting, const char *folder, const mw_make_options *o,
+                         mw_make_result *result, mw_error *error) {
     mw_data_source source = {.name = "random"};
-    if (request->setting->kind == MW_TIER_RANDOM) return make(request, NULL, &source, result, error);
+    if (setting->kind == MW_TIER_RANDOM) return make(setting, folder, o, NULL, &source, result, error);
     char path[512];
+    MW_TRY(mw_behavior_path(path, sizeof path, o->behaviors, setting, error));
+    MW_TRY(checksum_of(path, &source.checksum, error));
     mw_behavior *behavior = malloc(sizeof *behavior);
     if (!behavior) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a behaviour");
-    mw_status status = load_behavior(behavior, request, path, sizeof path, &source.checksum, error);
+    mw_status status = mw_behavior_load(behavior, path, error);
     if (status == MW_OK) {
         const char *slash = strrchr(path, '/');
         source.name = slash ? slash + 1 : path;
-        status = make(request, behavior, &source, result, error);
+        status = make(setting, folder, o, behavior, &source, result, error);
         mw_behavior_free(behavior);
     }
     free(behavior);
     return status;
+}
+
+static const mw_make_options defaults = {.size = sizeof defaults};
+
+void mw_make_options_init(mw_make_options *options, size_t size) {
+    mw_options_fill(options, size, &defaults, sizeof defaults);
+}
+
+mw_status mw_dataset_make(const char *name, const char *folder, const mw_make_options *given,
+                          mw_make_result *result, mw_error *error) {
+    mw_make_options options = defaults;
+    const mw_setting *setting;
+    MW_TRY(mw_options_take(&options, sizeof options, given, "mw_make_options_init", error));
+    MW_TRY(mw_setting_find(&setting, name, error));
+    return collect(setting, folder, &options, result, error);
+}
+
+mw_status mw_collect(const mw_collect_request *request, mw_collect_result *result, mw_error *error) {
+    const mw_make_options options = {.size = sizeof options,
+                                     .behaviors = request->behaviors,
+                                     .world = request->options,
+                                     .transitions = request->transitions,
+                                     .seed = request->seed,
+                                     .threads = request->threads,
+                                     .overwrite = request->overwrite,
+                                     .command = request->command,
+                                     .stop = request->stop,
+                                     .progress = request->progress,
+                                     .context = request->context};
+    return collect(request->setting, request->folder, &options, result, error);
 }

@@ -1,10 +1,8 @@
-/* Making a setting's dataset: its behaviour plays, episode by episode in a fixed order, until there are
- * enough transitions. */
+/* The study's way to a dataset: mw_dataset_make with everything in one request. */
 #ifndef MW_BEHAVIOR_COLLECT_H
 #define MW_BEHAVIOR_COLLECT_H
 
-#include "behavior/settings.h"
-#include "data/dataset.h"
+#include "core/error.h"
 
 #include <signal.h>
 
@@ -23,10 +21,7 @@ typedef struct mw_collect_request {
     void *context;
 } mw_collect_request;
 
-typedef struct mw_collect_result {
-    long episodes, steps;
-    double mean, deviation, least, most, win_rate;
-} mw_collect_result;
+typedef mw_make_result mw_collect_result;
 
 mw_status mw_collect(const mw_collect_request *request, mw_collect_result *result, mw_error *error);
 

@@ -1,6 +1,4 @@
-/* Preys as C source; see embed.h. */
-#include "behavior/embed.h"
-
+/* Frozen preys as C source: what src/env/mpe/prey_weights.c is made with. */
 #include "core/safetensors.h"
 #include "env/mpe/mpe.h"
 

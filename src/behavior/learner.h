@@ -21,16 +21,6 @@ typedef struct mw_task_game {
 } mw_task_game;
 mw_game mw_game_of_task(const mw_task_game *task);
 
-typedef struct mw_learn_report {
-    long iteration; /* finished so far */
-    double steps;   /* environment steps so far */
-    int episodes;   /* that ended in this iteration; 0: the next three are not set */
-    double episode_return, length, win_rate;
-    double entropy, kl, clipped;  /* means over rows of the last pass */
-    double value_loss, deviation; /* deviation: mean of the action noise, real actions only */
-    int passes;
-} mw_learn_report;
-
 typedef struct mw_learner mw_learner;
 
 mw_status mw_learner_create(mw_learner **learner, const mw_learn_preset *preset, const mw_game *game,

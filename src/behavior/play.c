@@ -1,6 +1,8 @@
 /* Playing behaviours; see play.h. */
 #include "behavior/play.h"
 
+#include "core/options.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,6 +86,11 @@ static mw_status area_create(mw_player *p, area *a, mw_error *error) {
                        : MW_OK;
 }
 
+static bool fits(const mw_actor_shape *shape, const mw_env_info *info) {
+    return shape->agents == info->agents && shape->obs == info->obs_size && shape->act == info->act_size &&
+           shape->discrete == info->discrete;
+}
+
 mw_status mw_player_create(mw_player **out, const char *task, const mw_env_options *options,
                            const mw_behavior *behavior, uint64_t seed, int threads, bool record,
                            mw_error *error) {
@@ -104,6 +111,9 @@ mw_status mw_player_create(mw_player **out, const char *task, const mw_env_optio
         status = mw_fail(error, MW_ERR_MEMORY, "cannot allocate a player");
     for (int i = 0; i < seats && status == MW_OK; i++)
         status = seat_create(p, &p->seats[i], task, options, error);
+    if (status == MW_OK && behavior && !fits(&behavior->actor[0].shape, &p->info))
+        status = mw_fail(error, MW_ERR_MISMATCH, "the behaviour of '%s' does not fit the sizes of task '%s'",
+                         behavior->task, task);
     for (int i = 0; i < p->threads && status == MW_OK; i++) status = area_create(p, &p->areas[i], error);
     if (status != MW_OK) {
         mw_player_free(p);
@@ -261,5 +271,28 @@ mw_status mw_behavior_measure(const char *task, const mw_env_options *options, c
         }
     m->deviation = m->episodes > 1 ? sqrt(square / (m->episodes - 1)) : 0;
     mw_player_free(player);
+    return status;
+}
+
+static const mw_measure_options defaults = {.size = sizeof defaults, .episodes = 200, .noise = -1};
+
+void mw_measure_options_init(mw_measure_options *options, size_t size) {
+    mw_options_fill(options, size, &defaults, sizeof defaults);
+}
+
+mw_status mw_behavior_play(const char *task, const char *path, const mw_measure_options *given,
+                           mw_measure *measure, mw_error *error) {
+    mw_measure_options o = defaults;
+    MW_TRY(mw_options_take(&o, sizeof o, given, "mw_measure_options_init", error));
+    if (!path) return mw_behavior_measure(task, o.world, NULL, o.seed, o.episodes, o.threads, measure, error);
+    mw_behavior *behavior = malloc(sizeof *behavior);
+    if (!behavior) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a behaviour");
+    mw_status status = mw_behavior_load(behavior, path, error);
+    if (status == MW_OK) {
+        if (o.noise >= 0) behavior->noise = (float)o.noise;
+        status = mw_behavior_measure(task, o.world, behavior, o.seed, o.episodes, o.threads, measure, error);
+        mw_behavior_free(behavior);
+    }
+    free(behavior);
     return status;
 }

@@ -31,11 +31,7 @@ int mw_player_wave(const mw_player *player);
 mw_status mw_player_next(mw_player *player, const mw_played **episodes, mw_error *error);
 
 /* ---- measuring ---- */
-typedef struct mw_measure {
-    int episodes;
-    double mean, deviation, least, most, win_rate, length;
-} mw_measure;
-
+/* behavior NULL: uniform random actions. */
 mw_status mw_behavior_measure(const char *task, const mw_env_options *options, const mw_behavior *behavior,
                               uint64_t seed, int episodes, int threads, mw_measure *measure, mw_error *error);
 

@@ -142,6 +142,9 @@ mw_status mw_learn_preset_parse(mw_learn_preset *preset, const json_t *object, c
 }
 
 mw_status mw_learn_preset_check(const mw_learn_preset *preset, mw_error *error) {
+    mw_learn_preset copy = *preset;
+    for (int i = 0; i < FIELDS; i++)
+        MW_TRY(put(&copy, &fields[i], get(preset, &fields[i]), preset->task, error));
     const long collected = (long)preset->envs * preset->horizon;
     if (collected > 1 << 22)
         return mw_fail(error, MW_ERR_ARGUMENT, "%s: envs x horizon is %ld, at most %d", preset->task,

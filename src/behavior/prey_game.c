@@ -3,6 +3,7 @@
 
 #include "behavior/train.h"
 #include "core/file.h"
+#include "core/options.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -181,60 +182,69 @@ static mw_status last_snapshot(mw_behavior *behavior, const char *folder, const 
     return mw_behavior_load(behavior, path, error);
 }
 
-static mw_status learn_part(const mw_prey_request *request, const mw_learn_preset *preset,
+static mw_status learn_part(const mw_prey_options *options, const mw_learn_preset *preset,
                             const mw_game *game, const char *folder, int round, mw_behavior *result,
                             mw_error *error) {
-    mw_train_request train = {.preset = preset,
-                              .game = game,
-                              .seed = request->seed + (uint64_t)round,
-                              .threads = request->threads,
-                              .folder = folder,
-                              .resume = true,
-                              .stop = request->stop,
-                              .report = request->report,
-                              .context = request->context};
-    MW_TRY(mw_train(&train, error));
+    const mw_learn_options learn = {.size = sizeof learn,
+                                    .preset = preset,
+                                    .seed = options->seed + (uint64_t)round,
+                                    .threads = options->threads,
+                                    .resume = true,
+                                    .stop = options->stop,
+                                    .report = options->report,
+                                    .context = options->context};
+    MW_TRY(mw_train(game, folder, &learn, error));
     return last_snapshot(result, folder, preset, error);
 }
 
 /* One round; prey_file is the prey to catch, NULL for the scripted one, and then names the new one. */
-static mw_status play_round(const mw_prey_request *request, mw_prey_game *pack, mw_behavior *predators,
-                            int round, char *prey_file, size_t size, mw_error *error) {
+static mw_status play_round(const mw_prey_options *options, const char *root, mw_prey_game *pack,
+                            mw_behavior *predators, int round, char *prey_file, size_t size,
+                            mw_error *error) {
     char folder[480], name[32];
-    snprintf(name, sizeof name, "%s-prey", request->task);
-    mw_learn_preset hunt = *mw_learn_preset_find(request->task), flight = *mw_learn_preset_find(name);
-    hunt.steps = request->predator_steps;
-    flight.steps = request->prey_steps;
+    const char *task = pack->task->name;
+    snprintf(name, sizeof name, "%s-prey", task);
+    mw_learn_preset hunt = *mw_learn_preset_find(task), flight = *mw_learn_preset_find(name);
+    hunt.steps = options->predator_steps;
+    flight.steps = options->prey_steps;
     hunt.snapshots = flight.snapshots = 1;
     mw_env_options world = {.prey_file = prey_file, .spawn_jitter = -1};
-    mw_task_game task_game = {request->task, &world};
+    mw_task_game task_game = {task, &world};
     mw_game hunting = mw_game_of_task(&task_game), fleeing = mw_game_of_prey(pack);
-    snprintf(folder, sizeof folder, "%.400s/predators-%d", request->folder, round + 1);
-    MW_TRY(learn_part(request, &hunt, &hunting, folder, round, &predators[round], error));
+    snprintf(folder, sizeof folder, "%.400s/predators-%d", root, round + 1);
+    MW_TRY(learn_part(options, &hunt, &hunting, folder, round, &predators[round], error));
     pack->opponents[pack->count++] = &predators[round];
     mw_behavior prey;
-    snprintf(folder, sizeof folder, "%.400s/prey-%d", request->folder, round + 1);
-    MW_TRY(learn_part(request, &flight, &fleeing, folder, round, &prey, error));
-    snprintf(prey_file, size, "%.400s/prey-%d.safetensors", request->folder, round + 1);
-    mw_status status = mw_prey_export(&prey.actor[0], request->task, request->version, prey_file, error);
+    snprintf(folder, sizeof folder, "%.400s/prey-%d", root, round + 1);
+    MW_TRY(learn_part(options, &flight, &fleeing, folder, round, &prey, error));
+    snprintf(prey_file, size, "%.400s/prey-%d.safetensors", root, round + 1);
+    mw_status status = mw_prey_export(&prey.actor[0], task, options->version, prey_file, error);
     mw_behavior_free(&prey);
     return status;
 }
 
-mw_status mw_prey_learn(const mw_prey_request *request, mw_error *error) {
-    const mw_mpe_task *task = mw_mpe_find(request->task);
-    if (!task || !mw_mpe_has_prey(task))
-        return mw_fail(error, MW_ERR_ARGUMENT, "%s has no prey", request->task);
-    if (request->rounds < 1 || request->rounds > MW_PREY_MOST_OPPONENTS || strlen(request->folder) > 400)
+static const mw_prey_options defaults = {
+    .size = sizeof defaults, .rounds = 3, .predator_steps = 1e6f, .prey_steps = 1e6f, .version = "v1"};
+
+void mw_prey_options_init(mw_prey_options *options, size_t size) {
+    mw_options_fill(options, size, &defaults, sizeof defaults);
+}
+
+mw_status mw_prey_learn(const char *name, const char *folder, const mw_prey_options *given, mw_error *error) {
+    mw_prey_options options = defaults;
+    MW_TRY(mw_options_take(&options, sizeof options, given, "mw_prey_options_init", error));
+    const mw_mpe_task *task = mw_mpe_find(name);
+    if (!task || !mw_mpe_has_prey(task)) return mw_fail(error, MW_ERR_ARGUMENT, "%s has no prey", name);
+    if (options.rounds < 1 || options.rounds > MW_PREY_MOST_OPPONENTS || strlen(folder) > 400)
         return mw_fail(error, MW_ERR_ARGUMENT, "rounds must be 1 to %d, the folder's name short",
                        MW_PREY_MOST_OPPONENTS);
     mw_behavior *predators = calloc(MW_PREY_MOST_OPPONENTS, sizeof *predators);
     if (!predators) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate the predators");
     mw_prey_game pack = {.task = task};
     char prey_file[480] = MW_PREY_SCRIPTED;
-    mw_status status = mw_dir_make(request->folder, error);
-    for (int round = 0; round < request->rounds && status == MW_OK; round++)
-        status = play_round(request, &pack, predators, round, prey_file, sizeof prey_file, error);
+    mw_status status = mw_dir_make(folder, error);
+    for (int round = 0; round < options.rounds && status == MW_OK; round++)
+        status = play_round(&options, folder, &pack, predators, round, prey_file, sizeof prey_file, error);
     for (int round = 0; round < MW_PREY_MOST_OPPONENTS; round++) mw_behavior_free(&predators[round]);
     free(predators);
     return status;

@@ -1,4 +1,4 @@
-/* The table of settings; see settings.h. */
+/* The table of the 30 settings; see mawam/behavior.h. */
 #include "behavior/settings.h"
 
 #include "core/file.h"

@@ -5,6 +5,7 @@
 #include "behavior/curve.h"
 #include "core/clock.h"
 #include "core/file.h"
+#include "core/options.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -60,7 +61,7 @@ static mw_status checkpoint(const mw_learner *l, const paths *p, mw_error *error
                                     : MW_OK;
 }
 
-static mw_status run(mw_learner *l, const mw_train_request *request, const paths *p, uint64_t seed,
+static mw_status run(mw_learner *l, const mw_learn_options *options, const paths *p, uint64_t seed,
                      double before, mw_error *error) {
     const long iterations = mw_learner_iterations(l);
     const double start = mw_clock_seconds();
@@ -73,8 +74,8 @@ static mw_status run(mw_learner *l, const mw_train_request *request, const paths
         MW_TRY(mw_curve_append(p->curve, &report, seconds, error));
         if (snapshot_due(report.iteration, iterations, mw_learner_preset(l)->snapshots))
             MW_TRY(save_snapshot(l, p, seed, &report, error));
-        if (request->report) request->report(request->context, &report, seconds, iterations);
-        if (request->stop && *request->stop) {
+        if (options->report) options->report(options->context, &report, seconds, iterations);
+        if (options->stop && *options->stop) {
             MW_TRY(checkpoint(l, p, error));
             return mw_fail(error, MW_ERR_INTERRUPTED, "stopped after %.0f steps; --resume continues",
                            report.steps);
@@ -87,35 +88,57 @@ static mw_status run(mw_learner *l, const mw_train_request *request, const paths
     return checkpoint(l, p, error);
 }
 
-/* What the run is learned with: the request's word, or the checkpoint's when resuming. */
-static mw_status settle(const mw_train_request *request, const paths *p, bool resume, mw_learn_preset *preset,
-                        uint64_t *seed, mw_error *error) {
-    *preset = *request->preset;
-    *seed = request->seed;
+/* What the run is learned with: the options' word, or the checkpoint's when resuming. */
+static mw_status settle(const mw_learn_options *options, const char *folder, const paths *p, bool resume,
+                        mw_learn_preset *preset, uint64_t *seed, mw_error *error) {
+    *preset = *options->preset;
+    *seed = options->seed;
     if (!resume) return MW_OK;
     MW_TRY(mw_learner_peek(p->state, preset, seed, error));
-    if (request->prolong > 0) preset->steps = request->prolong;
-    if (!strcmp(preset->task, request->preset->task)) return MW_OK;
-    return mw_fail(error, MW_ERR_MISMATCH, "%s holds a run of %s, not of %s", request->folder, preset->task,
-                   request->preset->task);
+    if (options->prolong > 0) preset->steps = options->prolong;
+    if (!strcmp(preset->task, options->preset->task)) return MW_OK;
+    return mw_fail(error, MW_ERR_MISMATCH, "%s holds a run of %s, not of %s", folder, preset->task,
+                   options->preset->task);
 }
 
-mw_status mw_train(const mw_train_request *request, mw_error *error) {
+mw_status mw_train(const mw_game *game, const char *folder, const mw_learn_options *options,
+                   mw_error *error) {
     paths p;
     mw_learner *learner;
     mw_learn_preset preset;
     uint64_t seed;
     double before = 0;
-    MW_TRY(make_paths(&p, request->folder, error));
-    const bool resume = request->resume && mw_file_exists(p.state);
+    MW_TRY(make_paths(&p, folder, error));
+    const bool resume = options->resume && mw_file_exists(p.state);
     if (!resume && mw_file_exists(p.state))
-        return mw_fail(error, MW_ERR_ARGUMENT, "%s already holds a run; --resume continues it",
-                       request->folder);
-    MW_TRY(settle(request, &p, resume, &preset, &seed, error));
-    MW_TRY(mw_learner_create(&learner, &preset, request->game, seed, request->threads, error));
+        return mw_fail(error, MW_ERR_ARGUMENT, "%s already holds a run; --resume continues it", folder);
+    MW_TRY(settle(options, folder, &p, resume, &preset, &seed, error));
+    MW_TRY(mw_learner_create(&learner, &preset, game, seed, options->threads, error));
     mw_status status = resume ? mw_learner_load(learner, p.state, error) : MW_OK;
     if (status == MW_OK) status = mw_curve_rewind(p.curve, mw_learner_iteration(learner), &before, error);
-    if (status == MW_OK) status = run(learner, request, &p, seed, before, error);
+    if (status == MW_OK) status = run(learner, options, &p, seed, before, error);
     mw_learner_free(learner);
     return status;
+}
+
+/* ---- by name ---- */
+
+static const mw_learn_options defaults = {.size = sizeof defaults};
+
+void mw_learn_options_init(mw_learn_options *options, size_t size) {
+    mw_options_fill(options, size, &defaults, sizeof defaults);
+}
+
+mw_status mw_behavior_learn(const char *task, const char *folder, const mw_learn_options *given,
+                            mw_error *error) {
+    mw_learn_options options = defaults;
+    MW_TRY(mw_options_take(&options, sizeof options, given, "mw_learn_options_init", error));
+    if (!options.preset) options.preset = mw_learn_preset_find(task);
+    if (!options.preset) return mw_fail(error, MW_ERR_ARGUMENT, "no preset for '%.64s'", task);
+    if (strcmp(options.preset->task, task) != 0)
+        return mw_fail(error, MW_ERR_MISMATCH, "the preset is of '%.20s', not of '%.64s'",
+                       options.preset->task, task);
+    const mw_task_game task_game = {task, options.world};
+    const mw_game game = mw_game_of_task(&task_game);
+    return mw_train(&game, folder, &options, error);
 }

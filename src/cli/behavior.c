@@ -1,11 +1,5 @@
 /* mawam behavior: learn the policies that collect datasets, measure them. */
-#include "behavior/embed.h"
-#include "behavior/pick.h"
-#include "behavior/prey_game.h"
-#include "behavior/train.h"
 #include "cli/cli.h"
-#include "core/file.h"
-#include "core/log.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -65,18 +59,18 @@ static mw_status apply_settings(mw_learn_preset *preset, const char *settings, m
 
 static int behavior_train(int argc, char **argv) {
     const char *task = NULL, *folder = NULL, *settings = NULL;
-    uint64_t seed = 0;
     double steps = 0;
-    int threads = 0, count;
-    bool resume = false;
+    int count;
     mw_env_options world = MW_ENV_OPTIONS_DEFAULT;
+    mw_learn_options learn;
+    mw_learn_options_init(&learn, sizeof learn);
     const mw_option options[] = {{"o", MW_OPT_STRING, &folder, 0, 0},
-                                 {"seed", MW_OPT_U64, &seed, 0, 0},
+                                 {"seed", MW_OPT_U64, &learn.seed, 0, 0},
                                  {"steps", MW_OPT_DOUBLE, &steps, 1, 1e12},
                                  {"set", MW_OPT_STRING, &settings, 0, 0},
-                                 {"threads", MW_OPT_INT, &threads, 0, MW_MAX_THREADS},
+                                 {"threads", MW_OPT_INT, &learn.threads, 0, MW_MAX_THREADS},
                                  {"prey", MW_OPT_STRING, &world.prey_file, 0, 0},
-                                 {"resume", MW_OPT_FLAG, &resume, 0, 0},
+                                 {"resume", MW_OPT_FLAG, &learn.resume, 0, 0},
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int code = mw_cli_parse(argc, argv, options, train_help, &task, 1, &count);
     if (code >= 0) return code;
@@ -88,26 +82,18 @@ static int behavior_train(int argc, char **argv) {
     if (apply_settings(&preset, settings, &error) != MW_OK) return mw_cli_fail(&error);
     if (steps > 0) preset.steps = (float)steps;
     train_display display = {0};
-    mw_task_game task_game = {task, &world};
-    mw_game game = mw_game_of_task(&task_game);
-    mw_train_request request = {.preset = &preset,
-                                .game = &game,
-                                .seed = seed,
-                                .threads = threads,
-                                .folder = folder ? folder : task,
-                                .resume = resume,
-                                .prolong = (float)steps,
-                                .stop = mw_cli_stop(),
-                                .report = show_progress,
-                                .context = &display};
+    learn.preset = &preset;
+    learn.world = &world;
+    learn.prolong = (float)steps;
+    learn.stop = mw_cli_stop();
+    learn.report = show_progress;
+    learn.context = &display;
     mw_progress_start(&display.progress, task, (double)preset.steps);
-    mw_status status = mw_train(&request, &error);
+    mw_status status = mw_behavior_learn(task, folder ? folder : task, &learn, &error);
     mw_progress_finish(&display.progress);
-    if (status == MW_ERR_INTERRUPTED) {
-        mw_cli_fail(&error);
-        return 130;
-    }
-    return status == MW_OK ? 0 : mw_cli_fail(&error);
+    if (status == MW_OK) return 0;
+    mw_cli_fail(&error);
+    return status == MW_ERR_INTERRUPTED ? 130 : 1;
 }
 
 /* ---- prey ---- */
@@ -131,29 +117,32 @@ static const char prey_help[] =
     "example: mawam behavior prey tag -o runs/tag-prey\n";
 
 static int behavior_prey(int argc, char **argv) {
+    const char *task = NULL, *folder = NULL;
     train_display display = {0};
     double predator_steps = 1e6, prey_steps = 1e6;
-    mw_prey_request request = {.rounds = 3, .version = "v1", .report = show_progress, .context = &display};
-    const mw_option options[] = {{"o", MW_OPT_STRING, &request.folder, 0, 0},
-                                 {"rounds", MW_OPT_INT, &request.rounds, 1, 8},
+    mw_prey_options learn;
+    mw_prey_options_init(&learn, sizeof learn);
+    const mw_option options[] = {{"o", MW_OPT_STRING, &folder, 0, 0},
+                                 {"rounds", MW_OPT_INT, &learn.rounds, 1, 8},
                                  {"predator-steps", MW_OPT_DOUBLE, &predator_steps, 1, 1e12},
                                  {"prey-steps", MW_OPT_DOUBLE, &prey_steps, 1, 1e12},
-                                 {"seed", MW_OPT_U64, &request.seed, 0, 0},
-                                 {"version", MW_OPT_STRING, &request.version, 0, 0},
-                                 {"threads", MW_OPT_INT, &request.threads, 0, MW_MAX_THREADS},
+                                 {"seed", MW_OPT_U64, &learn.seed, 0, 0},
+                                 {"version", MW_OPT_STRING, &learn.version, 0, 0},
+                                 {"threads", MW_OPT_INT, &learn.threads, 0, MW_MAX_THREADS},
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
-    int count, code = mw_cli_parse(argc, argv, options, prey_help, &request.task, 1, &count);
+    int count, code = mw_cli_parse(argc, argv, options, prey_help, &task, 1, &count);
     if (code >= 0) return code;
     if (count != 1) return mw_cli_usage("behavior prey: name a task with a prey: tag, world");
-    char folder[64];
-    snprintf(folder, sizeof folder, "%.32s-prey", request.task);
-    if (!request.folder) request.folder = folder;
-    request.predator_steps = (float)predator_steps;
-    request.prey_steps = (float)prey_steps;
+    char own[64];
+    snprintf(own, sizeof own, "%.32s-prey", task);
+    learn.predator_steps = (float)predator_steps;
+    learn.prey_steps = (float)prey_steps;
+    learn.stop = mw_cli_stop();
+    learn.report = show_progress;
+    learn.context = &display;
     mw_error error = {0};
-    request.stop = mw_cli_stop();
-    mw_progress_start(&display.progress, request.task, 0);
-    mw_status status = mw_prey_learn(&request, &error);
+    mw_progress_start(&display.progress, task, 0);
+    mw_status status = mw_prey_learn(task, folder ? folder : own, &learn, &error);
     mw_progress_finish(&display.progress);
     if (status == MW_OK) return 0;
     mw_cli_fail(&error);
@@ -180,9 +169,8 @@ static const char list_help[] =
 
 typedef struct {
     const char *task, *behaviors;
-    int episodes, threads;
+    mw_measure_options play;
     bool markdown;
-    uint64_t seed;
 } list_request;
 
 static void list_head(const list_request *r) {
@@ -194,7 +182,8 @@ static void list_head(const list_request *r) {
                "return", "deviation", "score", "wins", "length", "wanted score");
 }
 
-static void list_row(const list_request *r, const mw_setting *s, const mw_behavior *b, const mw_measure *m) {
+static void list_row(const list_request *r, const mw_setting *s, const mw_behavior_summary *b,
+                     const mw_measure *m) {
     char name[64], wanted[64], last[32] = "-";
     mw_setting_name(s, name, sizeof name);
     if (b) snprintf(last, sizeof last, "%.0f", b->steps[b->count - 1]);
@@ -211,29 +200,26 @@ static void list_row(const list_request *r, const mw_setting *s, const mw_behavi
     fflush(stdout);
 }
 
-static mw_status list_one(const list_request *r, const mw_setting *s, mw_behavior *behavior,
-                          mw_error *error) {
+static mw_status list_one(const list_request *r, const mw_setting *s, mw_error *error) {
     char path[512];
+    mw_behavior_summary behavior;
     mw_measure m = {0};
     const bool has_file = s->kind != MW_TIER_RANDOM;
     if (has_file) MW_TRY(mw_behavior_path(path, sizeof path, r->behaviors, s, error));
-    if (has_file) MW_TRY(mw_behavior_load(behavior, path, error));
-    const mw_behavior *b = has_file ? behavior : NULL;
-    mw_status status =
-        r->episodes == 0 ? MW_OK
-                         : mw_behavior_measure(s->task, NULL, b, r->seed, r->episodes, r->threads, &m, error);
-    if (status == MW_OK) list_row(r, s, b, &m);
-    if (has_file) mw_behavior_free(behavior);
-    return status;
+    if (has_file) MW_TRY(mw_behavior_describe(&behavior, path, error));
+    if (r->play.episodes > 0) MW_TRY(mw_behavior_play(s->task, has_file ? path : NULL, &r->play, &m, error));
+    list_row(r, s, has_file ? &behavior : NULL, &m);
+    return MW_OK;
 }
 
 static int behavior_list(int argc, char **argv) {
-    static mw_behavior behavior;
     list_request request = {0};
-    const mw_option options[] = {{"episodes", MW_OPT_INT, &request.episodes, 0, 1e7},
+    mw_measure_options_init(&request.play, sizeof request.play);
+    request.play.episodes = 0;
+    const mw_option options[] = {{"episodes", MW_OPT_INT, &request.play.episodes, 0, 1e7},
                                  {"markdown", MW_OPT_FLAG, &request.markdown, 0, 0},
-                                 {"seed", MW_OPT_U64, &request.seed, 0, 0},
-                                 {"threads", MW_OPT_INT, &request.threads, 0, MW_MAX_THREADS},
+                                 {"seed", MW_OPT_U64, &request.play.seed, 0, 0},
+                                 {"threads", MW_OPT_INT, &request.play.threads, 0, MW_MAX_THREADS},
                                  {"behaviors", MW_OPT_STRING, &request.behaviors, 0, 0},
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, list_help, &request.task, 1, &count);
@@ -243,7 +229,7 @@ static int behavior_list(int argc, char **argv) {
     list_head(&request);
     for (int i = 0; (s = mw_setting_at(i)); i++) {
         if (request.task && strcmp(request.task, s->task)) continue;
-        if (list_one(&request, s, &behavior, &error) != MW_OK) mw_cli_fail(&error);
+        if (list_one(&request, s, &error) != MW_OK) mw_cli_fail(&error);
     }
     return error.status == MW_OK ? 0 : 1;
 }
@@ -267,14 +253,17 @@ enum { MOST_FILES = 512 };
 
 static int behavior_eval(int argc, char **argv) {
     static const char *files[MOST_FILES];
-    int episodes = 200, threads = 0, count;
-    uint64_t seed = 0;
-    double noise = -1;
+    int count;
     mw_env_options world = MW_ENV_OPTIONS_DEFAULT;
-    const mw_option options[] = {
-        {"episodes", MW_OPT_INT, &episodes, 1, 1e8},          {"seed", MW_OPT_U64, &seed, 0, 0},
-        {"threads", MW_OPT_INT, &threads, 0, MW_MAX_THREADS}, {"noise", MW_OPT_DOUBLE, &noise, 0, 10},
-        {"prey", MW_OPT_STRING, &world.prey_file, 0, 0},      {NULL, MW_OPT_FLAG, NULL, 0, 0}};
+    mw_measure_options play;
+    mw_measure_options_init(&play, sizeof play);
+    play.world = &world;
+    const mw_option options[] = {{"episodes", MW_OPT_INT, &play.episodes, 1, 1e8},
+                                 {"seed", MW_OPT_U64, &play.seed, 0, 0},
+                                 {"threads", MW_OPT_INT, &play.threads, 0, MW_MAX_THREADS},
+                                 {"noise", MW_OPT_DOUBLE, &play.noise, 0, 10},
+                                 {"prey", MW_OPT_STRING, &world.prey_file, 0, 0},
+                                 {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int code = mw_cli_parse(argc, argv, options, eval_help, files, MOST_FILES, &count);
     if (code >= 0) return code;
     if (count < 1) return mw_cli_usage("behavior eval: name a behaviour file");
@@ -282,18 +271,14 @@ static int behavior_eval(int argc, char **argv) {
            "noise", "file");
     for (int i = 0; i < count; i++) {
         mw_error error = {0};
-        mw_behavior behavior;
+        mw_behavior_summary behavior;
         mw_measure m;
-        if (mw_behavior_load(&behavior, files[i], &error) != MW_OK) return mw_cli_fail(&error);
-        if (noise >= 0) behavior.noise = (float)noise;
-        mw_status status =
-            mw_behavior_measure(behavior.task, &world, &behavior, seed, episodes, threads, &m, &error);
-        if (status == MW_OK)
-            printf("%10.3f %10.3f %10.3f %10.3f %7.3f %7.1f %6.3f  %s\n", m.mean, m.deviation, m.least,
-                   m.most, m.win_rate, m.length, (double)behavior.noise, files[i]);
+        if (mw_behavior_describe(&behavior, files[i], &error) != MW_OK ||
+            mw_behavior_play(behavior.task, files[i], &play, &m, &error) != MW_OK)
+            return mw_cli_fail(&error);
+        printf("%10.3f %10.3f %10.3f %10.3f %7.3f %7.1f %6.3f  %s\n", m.mean, m.deviation, m.least, m.most,
+               m.win_rate, m.length, play.noise >= 0 ? play.noise : (double)behavior.noise, files[i]);
         fflush(stdout);
-        mw_behavior_free(&behavior);
-        if (status != MW_OK) return mw_cli_fail(&error);
     }
     return 0;
 }
@@ -330,26 +315,26 @@ static void show_pick(void *context, const mw_setting *setting, double steps, co
 }
 
 static int behavior_pick(int argc, char **argv) {
-    const char *words[2] = {NULL, NULL};
+    const char *words[2] = {NULL, NULL}, *folder = "behaviors";
     mw_env_options world = MW_ENV_OPTIONS_DEFAULT;
-    mw_pick_request request = {
-        .folder = "behaviors", .options = &world, .episodes = 200, .every = 1, .report = show_pick};
-    const mw_option options[] = {{"o", MW_OPT_STRING, &request.folder, 0, 0},
-                                 {"episodes", MW_OPT_INT, &request.episodes, 1, 1e7},
-                                 {"every", MW_OPT_INT, &request.every, 1, 1e6},
-                                 {"seed", MW_OPT_U64, &request.seed, 0, 0},
-                                 {"threads", MW_OPT_INT, &request.threads, 0, MW_MAX_THREADS},
+    mw_pick_options pick;
+    mw_pick_options_init(&pick, sizeof pick);
+    const mw_option options[] = {{"o", MW_OPT_STRING, &folder, 0, 0},
+                                 {"episodes", MW_OPT_INT, &pick.episodes, 1, 1e7},
+                                 {"every", MW_OPT_INT, &pick.every, 1, 1e6},
+                                 {"seed", MW_OPT_U64, &pick.seed, 0, 0},
+                                 {"threads", MW_OPT_INT, &pick.threads, 0, MW_MAX_THREADS},
                                  {"prey", MW_OPT_STRING, &world.prey_file, 0, 0},
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, pick_help, words, 2, &count);
     if (code >= 0) return code;
     if (count != 2) return mw_cli_usage("behavior pick: name a task and the folder of a run");
-    request.task = words[0];
-    request.run = words[1];
-    request.context = (void *)words[0];
+    pick.world = &world;
+    pick.report = show_pick;
+    pick.context = (void *)words[0];
+    pick.stop = mw_cli_stop();
     mw_error error = {0};
-    request.stop = mw_cli_stop();
-    mw_status status = mw_pick(&request, &error);
+    mw_status status = mw_behavior_pick(words[0], words[1], folder, &pick, &error);
     if (status == MW_OK) return 0;
     mw_cli_fail(&error);
     return status == MW_ERR_INTERRUPTED ? 130 : 1;

@@ -1,8 +1,5 @@
 /* mawam bench: how fast this machine scores, generates and trains. */
 #include "cli/cli.h"
-#include "core/json.h"
-#include "core/cpu.h"
-#include "study/bench.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,49 +39,38 @@ static const char *preset_name(const mw_bench_options *o) {
 }
 
 static void print_table(const mw_bench_options *o, const mw_bench_report *r, const char *cpu) {
-    printf("%s, preset %s: %d environment%s x %d candidates, K=%d, H=%d\n", o->shape->task, preset_name(o),
-           o->envs, o->envs == 1 ? "" : "s", o->candidates, o->steps, r->horizon);
+    printf("%s, preset %s: %d environment%s x %d candidates, K=%d, H=%d\n", o->task, preset_name(o), o->envs,
+           o->envs == 1 ? "" : "s", o->candidates, o->steps, r->horizon);
     printf("%s, %s, %d thread%s; parameters: world %zu, policy %zu\n", cpu, mw_cpu_name(), r->threads,
            r->threads == 1 ? "" : "s", r->world_parameters, r->policy_parameters);
     printf("sgemm peak: %.1f GFLOP/s on %d, %.1f on one\n\n", r->peak, r->threads, r->peak_one);
     printf("%-24s %10s %10s %8s %12s\n", "", "median ms", "GFLOP/s", "of peak", "workspace");
     for (int i = 0; i < MW_BENCH_ITEMS; i++)
         if (r->item[i].measured)
-            printf("%-24s %10.3f %10.1f %7.0f%% %9.1f MB\n", mw_bench_item_names[i], r->item[i].ms,
+            printf("%-24s %10.3f %10.1f %7.0f%% %9.1f MB\n", r->item[i].name, r->item[i].ms,
                    r->item[i].gflops, 100 * r->item[i].share, (double)r->item[i].bytes / 1e6);
-}
-
-/* What was measured, in enough detail to build the same networks elsewhere. */
-static json_t *sizes_json(const mw_bench_report *r) {
-    const mw_policy_config *p = &r->policy;
-    const mw_world_config *w = &r->world;
-    return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:{s:i, s:[i,i,i], s:i, s:i, s:i, s:i}, "
-                     "s:{s:i, s:i, s:i, s:i, s:i, s:b, s:i, s:i, s:i, s:b, s:b}}",
-                     "agents", w->agents, "obs", w->obs, "act", w->act, "policy_batch", r->policy_batch,
-                     "world_batch", r->world_batch, "forecast_batch", r->forecast_batch, "policy", "dim",
-                     p->dim, "mults", p->mults[0], p->mults[1], p->mults[2], "time", p->time, "context",
-                     p->context, "bins", p->bins, "forecast", p->forecast, "world", "hidden", w->hidden,
-                     "experts", w->experts, "slots", w->slots, "reward_experts", w->reward_experts, "top_k",
-                     w->top_k, "standardise", w->standardise, "reward_features", w->reward_features,
-                     "dynamics_features", w->dynamics_features, "shared", w->shared, "mean_agents",
-                     w->mean_agents, "concat_agents", w->concat_agents);
 }
 
 static int print_json(const mw_bench_options *o, const mw_bench_report *r, const char *cpu) {
     json_t *items = json_array();
-    for (int i = 0; i < MW_BENCH_ITEMS; i++)
-        if (r->item[i].measured)
-            json_array_append_new(items, json_pack("{s:s, s:f, s:f, s:f, s:I}", "name",
-                                                   mw_bench_item_names[i], "ms", r->item[i].ms, "gflops",
-                                                   r->item[i].gflops, "share_of_peak", r->item[i].share,
-                                                   "workspace_bytes", (json_int_t)r->item[i].bytes));
+    for (int i = 0; items && i < MW_BENCH_ITEMS; i++) {
+        const mw_bench_item *item = &r->item[i];
+        if (!item->measured ||
+            json_array_append_new(items,
+                                  json_pack("{s:s, s:f, s:f, s:f, s:I}", "name", item->name, "ms", item->ms,
+                                            "gflops", item->gflops, "share_of_peak", item->share,
+                                            "workspace_bytes", (json_int_t)item->bytes)) == 0)
+            continue;
+        json_decref(items);
+        items = NULL;
+    }
     json_t *all =
         json_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:i, s:i, s:i, s:i, s:f, s:f, s:I, s:I, s:o, s:o}",
                   "version", mw_version(), "cpu", cpu, "level", mw_cpu_name(), "threads", r->threads, "task",
-                  o->shape->task, "preset", preset_name(o), "envs", o->envs, "M", o->candidates, "K",
-                  o->steps, "H", r->horizon, "peak_gflops", r->peak, "peak_gflops_one_thread", r->peak_one,
+                  o->task, "preset", preset_name(o), "envs", o->envs, "M", o->candidates, "K", o->steps, "H",
+                  r->horizon, "peak_gflops", r->peak, "peak_gflops_one_thread", r->peak_one,
                   "world_parameters", (json_int_t)r->world_parameters, "policy_parameters",
-                  (json_int_t)r->policy_parameters, "sizes", sizes_json(r), "items", items);
+                  (json_int_t)r->policy_parameters, "sizes", json_loads(r->sizes, 0, NULL), "items", items);
     return mw_cli_print(all, 6);
 }
 
@@ -99,10 +85,11 @@ static unsigned items_of(const char *only, bool train) {
 }
 
 int mw_cli_bench(int argc, char **argv) {
-    mw_bench_options o = {.envs = 1, .candidates = 8, .steps = 3, .seconds = 1};
-    const char *task = "spread", *preset = "trained", *only = NULL;
+    mw_bench_options o;
+    mw_bench_options_init(&o, sizeof o);
+    const char *preset = "trained", *only = NULL;
     bool json = false, train = false;
-    const mw_option options[] = {{"task", MW_OPT_STRING, &task, 0, 0},
+    const mw_option options[] = {{"task", MW_OPT_STRING, &o.task, 0, 0},
                                  {"preset", MW_OPT_STRING, &preset, 0, 0},
                                  {"envs", MW_OPT_INT, &o.envs, 1, 4096},
                                  {"M", MW_OPT_INT, &o.candidates, 1, 1024},
@@ -117,7 +104,6 @@ int mw_cli_bench(int argc, char **argv) {
     int count;
     int code = mw_cli_parse(argc, argv, options, help, NULL, 0, &count);
     if (code >= 0) return code;
-    if (!(o.shape = mw_task_shape_find(task))) return mw_cli_usage("bench: unknown task '%s'", task);
     if (strcmp(preset, "trained") && strcmp(preset, "paper"))
         return mw_cli_usage("bench: --preset must be 'trained' or 'paper', not '%s'", preset);
     o.paper = !strcmp(preset, "paper");
@@ -125,7 +111,9 @@ int mw_cli_bench(int argc, char **argv) {
         return mw_cli_usage("bench: nothing called '%s' to measure", only);
     mw_bench_report report;
     mw_error error = {0};
-    if (mw_bench_run(&o, &report, &error) != MW_OK) return mw_cli_fail(&error);
+    const mw_status status = mw_bench_run(&o, &report, &error);
+    if (status == MW_ERR_ARGUMENT) return mw_cli_usage("bench: %s", error.message);
+    if (status != MW_OK) return mw_cli_fail(&error);
     char cpu[128];
     mw_cpu_model(cpu, sizeof cpu);
     if (json) return print_json(&o, &report, cpu);

@@ -1,7 +1,5 @@
 /* Shared by the subcommands; see cli.h. */
 #include "cli/cli.h"
-#include "core/cpu.h"
-#include "eval/controller.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Standard output is opened for reading: what is printed there then fails as it would on a closed one. */
@@ -104,15 +103,13 @@ static bool plan_setting(mw_assignments *list, const char *name, size_t length, 
 
 static void list_plan(void) {
     mw_setting_info info;
-    mw_arm arm;
     puts("\nplan settings (the bundle's own if left out):");
     for (int i = 0; mw_plan_setting_at(i, &info); i++)
         printf("  --%s%s%s X   %s (%s)\n", info.name, info.symbol ? ", --" : "",
                info.symbol ? info.symbol : "", info.help, info.range);
     puts("\nscorers:");
     for (int i = 0; mw_scorer_name(i); i++) printf("  %-12s %s\n", mw_scorer_name(i), mw_scorer_help(i));
-    puts("\narms of an evaluation:");
-    for (int i = 0; mw_arm_at(i, &arm); i++) printf("  %-12s %s\n", arm.name, arm.help);
+    mw_cli_list_arms();
 }
 
 int mw_cli_parse(int argc, char **argv, const mw_option *options, const char *help, const char **positional,
@@ -189,30 +186,24 @@ char *mw_cli_command(const char *group, int argc, char **argv) {
     return text;
 }
 
-mw_status mw_cli_json(json_t *value, const char *path, const char *command, mw_error *error) {
-    if (!value || !command) {
-        json_decref(value);
-        return mw_fail(error, MW_ERR_MEMORY, "cannot make the report");
-    }
-    char cpu[128];
-    mw_cpu_model(cpu, sizeof cpu);
-    json_object_set_new(value, "command", json_string(command));
-    json_object_set_new(value, "cpu", json_string(cpu));
-    mw_status status = MW_OK;
-    if (*path) {
-        status = mw_json_write(value, path, error);
-    } else {
-        status = mw_json_print(value, stdout, 10, error);
-    }
+int mw_cli_print(json_t *value, int digits) {
+    char *text = json_dumps(value, JSON_INDENT(2) | JSON_REAL_PRECISION(digits));
     json_decref(value);
-    return status;
+    if (!text) {
+        fputs("mawam: cannot write the report: out of memory, or a text is not UTF-8\n", stderr);
+        return 1;
+    }
+    errno = 0;
+    const bool ok = puts(text) != EOF && fflush(stdout) == 0;
+    if (!ok) fprintf(stderr, "mawam: cannot print the report: %s\n", strerror(errno ? errno : EIO));
+    free(text);
+    return ok ? 0 : 1;
 }
 
-int mw_cli_print(json_t *value, int digits) {
-    mw_error error;
-    mw_status status = mw_json_print(value, stdout, digits, &error);
-    json_decref(value);
-    return status == MW_OK ? 0 : mw_cli_fail(&error);
+double mw_cli_seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 static volatile sig_atomic_t stop_requested;

@@ -1,9 +1,11 @@
-/* What the subcommands share. Each lives in its own file: it parses, calls the library and prints. */
+/* What the subcommands share. Each lives in its own file: it parses, calls the library and prints. The
+ * program is a client like any other: it knows the public headers only. */
 #ifndef MW_CLI_CLI_H
 #define MW_CLI_CLI_H
 
-#include "core/json.h"
+#include <mawam/mawam.h>
 
+#include <jansson.h>
 #include <signal.h>
 
 typedef struct mw_command {
@@ -63,6 +65,10 @@ typedef struct mw_option {
 int mw_cli_parse(int argc, char **argv, const mw_option *options, const char *help, const char **positional,
                  int most, int *count);
 
+void mw_cli_list_arms(void); /* for help */
+
+double mw_cli_seconds(void); /* since an arbitrary start; never runs backwards */
+
 /* From now on Ctrl-C, SIGTERM and the loss of the terminal do nothing but set this, and the work under way
  * saves and ends. */
 const volatile sig_atomic_t *mw_cli_stop(void);
@@ -74,7 +80,8 @@ char *mw_cli_command(const char *group, int argc, char **argv);
  * value or command may be NULL for want of memory. */
 mw_status mw_cli_json(json_t *value, const char *path, const char *command, mw_error *error);
 
-/* Prints a value as JSON and returns the exit code. Takes it over; it may be NULL for want of memory. */
+/* Prints a value as JSON and returns the exit code. Takes it over; it may be NULL for want of memory. (A
+ * value is built by json_pack, which is NULL if any part is: nothing is left out in silence.) */
 int mw_cli_print(json_t *value, int digits);
 
 /* Before anything is opened: descriptors 0 to 2 that are closed get something harmless, so that no file of

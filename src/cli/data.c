@@ -1,8 +1,6 @@
 /* mawam data: datasets on disk: what is in them, whether they are sound, bringing others in and taking ours
  * out. Making them is in data_make.c. */
 #include "cli/cli.h"
-#include "data/import.h"
-#include "data/report.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,14 +17,15 @@ static mw_status find_task(const char *task, mw_env **env, mw_error *error) {
 
 /* Names of the observation features of a dataset of a built-in task, to be freed; NULL for others. */
 static mw_status find_features(const mw_dataset *dataset, mw_feature **features, mw_error *error) {
+    const mw_dataset_spec spec = mw_dataset_describe(dataset).spec;
     mw_env *env;
     *features = NULL;
-    MW_TRY(find_task(dataset->spec.task, &env, error));
+    MW_TRY(find_task(spec.task, &env, error));
     mw_status status = MW_OK;
-    if (env && mw_env_describe(env)->obs_size == dataset->spec.obs_size) {
-        *features = calloc((size_t)dataset->spec.obs_size, sizeof **features);
+    if (env && mw_env_describe(env)->obs_size == spec.obs_size) {
+        *features = calloc((size_t)spec.obs_size, sizeof **features);
         if (!*features) status = mw_fail(error, MW_ERR_MEMORY, "out of memory for the features' names");
-        for (int f = 0; *features && f < dataset->spec.obs_size; f++) mw_env_feature(env, f, *features + f);
+        for (int f = 0; *features && f < spec.obs_size; f++) mw_env_feature(env, f, *features + f);
     }
     mw_env_free(env);
     return status;
@@ -57,21 +56,21 @@ static int data_info(int argc, char **argv) {
     if (code >= 0) return code;
     if (count < 1) return mw_cli_usage("data info: name a dataset's folder");
     mw_error error;
-    mw_dataset dataset;
-    mw_data_report report = {0};
-    mw_status status = mw_dataset_open(&dataset, folder, &error);
-    if (status == MW_OK) status = mw_dataset_check(&dataset, &error);
-    if (status == MW_OK) status = mw_data_report_make(&report, &dataset, &error);
-    if (status == MW_OK && svg) status = mw_data_report_svg(&report, &dataset, svg, &error);
+    mw_dataset *dataset = NULL;
     mw_feature *features = NULL;
-    if (status == MW_OK) status = find_features(&dataset, &features, &error);
+    mw_data_report *report = NULL;
+    mw_status status = mw_dataset_load(&dataset, folder, &error);
+    if (status == MW_OK) status = mw_dataset_check(dataset, &error);
+    if (status == MW_OK) status = find_features(dataset, &features, &error);
+    if (status == MW_OK) status = mw_data_report_create(&report, dataset, features, &error);
+    if (status == MW_OK && svg) status = mw_data_report_svg(report, svg, &error);
     if (status == MW_OK && json)
-        status = mw_data_report_json(&report, &dataset, features, stdout, &error);
+        status = mw_data_report_json(report, stdout, &error);
     else if (status == MW_OK)
-        mw_data_report_text(&report, &dataset, features, stdout);
+        mw_data_report_text(report, stdout);
+    mw_data_report_free(report);
     free(features);
-    mw_data_report_free(&report);
-    mw_dataset_close(&dataset);
+    mw_dataset_free(dataset);
     return status == MW_OK ? 0 : mw_cli_fail(&error);
 }
 
@@ -88,21 +87,22 @@ static const char check_help[] =
     "example: mawam data check data/spread-medium data/3m-good\n";
 
 static mw_status check_one(const char *folder, mw_error *error) {
-    mw_dataset d;
+    mw_dataset *dataset;
     mw_env *env = NULL;
-    MW_TRY(mw_dataset_open(&d, folder, error));
+    MW_TRY(mw_dataset_load(&dataset, folder, error));
+    const mw_dataset_summary d = mw_dataset_describe(dataset);
     mw_status status = find_task(d.spec.task, &env, error);
     const bool known = env != NULL;
-    if (status == MW_OK && known) status = mw_dataset_expect(&d, mw_env_describe(env), error);
-    if (status == MW_OK) status = mw_dataset_check(&d, error);
+    if (status == MW_OK && known) status = mw_dataset_expect(dataset, mw_env_describe(env), error);
+    if (status == MW_OK) status = mw_dataset_check(dataset, error);
     if (status == MW_OK)
         printf("%s: ok: %ld episodes, %ld steps, task %s, rules %s%s\n", folder, d.episodes, d.steps,
                d.spec.task, d.spec.rules,
-               mw_dataset_imported(&d) ? " (imported: no simulator is assumed)"
-               : known                 ? ""
-                                       : " (not a built-in task: rules not compared)");
+               d.imported ? " (imported: no simulator is assumed)"
+               : known    ? ""
+                          : " (not a built-in task: rules not compared)");
     mw_env_free(env);
-    mw_dataset_close(&d);
+    mw_dataset_free(dataset);
     return status;
 }
 
@@ -146,14 +146,15 @@ static const char import_help[] =
     "          mawam data import --from madiff smac/3m/Good -o data/3m-og --task 3m --quality good\n"
     "          mawam data import --from hdf5 mine.h5 -o data/mine --task warehouse\n";
 
-static mw_import_fn *importer_named(const char *from) {
-    if (!strcmp(from, "omar")) return mw_import_omar;
-    if (!strcmp(from, "madiff")) return mw_import_madiff;
-    return !strcmp(from, "hdf5") ? mw_import_hdf5 : NULL;
+static bool known_layout(const char *from) {
+    const char *layout;
+    for (int i = 0; (layout = mw_import_layout(i)); i++)
+        if (!strcmp(layout, from)) return true;
+    return false;
 }
 
-static void print_import(const mw_import_request *request, const mw_import_report *report) {
-    printf("%s: %ld episodes, %ld steps\n", request->folder, report->episodes, report->steps);
+static void print_import(const char *folder, const mw_import_report *report) {
+    printf("%s: %ld episodes, %ld steps\n", folder, report->episodes, report->steps);
     if (report->dropped) printf("left out: %ld steps after the last end of an episode\n", report->dropped);
     if (report->jumps)
         printf("cut: at %ld places where the next observation is not the one that follows\n", report->jumps);
@@ -162,34 +163,35 @@ static void print_import(const mw_import_request *request, const mw_import_repor
 }
 
 static int data_import(int argc, char **argv) {
-    mw_import_request request = {0};
-    const char *from = NULL;
+    mw_import_options request;
+    mw_import_options_init(&request, sizeof request);
+    const char *from = NULL, *source = NULL, *folder = NULL, *task = NULL;
     const mw_option options[] = {{"from", MW_OPT_STRING, &from, 0, 0},
-                                 {"o", MW_OPT_STRING, &request.folder, 0, 0},
-                                 {"task", MW_OPT_STRING, &request.task, 0, 0},
+                                 {"o", MW_OPT_STRING, &folder, 0, 0},
+                                 {"task", MW_OPT_STRING, &task, 0, 0},
                                  {"quality", MW_OPT_STRING, &request.quality, 0, 0},
                                  {"agents", MW_OPT_INT, &request.agents, 1, 1024},
                                  {"actions", MW_OPT_INT, &request.act_size, 1, 1 << 20},
                                  {"episode-limit", MW_OPT_INT, &request.episode_limit, 1, 1000000000},
                                  {"overwrite", MW_OPT_FLAG, &request.overwrite, 0, 0},
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
-    int count, code = mw_cli_parse(argc, argv, options, import_help, &request.source, 1, &count);
+    int count, code = mw_cli_parse(argc, argv, options, import_help, &source, 1, &count);
     if (code >= 0) return code;
     if (count < 1) return mw_cli_usage("data import: name the source");
-    if (!from || !request.folder || !request.task)
-        return mw_cli_usage("data import: --%s is missing", !from ? "from" : !request.folder ? "o" : "task");
-    mw_import_fn *importer = importer_named(from);
-    if (!importer) return mw_cli_usage("data import: --from must be omar, madiff or hdf5, not '%s'", from);
+    if (!from || !folder || !task)
+        return mw_cli_usage("data import: --%s is missing", !from ? "from" : !folder ? "o" : "task");
+    if (!known_layout(from))
+        return mw_cli_usage("data import: --from must be omar, madiff or hdf5, not '%s'", from);
     mw_env *env;
     mw_error error;
     mw_import_report report;
-    mw_status status = find_task(request.task, &env, &error);
+    mw_status status = find_task(task, &env, &error);
     if (env) request.info = mw_env_describe(env);
     char *command = mw_cli_command("data", argc, argv);
     request.command = command;
     if (status == MW_OK && !command) status = mw_fail(&error, MW_ERR_MEMORY, "out of memory for the command");
-    if (status == MW_OK) status = importer(&request, &report, &error);
-    if (status == MW_OK) print_import(&request, &report);
+    if (status == MW_OK) status = mw_dataset_import(from, source, folder, task, &request, &report, &error);
+    if (status == MW_OK) print_import(folder, &report);
     free(command);
     mw_env_free(env);
     return status == MW_OK ? 0 : mw_cli_fail(&error);
@@ -220,12 +222,13 @@ static int data_export(int argc, char **argv) {
     if (!to || !file) return mw_cli_usage("data export: --%s is missing", !to ? "to" : "o");
     if (strcmp(to, "hdf5") != 0) return mw_cli_usage("data export: --to must be hdf5, not '%s'", to);
     mw_error error;
-    mw_dataset dataset;
-    mw_status status = mw_dataset_open(&dataset, folder, &error);
-    if (status == MW_OK) status = mw_dataset_check(&dataset, &error);
-    if (status == MW_OK) status = mw_export_hdf5(&dataset, file, overwrite, &error);
-    if (status == MW_OK) printf("%s: %ld episodes, %ld steps\n", file, dataset.episodes, dataset.steps);
-    mw_dataset_close(&dataset);
+    mw_dataset *dataset;
+    if (mw_dataset_load(&dataset, folder, &error) != MW_OK) return mw_cli_fail(&error);
+    const mw_dataset_summary d = mw_dataset_describe(dataset);
+    mw_status status = mw_dataset_check(dataset, &error);
+    if (status == MW_OK) status = mw_export_hdf5(dataset, file, overwrite, &error);
+    if (status == MW_OK) printf("%s: %ld episodes, %ld steps\n", file, d.episodes, d.steps);
+    mw_dataset_free(dataset);
     return status == MW_OK ? 0 : mw_cli_fail(&error);
 }
 

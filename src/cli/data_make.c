@@ -1,9 +1,5 @@
 /* mawam data make: plays the shipped behaviours and records datasets. */
-#include "behavior/collect.h"
 #include "cli/cli.h"
-#include "core/clock.h"
-#include "core/file.h"
-#include "core/log.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -37,28 +33,27 @@ static void write_command(char *out, size_t size, const char *name, long transit
              (unsigned long long)seed);
 }
 
-static mw_status make_one(mw_collect_request *request, const char *root, mw_error *error) {
-    const mw_setting *setting = request->setting;
+static mw_status make_one(const mw_setting *setting, const mw_make_options *options, const char *root,
+                          mw_error *error) {
     char name[64], folder[512], command[160];
     mw_progress progress;
-    mw_collect_result r;
-    mw_collect_request one = *request;
+    mw_make_result r;
+    mw_make_options one = *options;
     if (one.transitions == 0) one.transitions = setting->transitions;
     mw_setting_name(setting, name, sizeof name);
     snprintf(folder, sizeof folder, "%.400s/%s", root, name);
     write_command(command, sizeof command, name, one.transitions, one.seed);
-    one.folder = folder;
     one.command = command;
     one.progress = show;
     one.context = &progress;
-    const double start = mw_clock_seconds();
+    const double start = mw_cli_seconds();
     mw_progress_start(&progress, name, (double)one.transitions);
-    mw_status status = mw_collect(&one, &r, error);
+    mw_status status = mw_dataset_make(name, folder, &one, &r, error);
     mw_progress_finish(&progress);
     if (status != MW_OK) return mw_fail_within(error, status, "%s", name);
     printf("%-22s %8ld %7ld %10.3f %9.3f %10.3f %10.3f %8.1f", name, r.steps, r.episodes, r.mean, r.deviation,
            r.least, r.most, mw_score(setting->task, r.mean));
-    printf(" %6.3f %7.1f\n", r.win_rate, mw_clock_seconds() - start);
+    printf(" %6.3f %7.1f\n", r.win_rate, mw_cli_seconds() - start);
     fflush(stdout);
     return MW_OK;
 }
@@ -66,7 +61,8 @@ static mw_status make_one(mw_collect_request *request, const char *root, mw_erro
 int mw_cli_data_make(int argc, char **argv) {
     const char *name = NULL, *root = NULL;
     int transitions = 0, count;
-    mw_collect_request request = {0};
+    mw_make_options request;
+    mw_make_options_init(&request, sizeof request);
     const mw_option options[] = {{"o", MW_OPT_STRING, &root, 0, 0},
                                  {"transitions", MW_OPT_INT, &transitions, 1, 1e9},
                                  {"seed", MW_OPT_U64, &request.seed, 0, 0},
@@ -77,20 +73,18 @@ int mw_cli_data_make(int argc, char **argv) {
     int code = mw_cli_parse(argc, argv, options, help, &name, 1, &count);
     if (code >= 0) return code;
     if (count != 1) return mw_cli_usage("data make: name a setting, or all");
-    if (!root) return mw_cli_usage("data make: -o DIR says where the datasets go");
+    if (!root || !*root) return mw_cli_usage("data make: -o DIR says where the datasets go");
     request.transitions = transitions;
     mw_error error = {0};
+    const mw_setting *setting = NULL;
     const bool all = !strcmp(name, "all");
-    mw_status status = all ? MW_OK : mw_setting_find(&request.setting, name, &error);
+    mw_status status = all ? MW_OK : mw_setting_find(&setting, name, &error);
     if (status != MW_OK) return mw_cli_fail(&error);
-    if (mw_dir_make(root, &error) != MW_OK) return mw_cli_fail(&error);
     request.stop = mw_cli_stop();
     printf("%-22s %8s %7s %10s %9s %10s %10s %8s %6s %7s\n", "setting", "steps", "episodes", "return",
            "deviation", "least", "most", "score", "wins", "seconds");
-    for (int i = 0; status == MW_OK && (all ? mw_setting_at(i) != NULL : i < 1); i++) {
-        if (all) request.setting = mw_setting_at(i);
-        status = make_one(&request, root, &error);
-    }
+    for (int i = 0; status == MW_OK && (all ? mw_setting_at(i) != NULL : i < 1); i++)
+        status = make_one(all ? mw_setting_at(i) : setting, &request, root, &error);
     if (status == MW_OK) return 0;
     mw_cli_fail(&error);
     return status == MW_ERR_INTERRUPTED ? 130 : 1;

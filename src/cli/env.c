@@ -1,9 +1,5 @@
 /* mawam env: what worlds there are, and scripted play in them for a scale. */
 #include "cli/cli.h"
-#include "core/clock.h"
-#include "core/rng.h"
-#include "env/batch.h"
-#include "env/replay.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,6 +11,14 @@ static json_t *info_json(const mw_env_info *info) {
                      info->family, "rules", info->rules, "summary", info->summary, "agents", info->agents,
                      "obs_size", info->obs_size, "act_size", info->act_size, "discrete", info->discrete,
                      "episode_limit", info->episode_limit);
+}
+
+/* NULL if either is, or if there is no room: a list is whole or not there. */
+static json_t *append(json_t *array, json_t *value) {
+    if (array && json_array_append_new(array, value) == 0) return array;
+    if (!array) json_decref(value);
+    json_decref(array);
+    return NULL;
 }
 
 /* ---- list ---- */
@@ -43,7 +47,7 @@ static int env_list(int argc, char **argv) {
         }
         const mw_env_info *info = mw_env_describe(env);
         if (json)
-            json_array_append_new(array, info_json(info));
+            array = append(array, info_json(info));
         else
             printf("%-9s %-7s %6d %5d %3d %-8s %6d  %s\n", info->task, info->family, info->agents,
                    info->obs_size, info->act_size, info->discrete ? "discrete" : "real", info->episode_limit,
@@ -75,15 +79,18 @@ static int describe_json(const mw_env *env) {
     for (int i = 0; i < info->obs_size; i++) {
         mw_feature f;
         mw_env_feature(env, i, &f);
-        json_array_append_new(features, json_pack("{s:s, s:s, s:o, s:o}", "name", f.name, "unit", f.unit,
-                                                  "low", bound_json(f.low), "high", bound_json(f.high)));
+        features = append(features, json_pack("{s:s, s:s, s:o, s:o}", "name", f.name, "unit", f.unit, "low",
+                                              bound_json(f.low), "high", bound_json(f.high)));
     }
     const char *name;
     for (int i = 0; (name = mw_script_name(info->task, i)); i++)
-        json_array_append_new(policies, json_string(name));
-    json_object_set_new(object, "policies", policies);
-    json_object_set_new(object, "features", features);
-    return mw_cli_print(object, 10);
+        policies = append(policies, json_string(name));
+    json_t *more = json_pack("{s:o, s:o}", "policies", policies, "features", features);
+    const bool whole = object && more && json_object_update(object, more) == 0;
+    json_decref(more);
+    if (whole) return mw_cli_print(object, 10);
+    json_decref(object);
+    return mw_cli_print(NULL, 10);
 }
 
 static void describe_text(const mw_env *env) {
@@ -162,13 +169,6 @@ typedef struct {
     double seconds;
 } play_result;
 
-/* Two independent seeds of episode k: of the world and of the policy. */
-static void episode_seeds(const play_request *request, int k, uint64_t *world, uint64_t *policy) {
-    mw_rng rng = mw_rng_make(request->seed, MW_RNG_EVAL, (uint64_t)k, 0, 0);
-    *world = mw_rng_u64(&rng);
-    *policy = mw_rng_u64(&rng);
-}
-
 /* What the environments of the batch are doing and the arrays they share. */
 typedef struct {
     mw_env_batch *batch;
@@ -240,14 +240,14 @@ static void start_episode(const stage *s, const play_request *request, int e, in
     s->episode[e] = k;
     s->sum[e] = 0;
     s->restart[e] = 1;
-    episode_seeds(request, k, &s->world_seed[e], &s->policy_seed[e]);
+    mw_env_episode_seeds(request->seed, (uint64_t)k, &s->world_seed[e], &s->policy_seed[e]);
 }
 
 static mw_status play_all(stage *s, const play_request *request, play_result *result, mw_error *error) {
     int agents = mw_env_describe(mw_env_batch_get(s->batch, 0))->agents;
     int next = 0, running = request->episodes;
     bool waiting = true; /* some environment has to be reset */
-    double start = mw_clock_seconds();
+    double start = mw_cli_seconds();
     for (int e = 0; e < request->envs; e++) start_episode(s, request, e, next++);
     while (running > 0) {
         if (waiting) mw_env_batch_reset(s->batch, s->world_seed, s->restart, s->obs, NULL);
@@ -263,7 +263,7 @@ static mw_status play_all(stage *s, const play_request *request, play_result *re
             waiting = true;
         }
     }
-    result->seconds = mw_clock_seconds() - start;
+    result->seconds = mw_cli_seconds() - start;
     return MW_OK;
 }
 
@@ -281,7 +281,7 @@ static mw_status record(const play_request *request, mw_error *error) {
              (unsigned long long)request->seed, info->rules);
     mw_status status = mw_replay_create(&replay, env, subtitle, error);
     mw_outcome outcome = {0};
-    episode_seeds(request, 0, &world, &policy);
+    mw_env_episode_seeds(request->seed, 0, &world, &policy);
     mw_env_reset(env, world);
     if (status == MW_OK) status = mw_replay_frame(replay, env, NULL, error);
     while (status == MW_OK && !outcome.terminated && !outcome.truncated) {
@@ -321,10 +321,14 @@ static int report(const play_request *request, const play_result *result, const 
                       info->rules, "policy", request->policy, "seed", (json_int_t)request->seed, "episodes",
                       request->episodes, "return", mean, "return_error", bound_json(error), "episode_length",
                       length, "seconds", result->seconds, "steps_per_second", rate);
-        if (battle) json_object_set_new(object, "win_rate", json_real(won));
-        if (battle) json_object_set_new(object, "win_rate_error", json_real(won_error));
-        if (spread) json_object_set_new(object, "normalised_score", json_real(normalised));
-        return mw_cli_print(object, 10);
+        bool whole = object != NULL;
+        if (battle) whole = whole && json_object_set_new(object, "win_rate", json_real(won)) == 0;
+        if (battle) whole = whole && json_object_set_new(object, "win_rate_error", json_real(won_error)) == 0;
+        if (spread)
+            whole = whole && json_object_set_new(object, "normalised_score", json_real(normalised)) == 0;
+        if (whole) return mw_cli_print(object, 10);
+        json_decref(object);
+        return mw_cli_print(NULL, 10);
     }
     printf("%s (%s), policy %s, %d episodes, seed %llu\n", info->task, info->rules, request->policy,
            request->episodes, (unsigned long long)request->seed);

@@ -1,7 +1,5 @@
 /* mawam verify: compares the running build with recorded numbers and says by how much it is off. */
 #include "cli/cli.h"
-#include "env/verify.h"
-#include "study/verify.h"
 
 #include <stdio.h>
 

@@ -19,7 +19,4 @@ bool mw_cpu_runs(mw_cpu_level level);
 /* What MAWAM_CPU in the environment names ("v2", "v3", "v4", "neon") if it can be had, else the highest. */
 mw_cpu_level mw_cpu_level_now(void);
 
-/* The processor's own name, "unknown" if the system does not tell. */
-void mw_cpu_model(char *name, size_t size);
-
 #endif

@@ -1,33 +1,10 @@
-/* What the library may say while it works: a log callback and a progress line. Silent unless the program
- * asks. */
+/* What the library says to the callback that the program has set; the callback and the progress line are in
+ * the public header. */
 #ifndef MW_CORE_LOG_H
 #define MW_CORE_LOG_H
 
-#include <stdbool.h>
+#include "mawam/log.h"
 
-typedef enum mw_log_level { MW_LOG_INFO, MW_LOG_WARNING } mw_log_level;
-typedef void mw_log_fn(void *context, mw_log_level level, const char *message);
-
-/* NULL: silence (the default). For the whole process; set it before threads start. Messages may come from any
- * thread, one at a time; the function must not log itself. */
-void mw_log_set(mw_log_fn *function, void *context);
-void mw_log(mw_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-/* A progress bar on stderr with rate and time left: only on a terminal, colour only without NO_COLOR, at most
- * ten repaints a second. One at a time, driven by one thread; a log message erases the bar, and the next
- * update brings it back. */
-typedef struct mw_progress {
-    char label[48];
-    double total, done;
-    double started, painted; /* clock */
-    bool visible;
-    char note[64]; /* shown after the numbers */
-} mw_progress;
-
-void mw_progress_start(mw_progress *progress, const char *label, double total); /* total <= 0: unknown */
-/* The text may be "%s", "" for none; it is formatted only when painted. */
-void mw_progress_update(mw_progress *progress, double done, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-void mw_progress_finish(mw_progress *progress); /* leaves a last line with the time taken */
+void mw_log(mw_log_level level, const char *format, ...) MW_PRINTF(2, 3);
 
 #endif

@@ -1,38 +1,14 @@
 /* Episodes on disk: a folder of memory-mappable little-endian .npy columns and a dataset.json that says where
  * they come from. The columns carry the names and shapes of the public MA-WAM/MADiff layout, whose own
  * scripts read them; two small columns of ours (the observation after the last step, and how the episode
- * ended) are added, which those scripts ignore. docs/data.md has the table. */
+ * ended) are added, which those scripts ignore. docs/data.md has the table. What users see of datasets is in
+ * mawam/data.h. */
 #ifndef MW_DATA_DATASET_H
 #define MW_DATA_DATASET_H
 
 #include "core/npy.h"
 
 #define MW_DATASET_VERSION 1
-
-/* Who acted in the data: a policy file and its checksum. */
-typedef struct mw_data_source {
-    const char *name;  /* "spread-medium.safetensors", "script:chase", ... */
-    uint64_t checksum; /* FNV-1a of the file's bytes; 0 where there is no file */
-    long episodes;     /* how many of the episodes it acted in; 0 if unknown */
-} mw_data_source;
-
-/* What a dataset says about itself. Strings may be NULL (stored as "") except task and rules. */
-typedef struct mw_dataset_spec {
-    const char *task;    /* a built-in task's name or the user's own */
-    const char *rules;   /* version of the world's rules; "<layout>-import" for imported data */
-    const char *quality; /* "medium-replay", ... */
-    int agents, obs_size, act_size;
-    bool discrete;
-    int episode_limit;   /* no episode is longer */
-    uint64_t seed;       /* of the collection */
-    const char *command; /* what made it, as typed */
-    const char *note;    /* for people: exploration noise and the like */
-    const mw_data_source *sources;
-    int source_count;
-} mw_dataset_spec;
-
-/* How an episode ended: values of outcomes.npy. */
-enum { MW_ENDED_BY_LIMIT = 0, MW_ENDED_BY_WORLD = 1, MW_ENDED_BY_VICTORY = 3 };
 
 /* One recorded episode of `length` steps: obs[t] is what was seen before actions[t], which earned rewards[t].
  */
@@ -78,13 +54,7 @@ void mw_dataset_writer_abandon(mw_dataset_writer *writer); /* NULL is fine */
 
 /* ---- reading ------------------------------------------------------------------------------------------- */
 
-/* Of the episodes' returns, where a return is the sum over steps of the mean reward of the agents. */
-typedef struct mw_return_stats {
-    double mean, deviation, minimum, quartile[3], maximum;
-    double won; /* share of episodes that ended by victory */
-} mw_return_stats;
-
-typedef struct mw_dataset {
+struct mw_dataset {
     char *folder;
     mw_dataset_spec spec; /* strings live as long as the dataset */
     const char *made_by;  /* version of mawam that wrote it */
@@ -100,20 +70,12 @@ typedef struct mw_dataset {
     const int64_t *lengths;  /* [episodes] */
     int64_t *offsets;        /* [episodes + 1]: first step of each episode; the last is `steps` */
     struct mw_dataset_files *files;
-} mw_dataset;
+};
 
-/* Opens a dataset and checks its structure: dataset.json, the presence, types and shapes of all columns, that
- * the lengths add up. Values are looked at by mw_dataset_check. *dataset is empty after a failure. */
+/* As mw_dataset_load, into the caller's own struct, which is empty after a failure. */
 mw_status mw_dataset_open(mw_dataset *dataset, const char *folder, mw_error *error);
 void mw_dataset_close(mw_dataset *dataset); /* safe to call twice */
 
-/* One streaming pass over all values: finite numbers, actions in range and legal, outcomes known, and the
- * checksum of every column. What fails is named by file, episode, step, agent. Training calls this first. */
-mw_status mw_dataset_check(const mw_dataset *dataset, mw_error *error);
-
-/* Fails unless the data belongs to this built-in task: its sizes and, for data that was not imported, the
- * version of its rules. */
-mw_status mw_dataset_expect(const mw_dataset *dataset, const mw_env_info *info, mw_error *error);
 bool mw_dataset_imported(const mw_dataset *dataset); /* rules end with "-import": no simulator is implied */
 
 mw_episode mw_dataset_episode(const mw_dataset *dataset, long episode); /* a view into the columns */

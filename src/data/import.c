@@ -1,10 +1,42 @@
-/* What the importers share; see import_common.h. */
+/* The table of importers, and what they share; see import_common.h. */
 #include "data/import_common.h"
+
+#include "core/options.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- the importers ------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *layout;
+    mw_import_fn *import;
+} importers[] = {{"omar", mw_import_omar}, {"madiff", mw_import_madiff}, {"hdf5", mw_import_hdf5}};
+
+enum { IMPORTERS = sizeof importers / sizeof *importers };
+
+const char *mw_import_layout(int index) {
+    return index >= 0 && index < IMPORTERS ? importers[index].layout : NULL;
+}
+
+static const mw_import_options defaults = {.size = sizeof defaults};
+
+void mw_import_options_init(mw_import_options *options, size_t size) {
+    mw_options_fill(options, size, &defaults, sizeof defaults);
+}
+
+mw_status mw_dataset_import(const char *layout, const char *source, const char *folder, const char *task,
+                            const mw_import_options *options, mw_import_report *report, mw_error *error) {
+    mw_import_request request = {source, folder, task, defaults};
+    MW_TRY(
+        mw_options_take(&request.options, sizeof request.options, options, "mw_import_options_init", error));
+    for (int i = 0; i < IMPORTERS; i++)
+        if (!strcmp(importers[i].layout, layout)) return importers[i].import(&request, report, error);
+    return mw_fail(error, MW_ERR_ARGUMENT, "cannot import '%.32s'; layouts are omar, madiff and hdf5",
+                   layout);
+}
 
 /* ---- room for an episode ------------------------------------------------------------------------------- */
 
@@ -58,16 +90,16 @@ mw_episode mw_import_room_episode(const mw_import_room *room, const mw_dataset_s
 mw_status mw_import_spec(mw_dataset_spec *spec, const mw_import_request *request, const char *rules,
                          int agents, int obs_size, int act_size, bool discrete, int episode_limit,
                          mw_error *error) {
-    const mw_env_info *info = request->info;
+    const mw_env_info *info = request->options.info;
     *spec = (mw_dataset_spec){.task = request->task,
                               .rules = rules,
-                              .quality = request->quality,
+                              .quality = request->options.quality,
                               .agents = agents,
                               .obs_size = obs_size,
                               .act_size = act_size,
                               .discrete = discrete,
                               .episode_limit = episode_limit,
-                              .command = request->command};
+                              .command = request->options.command};
     if (!info) return MW_OK;
     if (agents == info->agents && obs_size == info->obs_size && act_size == info->act_size &&
         discrete == info->discrete && episode_limit <= info->episode_limit)

@@ -244,7 +244,7 @@ static mw_status put_largest(source *s, long row, int agent, int value, double x
 
 /* The number of discrete actions: from legality, the request, the task, or the largest there is. */
 static mw_status count_actions(source *s, mw_error *error) {
-    const mw_import_request *r = s->request;
+    const mw_import_options *r = &s->request->options;
     field legals = find_field(s, s->episodes.name[0], "infos/legal_actions");
     s->legals = legals.present;
     s->report->all_legal = !legals.present;
@@ -290,14 +290,14 @@ static mw_status read_obs_size(source *s, mw_error *error) {
     if (s->spec.agents < 1 || s->spec.agents > 1024 || s->spec.obs_size < 1 || s->spec.obs_size > 1 << 20)
         return mw_fail(error, MW_ERR_FORMAT, "%s: %s/observations has %d agents with %d features", s->path,
                        first, s->spec.agents, s->spec.obs_size);
-    if (s->request->agents && s->request->agents != s->spec.agents)
+    if (s->request->options.agents && s->request->options.agents != s->spec.agents)
         return mw_fail(error, MW_ERR_MISMATCH, "%s: %s/observations has %d agents, expected %d", s->path,
-                       first, s->spec.agents, s->request->agents);
+                       first, s->spec.agents, s->request->options.agents);
     return MW_OK;
 }
 
 static mw_status read_sizes(source *s, mw_error *error) {
-    const mw_import_request *r = s->request;
+    const mw_import_options *r = &s->request->options;
     MW_TRY(list_members(s, "/", "episode_", &s->episodes, error));
     if (s->episodes.count == 0)
         return mw_fail(error, MW_ERR_FORMAT, "%s: no group is named episode_<number>", s->path);
@@ -317,8 +317,8 @@ static mw_status read_sizes(source *s, mw_error *error) {
     long limit = r->episode_limit ? r->episode_limit : r->info ? r->info->episode_limit : longest;
     if (longest > limit) limit = longest;
     mw_dataset_spec found = s->spec;
-    return mw_import_spec(&s->spec, r, "hdf5-import", found.agents, found.obs_size, found.act_size, discrete,
-                          limit < 1000000000 ? (int)limit : 1000000000, error);
+    return mw_import_spec(&s->spec, s->request, "hdf5-import", found.agents, found.obs_size, found.act_size,
+                          discrete, limit < 1000000000 ? (int)limit : 1000000000, error);
 }
 
 /* ---- reading: episodes --------------------------------------------------------------------------------- */
@@ -456,7 +456,8 @@ static mw_status import(source *s, mw_error *error) {
     s->file = H5Fopen(s->path, H5F_ACC_RDONLY, H5P_DEFAULT);
     if (s->file < 0) return mw_fail(error, MW_ERR_FORMAT, "%s: not an HDF5 file, or a damaged one", s->path);
     MW_TRY(read_sizes(s, error));
-    MW_TRY(mw_dataset_writer_open(&writer, s->request->folder, &s->spec, s->request->overwrite, error));
+    MW_TRY(
+        mw_dataset_writer_open(&writer, s->request->folder, &s->spec, s->request->options.overwrite, error));
     mw_status status = MW_OK;
     for (int e = 0; e < s->episodes.count && status == MW_OK; e++)
         status = read_episode(s, s->episodes.name[e], writer, error);

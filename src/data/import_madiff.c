@@ -63,7 +63,7 @@ static mw_status count_actions(const source *s, int *count, mw_error *error) {
 
 static mw_status find_actions(source *s, long steps, long n, bool *discrete, int *size, mw_error *error) {
     const mw_npy *actions = &s->files[ACTIONS];
-    const mw_env_info *info = s->request->info;
+    const mw_env_info *info = s->request->options.info;
     *discrete = info ? info->discrete : s->have[LEGALS] || integral(actions->type);
     if (!*discrete) {
         MW_TRY(mw_shape_expect(s->paths[ACTIONS], actions->dims, actions->shape, 3, (long[]){steps, n, -1},
@@ -77,7 +77,7 @@ static mw_status find_actions(source *s, long steps, long n, bool *discrete, int
         return mw_import_width(s->files[LEGALS].shape[2], s->paths[LEGALS], size, error);
     }
     s->report->all_legal = true;
-    *size = s->request->act_size ? s->request->act_size : info ? info->act_size : 0;
+    *size = s->request->options.act_size ? s->request->options.act_size : info ? info->act_size : 0;
     return *size ? MW_OK : count_actions(s, size, error);
 }
 
@@ -108,7 +108,7 @@ static mw_status read_lengths(source *s, long steps, int *longest, mw_error *err
 
 static mw_status read_sizes(source *s, mw_error *error) {
     const mw_npy *obs = &s->files[OBS];
-    const mw_import_request *r = s->request;
+    const mw_import_options *r = &s->request->options;
     MW_TRY(mw_shape_expect(s->paths[OBS], obs->dims, obs->shape, 3,
                            (long[]){-1, r->agents ? r->agents : -1, -1}, error));
     long steps = (long)obs->shape[0], n = (long)obs->shape[1], o = (long)obs->shape[2];
@@ -125,7 +125,7 @@ static mw_status read_sizes(source *s, mw_error *error) {
     if (s->have[LAST_OBS]) MW_TRY(expect_shape(s, LAST_OBS, 3, (long[]){episodes, n, o}, error));
     if (s->have[OUTCOMES]) MW_TRY(expect_shape(s, OUTCOMES, 1, (long[]){episodes}, error));
     limit = r->episode_limit ? r->episode_limit : r->info ? r->info->episode_limit : longest;
-    return mw_import_spec(&s->spec, r, "madiff-import", (int)n, (int)o, act_size, discrete,
+    return mw_import_spec(&s->spec, s->request, "madiff-import", (int)n, (int)o, act_size, discrete,
                           longest > limit ? longest : limit, error);
 }
 
@@ -204,7 +204,8 @@ static mw_status import(source *s, mw_error *error) {
     mw_dataset_writer *writer;
     MW_TRY(open_files(s, error));
     MW_TRY(read_sizes(s, error));
-    MW_TRY(mw_dataset_writer_open(&writer, s->request->folder, &s->spec, s->request->overwrite, error));
+    MW_TRY(
+        mw_dataset_writer_open(&writer, s->request->folder, &s->spec, s->request->options.overwrite, error));
     mw_status status = copy_episodes(s, writer, error);
     if (status == MW_OK) return mw_dataset_writer_commit(writer, error);
     mw_dataset_writer_abandon(writer);

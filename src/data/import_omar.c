@@ -103,7 +103,7 @@ static mw_status seed_open(seed *d, char *folder, int agents, mw_error *error) {
 
 /* Sizes from the first seed: the widest observation counts, narrower ones are filled up with zeros. */
 static mw_status read_sizes(source *s, mw_error *error) {
-    const mw_import_request *r = s->request;
+    const mw_import_options *r = &s->request->options;
     int agents = r->agents ? r->agents : r->info ? r->info->agents : 0;
     if (!agents)
         while (agents < 1024 && has_file(s->folders.name[0], OBS, agents)) agents++;
@@ -123,11 +123,12 @@ static mw_status read_sizes(source *s, mw_error *error) {
     int limit = r->episode_limit ? r->episode_limit : r->info ? r->info->episode_limit : 0;
     if (!limit)
         return mw_fail(error, MW_ERR_ARGUMENT,
-                       "task '%s' is not built in: importing OMAR files needs its episode limit", r->task);
+                       "task '%s' is not built in: importing OMAR files needs its episode limit",
+                       s->request->task);
     int o, act;
     MW_TRY(mw_import_width(widest, "obs_*.npy", &o, error));
     MW_TRY(mw_import_width(values, "acs_*.npy", &act, error));
-    return mw_import_spec(&s->spec, r, "omar-import", agents, o, act, false, limit, error);
+    return mw_import_spec(&s->spec, s->request, "omar-import", agents, o, act, false, limit, error);
 }
 
 /* ---- episodes ------------------------------------------------------------------------------------------ */
@@ -224,7 +225,8 @@ static mw_status check_seed(const source *s, const seed *d, mw_error *error) {
 static mw_status import(source *s, mw_error *error) {
     MW_TRY(find_folders(s, error));
     MW_TRY(read_sizes(s, error));
-    MW_TRY(mw_dataset_writer_open(&s->writer, s->request->folder, &s->spec, s->request->overwrite, error));
+    MW_TRY(mw_dataset_writer_open(&s->writer, s->request->folder, &s->spec, s->request->options.overwrite,
+                                  error));
     mw_status status = MW_OK;
     for (int i = 0; i < s->folders.count && status == MW_OK; i++) {
         seed d;

@@ -1,22 +1,36 @@
-/* A dataset for people; see report.h. */
-#include "data/report.h"
-
+/* A dataset for people: what mawam/data.h promises of reports. */
+#include "core/file.h"
 #include "core/json.h"
-#include "data/columns.h"
+#include "data/stats.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define BARS 16
+
+struct mw_data_report {
+    const mw_dataset *dataset;
+    const mw_feature *features; /* [o], or NULL */
+    mw_return_stats returns;
+    double low, step; /* bar b counts returns in [low + b*step, low + (b+1)*step) */
+    long bars[BARS];  /* the last bar includes its upper end */
+    long shortest, longest;
+    double bytes;    /* of all columns */
+    long endings[3]; /* by limit, by the world, by victory */
+    double legal;    /* discrete: mean number of legal actions */
+    mw_data_stats stats;
+};
 
 /* ---- the numbers --------------------------------------------------------------------------------------- */
 
 static void make_bars(mw_data_report *r, const double *returns, long count) {
     double width = r->returns.maximum - r->returns.minimum;
     r->low = r->returns.minimum;
-    r->step = width > 0 ? width / MW_REPORT_BARS : 1;
+    r->step = width > 0 ? width / BARS : 1;
     for (long i = 0; i < count; i++) {
         int bar = (int)((returns[i] - r->low) / r->step);
-        r->bars[bar < 0 ? 0 : bar >= MW_REPORT_BARS ? MW_REPORT_BARS - 1 : bar]++;
+        r->bars[bar < 0 ? 0 : bar >= BARS ? BARS - 1 : bar]++;
     }
 }
 
@@ -27,9 +41,8 @@ static double mean_legal(const mw_dataset *d) {
     return (double)sum / (double)cells;
 }
 
-mw_status mw_data_report_make(mw_data_report *r, const mw_dataset *d, mw_error *error) {
+static mw_status look(mw_data_report *r, const mw_dataset *d, mw_error *error) {
     mw_episode_set all;
-    *r = (mw_data_report){.shortest = d->spec.episode_limit};
     double *returns = malloc((size_t)d->episodes * sizeof *returns);
     if (!returns) return mw_fail(error, MW_ERR_MEMORY, "out of memory for %ld returns", d->episodes);
     for (long e = 0; e < d->episodes; e++) {
@@ -50,9 +63,21 @@ mw_status mw_data_report_make(mw_data_report *r, const mw_dataset *d, mw_error *
     return status;
 }
 
+mw_status mw_data_report_create(mw_data_report **out, const mw_dataset *d, const mw_feature *features,
+                                mw_error *error) {
+    mw_data_report *r = *out = calloc(1, sizeof *r);
+    if (!r) return mw_fail(error, MW_ERR_MEMORY, "out of memory for a report");
+    *r = (mw_data_report){.dataset = d, .features = features, .shortest = d->spec.episode_limit};
+    const mw_status status = look(r, d, error);
+    if (status == MW_OK) return MW_OK;
+    mw_data_report_free(r);
+    *out = NULL;
+    return status;
+}
+
 void mw_data_report_free(mw_data_report *r) {
-    mw_data_stats_free(&r->stats);
-    *r = (mw_data_report){0};
+    if (r) mw_data_stats_free(&r->stats);
+    free(r);
 }
 
 static bool dead(const mw_moments *m) {
@@ -92,10 +117,10 @@ static void print_origin(const mw_dataset *d, FILE *out) {
 static void print_returns(const mw_data_report *r, FILE *out) {
     const mw_return_stats *s = &r->returns;
     long most = 1;
-    for (int b = 0; b < MW_REPORT_BARS; b++) most = r->bars[b] > most ? r->bars[b] : most;
+    for (int b = 0; b < BARS; b++) most = r->bars[b] > most ? r->bars[b] : most;
     fprintf(out, "\nreturns: mean %.4g, deviation %.4g, quartiles %.4g %.4g %.4g\n", s->mean, s->deviation,
             s->quartile[0], s->quartile[1], s->quartile[2]);
-    for (int b = 0; b < MW_REPORT_BARS; b++) {
+    for (int b = 0; b < BARS; b++) {
         int length = (int)(44.0 * (double)r->bars[b] / (double)most + 0.5);
         if (length == 0 && r->bars[b] > 0) length = 1;
         fprintf(out, "%10.4g .. %-10.4g %7ld ", r->low + b * r->step, r->low + (b + 1) * r->step, r->bars[b]);
@@ -104,13 +129,13 @@ static void print_returns(const mw_data_report *r, FILE *out) {
     }
 }
 
-static void print_features(const mw_data_report *r, const mw_feature *features, FILE *out) {
+static void print_features(const mw_data_report *r, FILE *out) {
     int gone = 0;
     fprintf(out, "\n%4s %-24s %10s %10s %10s %10s %12s\n", "obs", "feature", "low", "high", "mean",
             "deviation", "step change");
     for (int f = 0; f < r->stats.obs_size; f++) {
         const mw_moments *m = &r->stats.obs[f];
-        fprintf(out, "%4d %-24.24s %10.4g %10.4g %10.4g %10.4g %12.4g%s\n", f, feature_name(features, f),
+        fprintf(out, "%4d %-24.24s %10.4g %10.4g %10.4g %10.4g %12.4g%s\n", f, feature_name(r->features, f),
                 (double)m->low, (double)m->high, m->mean, m->deviation, r->stats.delta[f].deviation,
                 dead(m) ? "  dead" : "");
         gone += dead(m);
@@ -134,8 +159,8 @@ static void print_actions(const mw_data_report *r, const mw_dataset *d, FILE *ou
     }
 }
 
-void mw_data_report_text(const mw_data_report *r, const mw_dataset *d, const mw_feature *features,
-                         FILE *out) {
+void mw_data_report_text(const mw_data_report *r, FILE *out) {
+    const mw_dataset *d = r->dataset;
     print_origin(d, out);
     fprintf(out, "%-11s%d agents, %d features, %d %s\n", "sizes", d->spec.agents, d->spec.obs_size,
             d->spec.act_size, d->spec.discrete ? "discrete actions" : "real action values");
@@ -146,7 +171,7 @@ void mw_data_report_text(const mw_data_report *r, const mw_dataset *d, const mw_
     fprintf(out, "%-11smean %.4g, deviation %.4g, %.4g to %.4g\n", "rewards", r->stats.reward.mean,
             r->stats.reward.deviation, (double)r->stats.reward.low, (double)r->stats.reward.high);
     print_returns(r, out);
-    print_features(r, features, out);
+    print_features(r, out);
     print_actions(r, d, out);
 }
 
@@ -157,13 +182,13 @@ static json_t *moments_json(const mw_moments *m) {
                      "deviation", m->deviation);
 }
 
-mw_status mw_data_report_json(const mw_data_report *r, const mw_dataset *d, const mw_feature *features,
-                              FILE *out, mw_error *error) {
+mw_status mw_data_report_json(const mw_data_report *r, FILE *out, mw_error *error) {
+    const mw_dataset *d = r->dataset;
     json_t *bars = json_array(), *ranges = json_array(), *actions = json_array();
-    for (int b = 0; b < MW_REPORT_BARS; b++) json_array_append_new(bars, json_integer(r->bars[b]));
+    for (int b = 0; b < BARS; b++) json_array_append_new(bars, json_integer(r->bars[b]));
     for (int f = 0; f < r->stats.obs_size; f++) {
         json_t *entry = moments_json(&r->stats.obs[f]);
-        json_object_set_new(entry, "name", json_string(feature_name(features, f)));
+        json_object_set_new(entry, "name", json_string(feature_name(r->features, f)));
         json_object_set_new(entry, "step_change", json_real(r->stats.delta[f].deviation));
         json_object_set_new(entry, "dead", json_boolean(dead(&r->stats.obs[f])));
         json_array_append_new(ranges, entry);
@@ -190,16 +215,16 @@ mw_status mw_data_report_json(const mw_data_report *r, const mw_dataset *d, cons
 
 /* ---- picture ------------------------------------------------------------------------------------------- */
 
-mw_status mw_data_report_svg(const mw_data_report *r, const mw_dataset *d, const char *path,
-                             mw_error *error) {
+mw_status mw_data_report_svg(const mw_data_report *r, const char *path, mw_error *error) {
+    const mw_dataset *d = r->dataset;
     enum { WIDTH = 640, HEIGHT = 320, LEFT = 56, RIGHT = 16, TOP = 40, BOTTOM = 44 };
-    const double plot = WIDTH - LEFT - RIGHT, tall = HEIGHT - TOP - BOTTOM, bar = plot / MW_REPORT_BARS;
+    const double plot = WIDTH - LEFT - RIGHT, tall = HEIGHT - TOP - BOTTOM, bar = plot / BARS;
     char *text = NULL;
     size_t size = 0;
     long most = 1;
     FILE *out = open_memstream(&text, &size);
     if (!out) return mw_fail(error, MW_ERR_MEMORY, "out of memory for a picture");
-    for (int b = 0; b < MW_REPORT_BARS; b++) most = r->bars[b] > most ? r->bars[b] : most;
+    for (int b = 0; b < BARS; b++) most = r->bars[b] > most ? r->bars[b] : most;
     fprintf(out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" "
             "font-size=\"12\">\n<rect width=\"%d\" height=\"%d\" fill=\"white\"/>\n"
@@ -207,7 +232,7 @@ mw_status mw_data_report_svg(const mw_data_report *r, const mw_dataset *d, const
             "%.4g</text>\n",
             WIDTH, HEIGHT, WIDTH, HEIGHT, LEFT, d->spec.task, *d->spec.quality ? "-" : "", d->spec.quality,
             d->episodes, r->returns.mean, r->returns.deviation);
-    for (int b = 0; b < MW_REPORT_BARS; b++) {
+    for (int b = 0; b < BARS; b++) {
         double high = tall * (double)r->bars[b] / (double)most;
         fprintf(out,
                 "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"#4878a8\"><title>%.4g to "
@@ -219,7 +244,7 @@ mw_status mw_data_report_svg(const mw_data_report *r, const mw_dataset *d, const
             fprintf(out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.4g</text>\n", LEFT + b * bar,
                     HEIGHT - BOTTOM + 18, r->low + b * r->step);
     }
-    double range = r->step * MW_REPORT_BARS, mean = LEFT + plot * (r->returns.mean - r->low) / range;
+    double range = r->step * BARS, mean = LEFT + plot * (r->returns.mean - r->low) / range;
     fprintf(
         out,
         "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%.4g</text>\n"

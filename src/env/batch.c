@@ -1,7 +1,8 @@
 /* Many environments of one task stepped as one batch. Every worker of a thread pool takes a contiguous share
  * of the environments and writes straight into the caller's arrays, so results do not depend on the number of
  * threads. */
-#include "env/batch.h"
+#include "core/pool.h"
+#include "env/env.h"
 
 #include <stdlib.h>
 #include <string.h>

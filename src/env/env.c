@@ -289,3 +289,9 @@ mw_status mw_script_act(const mw_env *env, const char *name, uint64_t seed, floa
     script->act(env, &rng, real, index);
     return MW_OK;
 }
+
+void mw_env_episode_seeds(uint64_t seed, uint64_t episode, uint64_t *world, uint64_t *policy) {
+    mw_rng rng = mw_rng_make(seed, MW_RNG_EVAL, episode, 0, 0);
+    *world = mw_rng_u64(&rng);
+    *policy = mw_rng_u64(&rng);
+}

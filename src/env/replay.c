@@ -1,5 +1,5 @@
-/* Recording of replays; see replay.h. Frames are kept as the JSON text they will be in the page, rounded to
- * what a screen can show. */
+/* Recording of replays; see mawam/replay.h. Frames are kept as the JSON text they will be in the page,
+ * rounded to what a screen can show. */
 #include "env/replay.h"
 
 #include "core/file.h"

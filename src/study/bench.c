@@ -1,8 +1,8 @@
-/* Measurements of speed; see bench.h. Inputs are random numbers: time does not depend on what the weights
- * know. */
-#include "study/bench.h"
-
+/* Measurements of speed; see mawam/bench.h. Inputs are random numbers: time does not depend on what the
+ * weights know. */
 #include "core/clock.h"
+#include "core/json.h"
+#include "core/options.h"
 #include "core/rng.h"
 #include "nn/gemm.h"
 #include "model/flow/flow.h"
@@ -10,6 +10,7 @@
 #include "model/flow/trainer.h"
 #include "model/rwm/rwm.h"
 #include "model/rwm/trainer.h"
+#include "study/sizes.h"
 #include "train/preset.h"
 
 #include <stdlib.h>
@@ -17,16 +18,9 @@
 
 #define MAX_RUNS 400
 
-const char *const mw_bench_item_names[MW_BENCH_ITEMS] = {
-    [MW_BENCH_SCORE] = "score",
-    [MW_BENCH_GENERATE] = "generate",
-    [MW_BENCH_SEQUENTIAL] = "generate sequentially",
-    [MW_BENCH_TRAIN_WORLD] = "train world step",
-    [MW_BENCH_TRAIN_POLICY] = "train policy step",
-};
-
 /* Everything the measurements need; freed together. */
 typedef struct {
+    const mw_task_shape *shape;
     mw_pool *pool, *single;
     mw_policy_net policy;
     mw_world_net world;
@@ -160,7 +154,7 @@ static float *random_floats(bench *b, size_t count, bool uniform) {
 
 static void carve(bench *b, const mw_bench_options *o) {
     const mw_policy_config *c = &b->policy.config;
-    const size_t joint = (size_t)(c->agents * c->obs), act = (size_t)(c->agents * o->shape->act),
+    const size_t joint = (size_t)(c->agents * c->obs), act = (size_t)(c->agents * b->shape->act),
                  count = (size_t)b->count;
     const size_t time = (size_t)c->time;
     b->policy_values = mw_arena_floats(&b->arena, b->policy.params.total);
@@ -209,7 +203,7 @@ static mw_status trained_model(mw_model **model, const mw_model_class *class, co
 }
 
 static mw_status make_networks(bench *b, const mw_bench_options *o, mw_error *error) {
-    const mw_task_shape *shape = o->shape;
+    const mw_task_shape *shape = b->shape;
     const mw_preset preset = mw_preset_of(shape->task, MW_BUDGET_FULL);
     mw_model *flow, *rwm = NULL;
     MW_TRY(trained_model(&flow, &mw_flow_class, &preset, shape, error));
@@ -234,6 +228,8 @@ static mw_status make_networks(bench *b, const mw_bench_options *o, mw_error *er
 }
 
 static mw_status set_up(bench *b, const mw_bench_options *o, mw_error *error) {
+    if (!(b->shape = mw_task_shape_find(o->task)))
+        return mw_fail(error, MW_ERR_ARGUMENT, "unknown task '%.64s'", o->task);
     b->count = o->envs * o->candidates;
     b->steps = o->steps;
     MW_TRY(mw_pool_create(&b->pool, o->threads, error));
@@ -277,32 +273,51 @@ static void tear_down(bench *b) {
     mw_pool_free(b->pool);
 }
 
+static mw_status write_sizes(const bench *b, char *out, size_t size, mw_error *error) {
+    const mw_policy_config *p = &b->policy.config;
+    const mw_world_config *w = &b->world.config;
+    json_t *sizes = json_pack(
+        "{s:i, s:i, s:i, s:i, s:i, s:i, s:{s:i, s:[i,i,i], s:i, s:i, s:i, s:i}, "
+        "s:{s:i, s:i, s:i, s:i, s:i, s:b, s:i, s:i, s:i, s:b, s:b}}",
+        "agents", w->agents, "obs", w->obs, "act", w->act, "policy_batch", b->policy_batch, "world_batch",
+        b->world_batch, "forecast_batch", b->forecast_batch, "policy", "dim", p->dim, "mults", p->mults[0],
+        p->mults[1], p->mults[2], "time", p->time, "context", p->context, "bins", p->bins, "forecast",
+        p->forecast, "world", "hidden", w->hidden, "experts", w->experts, "slots", w->slots, "reward_experts",
+        w->reward_experts, "top_k", w->top_k, "standardise", w->standardise, "reward_features",
+        w->reward_features, "dynamics_features", w->dynamics_features, "shared", w->shared, "mean_agents",
+        w->mean_agents, "concat_agents", w->concat_agents);
+    char *text = json_dumps(sizes, JSON_COMPACT);
+    const bool fits = text && strlen(text) < size;
+    if (fits) strcpy(out, text);
+    free(text);
+    json_decref(sizes);
+    return fits ? MW_OK : mw_fail(error, MW_ERR_MEMORY, "cannot describe the networks");
+}
+
 static mw_status measure(bench *b, const mw_bench_options *o, mw_bench_report *report, mw_error *error) {
     const double generation = b->steps * mw_policy_net_flops(&b->policy, 2 * b->count);
     const size_t sampler = mw_sampler_bytes(b->sampler), scorer = b->scorer->kind->bytes(b->scorer);
     const struct {
+        const char *name;
         work_fn *work;
         double flops;
         size_t bytes;
     } table[MW_BENCH_ITEMS] = {
-        [MW_BENCH_SCORE] = {score, b->horizon * mw_world_net_flops(&b->world, b->count), scorer},
-        [MW_BENCH_GENERATE] = {generate_batched, generation, sampler},
-        [MW_BENCH_SEQUENTIAL] = {generate_sequential, generation, sampler},
-        [MW_BENCH_TRAIN_WORLD] = {train_world, mw_world_trainer_flops(&b->world, b->world_batch),
+        [MW_BENCH_SCORE] = {"score", score, b->horizon * mw_world_net_flops(&b->world, b->count), scorer},
+        [MW_BENCH_GENERATE] = {"generate", generate_batched, generation, sampler},
+        [MW_BENCH_SEQUENTIAL] = {"generate sequentially", generate_sequential, generation, sampler},
+        [MW_BENCH_TRAIN_WORLD] = {"train world step", train_world,
+                                  mw_world_trainer_flops(&b->world, b->world_batch),
                                   asked(o, MW_BENCH_TRAIN_WORLD) ? mw_world_trainer_bytes(b->world_trainer)
                                                                  : 0},
         [MW_BENCH_TRAIN_POLICY] =
-            {train_policy,
+            {"train policy step", train_policy,
              mw_policy_trainer_flops(&b->policy, b->policy_batch, b->policy_batch, b->forecast_batch),
              asked(o, MW_BENCH_TRAIN_POLICY) ? mw_policy_trainer_bytes(b->policy_trainer) : 0},
     };
     report->threads = mw_pool_threads(b->pool);
     report->horizon = b->horizon;
-    report->policy = b->policy.config;
-    report->world = b->world.config;
-    report->policy_batch = b->policy_batch;
-    report->world_batch = b->world_batch;
-    report->forecast_batch = b->forecast_batch;
+    MW_TRY(write_sizes(b, report->sizes, sizeof report->sizes, error));
     report->world_parameters = mw_params_scalars(&b->world.params);
     report->policy_parameters = mw_params_scalars(&b->policy.params);
     MW_TRY(mw_pool_create(&b->single, 1, error));
@@ -310,6 +325,7 @@ static mw_status measure(bench *b, const mw_bench_options *o, mw_bench_report *r
     MW_TRY(measure_peak(b->pool, o->seconds / 2, &report->peak, error));
     for (int i = 0; i < MW_BENCH_ITEMS; i++) {
         mw_bench_item *item = &report->item[i];
+        item->name = table[i].name;
         item->bytes = table[i].bytes;
         item->measured = asked(o, i);
         if (!item->measured) continue;
@@ -325,14 +341,30 @@ static mw_status measure(bench *b, const mw_bench_options *o, mw_bench_report *r
     return MW_OK;
 }
 
-mw_status mw_bench_run(const mw_bench_options *options, mw_bench_report *report, mw_error *error) {
+static const mw_bench_options defaults = {.size = sizeof defaults,
+                                          .task = "spread",
+                                          .envs = 1,
+                                          .candidates = 8,
+                                          .steps = 3,
+                                          .items = 1u << MW_BENCH_SCORE | 1u << MW_BENCH_GENERATE |
+                                                   1u << MW_BENCH_SEQUENTIAL,
+                                          .seconds = 1};
+
+void mw_bench_options_init(mw_bench_options *options, size_t size) {
+    mw_options_fill(options, size, &defaults, sizeof defaults);
+}
+
+mw_status mw_bench_run(const mw_bench_options *given, mw_bench_report *report, mw_error *error) {
     bench b = {0};
+    mw_bench_options options = defaults;
     *report = (mw_bench_report){0};
-    if (options->envs < 1 || options->candidates < 1)
-        return mw_fail(error, MW_ERR_ARGUMENT, "cannot measure %d environments x %d candidates",
-                       options->envs, options->candidates);
-    mw_status status = set_up(&b, options, error);
-    if (status == MW_OK) status = measure(&b, options, report, error);
+    MW_TRY(mw_options_take(&options, sizeof options, given, "mw_bench_options_init", error));
+    if (options.envs < 1 || options.candidates < 1 || options.steps < 1 || options.horizon < 0)
+        return mw_fail(error, MW_ERR_ARGUMENT,
+                       "cannot measure %d environments x %d candidates, %d sampling steps, horizon %d",
+                       options.envs, options.candidates, options.steps, options.horizon);
+    mw_status status = set_up(&b, &options, error);
+    if (status == MW_OK) status = measure(&b, &options, report, error);
     tear_down(&b);
     return status;
 }

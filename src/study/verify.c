@@ -1,5 +1,6 @@
-/* Checks of the networks, the normaliser and the metrics against recorded numbers; see verify.h. */
-#include "study/verify.h"
+/* Checks of the networks, the normaliser and the metrics against recorded numbers: what `mawam verify net`
+ * runs. */
+#include "core/verify.h"
 
 #include "nn/normalizer.h"
 #include "model/flow/sampler.h"

@@ -287,27 +287,28 @@ static void stop_at_third(void *context, const mw_learn_report *report, double s
 static void stopped_run(void **state) {
     (void)state;
     mw_learn_preset preset = tiny("spread");
-    mw_task_game task = {"spread", NULL};
-    mw_game game = mw_game_of_task(&task);
     mw_error error;
     char whole[32] = "run-whole-XXXXXX", parts[32] = "run-parts-XXXXXX", command[160];
     assert_non_null(mkdtemp(whole));
     assert_non_null(mkdtemp(parts));
-    mw_train_request request = {.preset = &preset, .game = &game, .threads = 1, .folder = whole};
-    CHECK_OK(mw_train(&request, &error), error);
-    request.folder = parts;
-    request.stop = &stop_now;
-    request.report = stop_at_third;
-    CHECK_FAILS(mw_train(&request, &error), MW_ERR_INTERRUPTED, error, "--resume");
+    mw_learn_options options;
+    mw_learn_options_init(&options, sizeof options);
+    options.preset = &preset;
+    options.threads = 1;
+    CHECK_OK(mw_behavior_learn("spread", whole, &options, &error), error);
+    options.stop = &stop_now;
+    options.report = stop_at_third;
+    CHECK_FAILS(mw_behavior_learn("spread", parts, &options, &error), MW_ERR_INTERRUPTED, error, "--resume");
     stop_now = 0;
-    CHECK_FAILS(mw_train(&request, &error), MW_ERR_ARGUMENT, error, "already holds a run");
+    CHECK_FAILS(mw_behavior_learn("spread", parts, &options, &error), MW_ERR_ARGUMENT, error,
+                "already holds a run");
     mw_learn_preset other = preset; /* the checkpoint knows better */
     other.rate = 0.5f;
-    request.preset = &other;
-    request.seed = 99;
-    request.resume = true;
-    request.threads = 2;
-    CHECK_OK(mw_train(&request, &error), error);
+    options.preset = &other;
+    options.seed = 99;
+    options.resume = true;
+    options.threads = 2;
+    CHECK_OK(mw_behavior_learn("spread", parts, &options, &error), error);
     const char *const names[] = {"state.safetensors", "snapshots/000000000000.safetensors",
                                  "snapshots/000000002160.safetensors"};
     for (int i = 0; i < 3; i++) {

@@ -27,9 +27,7 @@ static mw_import_request request_for(const char *source) {
     return (mw_import_request){.source = path,
                                .folder = folder,
                                .task = "toy",
-                               .quality = "medium",
-                               .command = "test",
-                               .overwrite = true};
+                               .options = {.quality = "medium", .command = "test", .overwrite = true}};
 }
 
 /* The same for a file or folder of the test's own. */
@@ -84,7 +82,7 @@ static void test_omar(void **state) {
     (void)state;
     mw_import_report report;
     mw_import_request request = request_for("omar");
-    request.episode_limit = 5;
+    request.options.episode_limit = 5;
     mw_dataset d = import(mw_import_omar, &request, &report);
     assert_string_equal(d.spec.rules, "omar-import");
     assert_int_equal(d.episodes, 4);
@@ -99,12 +97,12 @@ static void test_omar(void **state) {
     check_episode(&d, 2, 2, 5, MW_ENDED_BY_LIMIT, true, false);
     check_episode(&d, 3, 3, 5, MW_ENDED_BY_LIMIT, true, false); /* seed_10 after seed_0 */
     mw_dataset_close(&d);
-    request.agents = 2; /* the others are left out */
+    request.options.agents = 2; /* the others are left out */
     d = import(mw_import_omar, &request, &report);
     assert_int_equal(d.spec.agents, 2);
     mw_dataset_close(&d);
     request = request_for("omar/seed_10_data"); /* one seed's folder */
-    request.episode_limit = 5;
+    request.options.episode_limit = 5;
     d = import(mw_import_omar, &request, &report);
     assert_int_equal(d.episodes, 1);
     mw_dataset_close(&d);
@@ -115,7 +113,7 @@ static void test_omar_jumps(void **state) {
     (void)state;
     mw_import_report report;
     mw_import_request request = request_for("omar/seed_0_data");
-    request.episode_limit = 4;
+    request.options.episode_limit = 4;
     mw_dataset d = import(mw_import_omar, &request, &report); /* 4 + 1, 3, 4 + 1 */
     assert_int_equal(d.episodes, 5);
     assert_int_equal(d.lengths[0], 4);
@@ -137,7 +135,7 @@ static void test_omar_jumps(void **state) {
             scratch_write(scratch(name), bytes, size);
         }
     request = request_for_own("nodones");
-    request.episode_limit = 6;
+    request.options.episode_limit = 6;
     d = import(mw_import_omar, &request, &report);
     assert_int_equal(report.jumps, 2);
     assert_int_equal(report.dropped, 5); /* nothing ends the last one */
@@ -163,7 +161,7 @@ static void test_madiff(void **state) {
     check_episode(&d, 2, 2, 3, MW_ENDED_BY_WORLD, false, false);
     mw_dataset_close(&d);
     request = request_for("madiff/battle");
-    request.episode_limit = 9;
+    request.options.episode_limit = 9;
     d = import(mw_import_madiff, &request, &report);
     assert_true(d.spec.discrete);
     assert_int_equal(d.spec.act_size, ACTIONS);
@@ -213,19 +211,19 @@ static void test_wrong_sources(void **state) {
     CHECK_FAILS(mw_import_omar(&request, &report, &error), MW_ERR_IO, error, "cannot read the folder");
     CHECK_FAILS(mw_import_madiff(&request, &report, &error), MW_ERR_IO, error, "obs.npy");
     request = request_for("madiff/real");
-    request.agents = 5;
+    request.options.agents = 5;
     CHECK_FAILS(mw_import_madiff(&request, &report, &error), MW_ERR_MISMATCH, error, "obs.npy");
     mw_env_info info = {.task = "spread", .agents = N, .obs_size = 18, .act_size = D, .episode_limit = 25};
-    request.agents = 0;
+    request.options.agents = 0;
     request.task = "spread";
-    request.info = &info;
+    request.options.info = &info;
     CHECK_FAILS(mw_import_madiff(&request, &report, &error), MW_ERR_MISMATCH, error,
                 "has 3 agents, 4 features, 2 real actions");
     request = request_for("madiff/battle");
-    request.episode_limit = 3; /* a longer episode raises it */
+    request.options.episode_limit = 3; /* a longer episode raises it */
     CHECK_OK(mw_import_madiff(&request, &report, &error), error);
     assert_true(mw_file_exists(scratch("imported/dataset.json")));
-    request.overwrite = false;
+    request.options.overwrite = false;
     CHECK_FAILS(mw_import_madiff(&request, &report, &error), MW_ERR_ARGUMENT, error,
                 "exists and is not empty");
     fixture_remove(scratch("imported"));

@@ -2,7 +2,7 @@
  * input is refused with a message and without effect, batches equal single environments on any number of
  * threads, descriptions are true of what is observed. */
 #include "check.h"
-#include "env/batch.h"
+#include "env/env.h"
 
 enum { MAX_AGENTS = 32, MAX_VALUES = 1024, MAX_OBS = 8192 };
 enum { LONG = 150 }; /* steps of an episode that are enough to see */

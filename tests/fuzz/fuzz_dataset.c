@@ -3,7 +3,7 @@
 #include "fuzz.h"
 
 #include "data/columns.h"
-#include "data/report.h"
+#include "data/stats.h"
 #include "data/transition.h"
 #include "data/window.h"
 
@@ -48,15 +48,15 @@ static void draw(const mw_dataset *d, const mw_split *split) {
 static void use(const mw_dataset *d) {
     static FILE *nowhere;
     mw_error error;
-    mw_data_report report = {0};
+    mw_data_report *report = NULL;
     mw_split split;
     if (!nowhere) FUZZ_EXPECT(nowhere = fopen("/dev/null", "w"));
-    if (mw_data_report_make(&report, d, &error) == MW_OK) {
-        mw_data_report_text(&report, d, NULL, nowhere);
-        mw_data_report_json(&report, d, NULL, nowhere, &error);
-        mw_data_report_svg(&report, d, fuzz_path("x.svg"), &error);
+    if (mw_data_report_create(&report, d, NULL, &error) == MW_OK) {
+        mw_data_report_text(report, nowhere);
+        mw_data_report_json(report, nowhere, &error);
+        mw_data_report_svg(report, fuzz_path("x.svg"), &error);
     }
-    mw_data_report_free(&report);
+    mw_data_report_free(report);
     if (mw_split_make(&split, d, MW_HELD_OUT, 0, &error) != MW_OK) return;
     draw(d, &split);
     mw_split_free(&split);

@@ -13,12 +13,11 @@ static inline void fuzz_import(mw_import_fn *importer, const char *source) {
     char from[256], folder[256];
     snprintf(from, sizeof from, "%s", source);
     snprintf(folder, sizeof folder, "%s", fuzz_path("imported"));
-    const mw_import_request request = {.source = from,
-                                       .folder = folder,
-                                       .task = "toy",
-                                       .command = "fuzz",
-                                       .episode_limit = 5,
-                                       .overwrite = true};
+    mw_import_request request = {.source = from, .folder = folder, .task = "toy"};
+    mw_import_options_init(&request.options, sizeof request.options);
+    request.options.command = "fuzz";
+    request.options.episode_limit = 5;
+    request.options.overwrite = true;
     if (importer(&request, &report, &error) != MW_OK) return;
     FUZZ_EXPECT(mw_dataset_open(&d, folder, &error) == MW_OK);
     FUZZ_EXPECT(mw_dataset_check(&d, &error) == MW_OK);

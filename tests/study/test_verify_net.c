@@ -4,7 +4,6 @@
 #include "check.h"
 #include "core/safetensors.h"
 #include "scratch.h"
-#include "study/verify.h"
 
 typedef struct {
     char failed[4096];

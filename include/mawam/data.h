@@ -1,0 +1,167 @@
+/* Datasets: episodes on disk, in folders of .npy columns with a description. Opening and checking them,
+ * looking into them, making them by play, bringing in data of others and handing ours out. */
+#ifndef MAWAM_DATA_H
+#define MAWAM_DATA_H
+
+#include "mawam/env.h"
+
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- reading ------------------------------------------------------------------------------------------- */
+
+/* Who acted in the data: a policy file and its checksum. */
+typedef struct mw_data_source {
+    const char *name;  /* "spread-medium.safetensors", "script:chase", ... */
+    uint64_t checksum; /* FNV-1a of the file's bytes; 0 where there is no file */
+    long episodes;     /* how many of the episodes it acted in; 0 if unknown */
+} mw_data_source;
+
+/* What a dataset says about itself. Strings may be NULL (stored as "") except task and rules. */
+typedef struct mw_dataset_spec {
+    const char *task;    /* a built-in task's name or the user's own */
+    const char *rules;   /* version of the world's rules; "<layout>-import" for imported data */
+    const char *quality; /* "medium-replay", ... */
+    int agents, obs_size, act_size;
+    bool discrete;
+    int episode_limit;   /* no episode is longer */
+    uint64_t seed;       /* of the collection */
+    const char *command; /* what made it, as typed */
+    const char *note;    /* for people: exploration noise and the like */
+    const mw_data_source *sources;
+    int source_count;
+} mw_dataset_spec;
+
+/* Of the episodes' returns, where a return is the sum over steps of the mean reward of the agents. */
+typedef struct mw_return_stats {
+    double mean, deviation, minimum, quartile[3], maximum;
+    double won; /* share of episodes that ended by victory */
+} mw_return_stats;
+
+typedef struct mw_dataset mw_dataset;
+
+/* Opens the dataset in a folder and checks its structure: dataset.json, the presence, types and shapes of all
+ * columns, that the lengths add up. Values are looked at by mw_dataset_check. */
+MW_API mw_status mw_dataset_load(mw_dataset **dataset, const char *folder, mw_error *error);
+MW_API void mw_dataset_free(mw_dataset *dataset);
+
+/* One streaming pass over all values: finite numbers, actions in range and legal, outcomes known, and the
+ * checksum of every column. What fails is named by file, episode, step, agent. Training calls this first. */
+MW_API mw_status mw_dataset_check(const mw_dataset *dataset, mw_error *error);
+
+/* Fails unless the data belongs to this built-in task: its sizes and, for data that was not imported, the
+ * version of its rules. */
+MW_API mw_status mw_dataset_expect(const mw_dataset *dataset, const mw_env_info *info, mw_error *error);
+
+/* Strings and arrays live as long as the dataset. */
+typedef struct mw_dataset_summary {
+    mw_dataset_spec spec;
+    const char *made_by; /* version of mawam that wrote it */
+    long steps, episodes;
+    mw_return_stats returns; /* as recorded in dataset.json */
+    double bytes;            /* of all columns on disk */
+    bool imported;           /* rules end with "-import": no simulator is implied */
+} mw_dataset_summary;
+MW_API mw_dataset_summary mw_dataset_describe(const mw_dataset *dataset);
+
+/* How an episode ended: values of the outcomes. */
+enum { MW_ENDED_BY_LIMIT = 0, MW_ENDED_BY_WORLD = 1, MW_ENDED_BY_VICTORY = 3 };
+
+/* The values themselves, read-only. Episode e has the steps offsets[e] to offsets[e + 1] - 1; obs[t] is what
+ * was seen before actions[t], which earned rewards[t]. */
+typedef struct mw_dataset_columns {
+    const float *obs;        /* [steps][n][o] */
+    const float *real;       /* [steps][n][d], or NULL where actions are discrete */
+    const int32_t *index;    /* [steps][n], or NULL where they are real */
+    const uint8_t *legal;    /* [steps][n][d], or NULL where actions are real */
+    const float *rewards;    /* [steps][n] */
+    const float *last_obs;   /* [episodes][n][o]: after the last step; NULL if unknown */
+    const uint8_t *outcomes; /* [episodes]: MW_ENDED_BY_... */
+    const int64_t *lengths;  /* [episodes] */
+    const int64_t *offsets;  /* [episodes + 1]: first step of each episode; the last is `steps` */
+} mw_dataset_columns;
+MW_API mw_dataset_columns mw_dataset_view(const mw_dataset *dataset);
+
+/* ---- reports ------------------------------------------------------------------------------------------- */
+
+/* What people want to see of a dataset: the distribution of returns, ranges of features, use of actions. */
+typedef struct mw_data_report mw_data_report;
+
+/* One pass over the data, which has passed mw_dataset_check and must outlive the report. features (may be
+ * NULL): what the task calls its observation features, [o]; they must outlive it too. */
+MW_API mw_status mw_data_report_create(mw_data_report **report, const mw_dataset *dataset,
+                                       const mw_feature *features, mw_error *error);
+MW_API void mw_data_report_free(mw_data_report *report);
+
+MW_API void mw_data_report_text(const mw_data_report *report, FILE *out);
+MW_API mw_status mw_data_report_json(const mw_data_report *report, FILE *out, mw_error *error);
+MW_API mw_status mw_data_report_svg(const mw_data_report *report, const char *path, mw_error *error);
+
+/* ---- making -------------------------------------------------------------------------------------------- */
+
+typedef struct mw_make_options {
+    size_t size;                 /* of this struct, set by init */
+    const char *behaviors;       /* folder of behaviour files; NULL: see mw_behavior_path */
+    const mw_env_options *world; /* may be NULL */
+    long transitions;            /* at least; the last episode is kept whole. 0: the setting's */
+    uint64_t seed;
+    int threads;              /* 1 to MW_MAX_THREADS; 0: one per core */
+    bool overwrite;           /* replace a dataset that is there */
+    const char *command;      /* for the description; may be NULL */
+    const mw_stop_flag *stop; /* may be NULL; not 0: return MW_ERR_INTERRUPTED, nothing is kept */
+    void (*progress)(void *context, long steps, long total); /* may be NULL */
+    void *context;
+} mw_make_options;
+MW_API void mw_make_options_init(mw_make_options *options, size_t size);
+
+typedef struct mw_make_result {
+    long episodes, steps;
+    double mean, deviation, least, most, win_rate; /* of the returns */
+} mw_make_result;
+
+/* The behaviour of a setting ("spread-medium"; mw_setting_at lists them) plays, episode by episode in a fixed
+ * order, until there are enough transitions. The same seed gives the same bits on any number of threads. */
+MW_API mw_status mw_dataset_make(const char *setting, const char *folder, const mw_make_options *options,
+                                 mw_make_result *result, mw_error *error);
+
+/* ---- import and export --------------------------------------------------------------------------------- */
+
+typedef struct mw_import_options {
+    size_t size;             /* of this struct, set by init */
+    const mw_env_info *info; /* of the built-in task, whose sizes the data must then have; NULL for others */
+    const char *quality, *command; /* for the description; may be NULL */
+    int agents;                    /* 0: as many as the source has */
+    int act_size; /* number of discrete actions; 0: from the legal actions, the task, or the largest seen */
+    int episode_limit; /* 0: the task's, or the longest episode; OMAR files of other tasks need it */
+    bool overwrite;    /* replace a dataset that is there */
+} mw_import_options;
+MW_API void mw_import_options_init(mw_import_options *options, size_t size);
+
+typedef struct mw_import_report {
+    long episodes, steps;
+    long dropped;   /* steps at the end of a file that no end of an episode followed */
+    long jumps;     /* places inside episodes where the next observation was another one: cut there */
+    bool padded;    /* agents' observations had different sizes and were filled up with zeros */
+    bool all_legal; /* discrete actions without legality: all taken as legal */
+} mw_import_report;
+
+/* The layouts that can be read: "omar", "madiff", "hdf5"; NULL past the end. */
+MW_API const char *mw_import_layout(int index);
+
+/* Turns data of others into a dataset of a built-in task or of any name. Its rules read "<layout>-import": it
+ * belongs to the world that made it, so no simulator of ours is assumed to agree with it. */
+MW_API mw_status mw_dataset_import(const char *layout, const char *source, const char *folder,
+                                   const char *task, const mw_import_options *options,
+                                   mw_import_report *report, mw_error *error);
+
+/* HDF5 episodes in Minari's layout, one member agent_<i> per agent. Written in a child process. Atomic;
+ * replaces an old file only if asked. */
+MW_API mw_status mw_export_hdf5(const mw_dataset *dataset, const char *path, bool overwrite, mw_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,11 @@
+/* The arms of an evaluation, for help: a list that the public headers do not have yet. */
+#include "cli/cli.h"
+#include "eval/controller.h"
+
+#include <stdio.h>
+
+void mw_cli_list_arms(void) {
+    mw_arm arm;
+    puts("\narms of an evaluation:");
+    for (int i = 0; mw_arm_at(i, &arm); i++) printf("  %-12s %s\n", arm.name, arm.help);
+}
