@@ -1,0 +1,248 @@
+/* The routed world model: a forward pass by all workers of a pool together. See network.h. */
+#include "model/rwm/work.h"
+#include "nn/gemm.h"
+#include "nn/ops.h"
+
+#include <string.h>
+
+/* y[rows][size] from raw[rows][raw]: norm or copy, then the norm features behind it. */
+static void token_forward(const mw_token *token, const mw_token_acts *a, const float *values,
+                          const float *packed, bool standardise, int first, int rows) {
+    const int raw = token->raw, features = token->features, size = token->size;
+    const float *in = a->raw + (size_t)first * (size_t)raw;
+    float *y = a->y + (size_t)first * (size_t)size;
+    for (int r = 0; r < rows; r++) {
+        float *at = y + (size_t)r * (size_t)size;
+        const float *from = in + (size_t)r * (size_t)raw;
+        if (standardise)
+            memcpy(at, from, (size_t)raw * sizeof *at);
+        else
+            mw_layernorm_forward(at, a->stats + 2 * (first + r), from, values + token->norm_w,
+                                 values + token->norm_b, 1, raw);
+    }
+    if (!features) return;
+    float *p = a->projected + (size_t)first * 2 * (size_t)features;
+    mw_gemm shape = {.m = rows,
+                     .n = 2 * features,
+                     .k = raw,
+                     .a_row = size,
+                     .a_col = 1,
+                     .b_rows = raw,
+                     .c_row = 2 * features};
+    mw_gemm_parts(&shape, &(mw_part){y, packed + token->project.packed, 0}, 1, p);
+    mw_norm_features_forward(y + raw, size, p, rows, features);
+}
+
+static void standard(float *out, const float *x, const float *mean, const float *scale, int n) {
+    for (int i = 0; i < n; i++) out[i] = (x[i] - mean[i]) / scale[i];
+}
+
+/* What all agents share behind each one's own values, for joint rows [begin, end). */
+static void share_values(const mw_token *token, float *raw, const mw_world_config *c, int begin, int end) {
+    const size_t values = (size_t)token->values, own = (size_t)token->own, width = (size_t)token->raw;
+    const int n = c->agents;
+    if (width == values) return;
+    for (int b = begin; b < end; b++) {
+        float *first = raw + (size_t)(b * n) * width, *shared = first + own;
+        if (c->concat_agents)
+            for (int a = 0; a < n; a++) {
+                float *from = first + (size_t)a * width;
+                for (int i = 0; i < n; i++) from[values + (size_t)i] = i == a;
+                memcpy(shared + (size_t)a * values, from, values * sizeof *shared);
+            }
+        else {
+            memcpy(shared, first, values * sizeof *shared);
+            for (int a = 1; a < n; a++) mw_add(shared, first + (size_t)a * width, (long)values);
+            for (size_t i = 0; i < values; i++) shared[i] /= (float)n;
+        }
+        for (int a = 1; a < n; a++)
+            memcpy(shared + (size_t)a * width, shared, (width - own) * sizeof *shared);
+    }
+}
+
+/* Dynamics tokens, their dispatch and combine weights, and the inputs of all slots, for joint rows [begin,
+ * end). */
+static void dispatch_share(const mw_world_net *net, mw_world_work *w, const float *values,
+                           const float *packed, const float *obs, const float *act, int batch, int begin,
+                           int end) {
+    const mw_world_config *c = &net->config;
+    const int n = c->agents, o = c->obs, d = c->act, size = net->dynamics_token.size,
+              slots = c->experts * c->slots;
+    for (int r = begin * n; r < end * n; r++) {
+        float *raw = w->dynamics.raw + (size_t)r * (size_t)net->dynamics_token.raw;
+        if (c->standardise) {
+            standard(raw, obs + (size_t)r * (size_t)o, values + net->obs_mean, values + net->obs_scale, o);
+            standard(raw + o, act + (size_t)r * (size_t)d, values + net->act_mean, values + net->act_scale,
+                     d);
+        } else {
+            memcpy(raw, obs + (size_t)r * (size_t)o, (size_t)o * sizeof *raw);
+            memcpy(raw + o, act + (size_t)r * (size_t)d, (size_t)d * sizeof *raw);
+        }
+    }
+    share_values(&net->dynamics_token, w->dynamics.raw, c, begin, end);
+    const int first = begin * n, rows = (end - begin) * n;
+    token_forward(&net->dynamics_token, &w->dynamics, values, packed, c->standardise, first, rows);
+    const float *z = w->dynamics.y + (size_t)first * (size_t)size;
+    float *dispatch = w->dispatch + (size_t)first * (size_t)slots,
+          *combine = w->combine + (size_t)first * (size_t)slots;
+    mw_dense_forward(&net->dispatch, dispatch, z, values, packed, 1, rows);
+    mw_dense_forward(&net->combine, combine, z, values, packed, 1, rows);
+    mw_softmax_agents(dispatch, end - begin, n, slots);
+    mw_softmax_rows(combine, rows, slots);
+    for (int b = begin; b < end; b++)
+        for (int l = 0; l < slots; l++) {
+            float *u = w->slot_in + (((size_t)(l / c->slots) * (size_t)batch + (size_t)b) * (size_t)c->slots +
+                                     (size_t)(l % c->slots)) *
+                                        (size_t)size;
+            memset(u, 0, (size_t)size * sizeof *u);
+            for (int a = 0; a < n; a++) {
+                const float weight = w->dispatch[(size_t)(b * n + a) * (size_t)slots + (size_t)l];
+                const float *from = w->dynamics.y + (size_t)(b * n + a) * (size_t)size;
+                mw_add_scaled(u, weight, from, size);
+            }
+        }
+}
+
+/* What the shared expert says to tokens [begin, end). */
+static void shared_rows(const mw_world_net *net, mw_world_work *w, const float *values, const float *packed,
+                        mw_mlp_acts *acts, int begin, int end) {
+    const size_t o = (size_t)net->config.obs, first = (size_t)begin, count = (size_t)(end - begin);
+    const float *z = w->dynamics.y + first * (size_t)net->dynamics_token.size;
+    const float *out = mw_mlp_forward(&net->shared, acts, z, values, packed, end - begin);
+    memcpy(w->shared_out + first * o, out, count * o * sizeof *out);
+}
+
+/* The next observation and the reward tokens with their routes, for joint rows [begin, end). */
+static void combine_share(const mw_world_net *net, mw_world_work *w, const float *values, const float *packed,
+                          const float *obs, float *next, int batch, int begin, int end) {
+    const mw_world_config *c = &net->config;
+    const int n = c->agents, o = c->obs, d = c->act, slots = c->experts * c->slots;
+    for (int r = begin * n; r < end * n; r++) {
+        float *mixed = w->mixed + (size_t)r * (size_t)o, *out = next + (size_t)r * (size_t)o;
+        const float *from = obs + (size_t)r * (size_t)o;
+        if (c->shared)
+            memcpy(mixed, w->shared_out + (size_t)r * (size_t)o, (size_t)o * sizeof *mixed);
+        else
+            memset(mixed, 0, (size_t)o * sizeof *mixed);
+        for (int l = 0; l < slots; l++) {
+            const float weight = w->combine[(size_t)r * (size_t)slots + (size_t)l];
+            const float *v =
+                w->slot_out + (((size_t)(l / c->slots) * (size_t)batch + (size_t)(r / n)) * (size_t)c->slots +
+                               (size_t)(l % c->slots)) *
+                                  (size_t)o;
+            mw_add_scaled(mixed, weight, v, o);
+        }
+        float *raw = w->reward.raw + (size_t)r * (size_t)net->reward_token.raw;
+        memcpy(raw, w->dynamics.raw + (size_t)r * (size_t)net->dynamics_token.raw,
+               (size_t)(o + d) * sizeof *raw);
+        if (c->standardise) {
+            for (int i = 0; i < o; i++)
+                out[i] = from[i] + values[net->delta_mean + (size_t)i] +
+                         values[net->delta_scale + (size_t)i] * mixed[i];
+            standard(raw + o + d, out, values + net->obs_mean, values + net->obs_scale, o);
+        } else {
+            mw_layernorm_forward(out, w->mixed_stats + 2 * r, mixed, values + net->output_w,
+                                 values + net->output_b, 1, o);
+            for (int i = 0; i < o; i++) out[i] += from[i];
+            memcpy(raw + o + d, out, (size_t)o * sizeof *raw);
+        }
+    }
+    share_values(&net->reward_token, w->reward.raw, c, begin, end);
+    const int first = begin * n, rows = (end - begin) * n;
+    token_forward(&net->reward_token, &w->reward, values, packed, c->standardise, first, rows);
+    float *route = w->route + (size_t)(first * c->reward_experts);
+    mw_dense_forward(&net->router, route, w->reward.y + (size_t)first * (size_t)net->reward_token.size,
+                     values, packed, 1, rows);
+    mw_softmax_rows(route, rows, c->reward_experts);
+    for (int r = first; r < first + rows; r++) {
+        const float *q = w->route + (size_t)(r * c->reward_experts);
+        int *top = w->top + r * c->top_k;
+        float sum = 0;
+        for (int k = 0; k < c->top_k; k++) { /* the largest that is not taken yet; the first of equals */
+            int best = -1;
+            for (int e = 0; e < c->reward_experts; e++) {
+                bool taken = false;
+                for (int j = 0; j < k; j++) taken |= top[j] == e;
+                if (!taken && (best < 0 || q[e] > q[best])) best = e;
+            }
+            top[k] = best;
+            sum += q[best];
+        }
+        for (int k = 0; k < c->top_k; k++) w->top_weight[r * c->top_k + k] = q[top[k]] / (sum + 1e-8f);
+    }
+}
+
+/* The picks sorted by expert; the same list whoever makes it. */
+static void sort_picks(const mw_world_net *net, mw_world_work *w, int tokens) {
+    const int k = net->config.top_k;
+    int at = 0;
+    for (int e = 0; e < net->config.reward_experts; e++) {
+        w->first_pick[e] = at;
+        for (int i = 0; i < tokens * k; i++)
+            if (w->top[i] == e) w->picks[at++] = (mw_pick){i / k, i % k};
+    }
+    w->first_pick[net->config.reward_experts] = at;
+}
+
+/* Outputs of reward expert e for its picks [begin, end). */
+static void reward_expert_rows(const mw_world_net *net, mw_world_work *w, const float *values,
+                               const float *packed, mw_mlp_acts *acts, int e, int begin, int end) {
+    const size_t size = (size_t)net->reward_token.size;
+    for (int i = begin; i < end; i++)
+        memcpy(w->picked + (size_t)i * size, w->reward.y + (size_t)w->picks[i].token * size,
+               size * sizeof *w->picked);
+    const float *out = mw_mlp_forward(&net->reward_expert[e], acts, w->picked + (size_t)begin * size, values,
+                                      packed, end - begin);
+    for (int i = begin; i < end; i++)
+        w->top_out[w->picks[i].token * net->config.top_k + w->picks[i].slot] = out[i - begin];
+}
+
+void mw_world_forward(const mw_world_net *net, mw_world_work *w, const float *values, const float *packed,
+                      const float *obs, const float *act, float *next, float *reward, int batch, int worker) {
+    const mw_world_config *c = &net->config;
+    const int threads = mw_pool_threads(w->pool), n = c->agents;
+    int begin, end;
+    mw_pool_share(w->pool, worker, batch, 1, &begin, &end);
+    dispatch_share(net, w, values, packed, obs, act, batch, begin, end);
+    mw_pool_barrier(w->pool);
+    for (int e = worker; e < c->experts; e += threads) {
+        const size_t rows = (size_t)(batch * c->slots);
+        mw_mlp_acts *acts = &w->expert[w->training ? e : worker];
+        const float *out = mw_mlp_forward(&net->expert[e], acts,
+                                          w->slot_in + (size_t)e * rows * (size_t)net->dynamics_token.size,
+                                          values, packed, (int)rows);
+        memcpy(w->slot_out + (size_t)e * rows * (size_t)c->obs, out, rows * (size_t)c->obs * sizeof *out);
+    }
+    if (c->shared && w->training && worker == threads - 1)
+        shared_rows(net, w, values, packed, &w->shared[0], 0, batch * n);
+    if (c->shared && !w->training)
+        shared_rows(net, w, values, packed, &w->shared[worker], begin * n, end * n);
+    mw_pool_barrier(w->pool);
+    combine_share(net, w, values, packed, obs, next, batch, begin, end);
+    mw_pool_barrier(w->pool);
+    if (worker == 0) sort_picks(net, w, batch * n);
+    mw_pool_barrier(w->pool);
+    if (w->training) {
+        for (int e = worker; e < c->reward_experts; e += threads)
+            reward_expert_rows(net, w, values, packed, &w->reward_expert[e], e, w->first_pick[e],
+                               w->first_pick[e + 1]);
+    } else { /* an even share of all picks, whichever experts they belong to */
+        int from, to;
+        mw_pool_share(w->pool, worker, w->first_pick[c->reward_experts], 1, &from, &to);
+        for (int e = 0; e < c->reward_experts; e++) {
+            int low = w->first_pick[e] > from ? w->first_pick[e] : from,
+                high = w->first_pick[e + 1] < to ? w->first_pick[e + 1] : to;
+            if (low < high)
+                reward_expert_rows(net, w, values, packed, &w->reward_expert[worker], e, low, high);
+        }
+    }
+    mw_pool_barrier(w->pool);
+    const float mean = c->standardise ? values[net->reward_mean] : 0,
+                scale = c->standardise ? values[net->reward_scale] : 1;
+    for (int r = begin * n; r < end * n; r++) {
+        float sum = 0;
+        for (int k = 0; k < c->top_k; k++)
+            sum += w->top_weight[r * c->top_k + k] * w->top_out[r * c->top_k + k];
+        reward[r] = mean + scale * sum;
+    }
+}
