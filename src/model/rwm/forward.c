@@ -197,6 +197,31 @@ static void reward_expert_rows(const mw_world_net *net, mw_world_work *w, const 
         w->top_out[w->picks[i].token * net->config.top_k + w->picks[i].slot] = out[i - begin];
 }
 
+void mw_world_owners(int owner[MW_OWNERS], const mw_world_net *net, const mw_world_work *w, int batch,
+                     bool dynamics, bool reward) {
+    const mw_world_config *c = &net->config;
+    const int threads = mw_pool_threads(w->pool);
+    double cost[MW_OWNERS] = {0}, load[MW_OWNERS] = {0};
+    for (int e = 0; dynamics && e < c->experts; e++)
+        cost[e] = mw_mlp_flops(&net->expert[e], batch * c->slots);
+    if (dynamics && c->shared) cost[MW_SHARED_OWNER] = mw_mlp_flops(&net->shared, batch * c->agents);
+    for (int e = 0; reward && e < c->reward_experts; e++)
+        cost[MW_REWARD_OWNER + e] =
+            mw_mlp_flops(&net->reward_expert[e], w->first_pick[e + 1] - w->first_pick[e]);
+    for (int i = 0; i < MW_OWNERS; i++) owner[i] = i % threads;
+    for (int round = 0; round < MW_OWNERS; round++) {
+        int heaviest = 0, idlest = 0;
+        for (int i = 1; i < MW_OWNERS; i++)
+            if (cost[i] > cost[heaviest]) heaviest = i;
+        for (int k = 1; k < threads && k < MW_OWNERS; k++)
+            if (load[k] < load[idlest]) idlest = k;
+        if (!(cost[heaviest] > 0)) break;
+        load[idlest] += cost[heaviest];
+        owner[heaviest] = idlest;
+        cost[heaviest] = 0;
+    }
+}
+
 void mw_world_forward(const mw_world_net *net, mw_world_work *w, const float *values, const float *packed,
                       const float *obs, const float *act, float *next, float *reward, int batch, int worker) {
     const mw_world_config *c = &net->config;
@@ -205,7 +230,10 @@ void mw_world_forward(const mw_world_net *net, mw_world_work *w, const float *va
     mw_pool_share(w->pool, worker, batch, 1, &begin, &end);
     dispatch_share(net, w, values, packed, obs, act, batch, begin, end);
     mw_pool_barrier(w->pool);
-    for (int e = worker; e < c->experts; e += threads) {
+    int owner[MW_OWNERS];
+    if (w->training) mw_world_owners(owner, net, w, batch, true, false);
+    for (int e = 0; e < c->experts; e++) {
+        if ((w->training ? owner[e] : e % threads) != worker) continue;
         const size_t rows = (size_t)(batch * c->slots);
         mw_mlp_acts *acts = &w->expert[w->training ? e : worker];
         const float *out = mw_mlp_forward(&net->expert[e], acts,
@@ -213,7 +241,7 @@ void mw_world_forward(const mw_world_net *net, mw_world_work *w, const float *va
                                           values, packed, (int)rows);
         memcpy(w->slot_out + (size_t)e * rows * (size_t)c->obs, out, rows * (size_t)c->obs * sizeof *out);
     }
-    if (c->shared && w->training && worker == threads - 1)
+    if (c->shared && w->training && worker == owner[MW_SHARED_OWNER])
         shared_rows(net, w, values, packed, &w->shared[0], 0, batch * n);
     if (c->shared && !w->training)
         shared_rows(net, w, values, packed, &w->shared[worker], begin * n, end * n);
@@ -223,9 +251,11 @@ void mw_world_forward(const mw_world_net *net, mw_world_work *w, const float *va
     if (worker == 0) sort_picks(net, w, batch * n);
     mw_pool_barrier(w->pool);
     if (w->training) {
-        for (int e = worker; e < c->reward_experts; e += threads)
-            reward_expert_rows(net, w, values, packed, &w->reward_expert[e], e, w->first_pick[e],
-                               w->first_pick[e + 1]);
+        mw_world_owners(owner, net, w, batch, false, true);
+        for (int e = 0; e < c->reward_experts; e++)
+            if (owner[MW_REWARD_OWNER + e] == worker)
+                reward_expert_rows(net, w, values, packed, &w->reward_expert[e], e, w->first_pick[e],
+                                   w->first_pick[e + 1]);
     } else { /* an even share of all picks, whichever experts they belong to */
         int from, to;
         mw_pool_share(w->pool, worker, w->first_pick[c->reward_experts], 1, &from, &to);

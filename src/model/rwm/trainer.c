@@ -173,16 +173,21 @@ static void experts_backward(mw_world_trainer *t, int batch, int worker) {
     mw_world_work *w = t->work;
     const size_t rows = (size_t)(batch * c->slots), size = (size_t)net->dynamics_token.size;
     float *grads = t->optimizer.grads;
-    for (int e = worker; e < c->experts; e += t->threads)
+    int owner[MW_OWNERS];
+    mw_world_owners(owner, net, w, batch, true, true);
+    for (int e = 0; e < c->experts; e++) {
+        if (owner[e] != worker) continue;
         mw_mlp_backward(&net->expert[e], &w->expert[e], w->dslot_in + (size_t)e * rows * size, grads,
                         w->dslot_out + (size_t)e * rows * (size_t)c->obs,
                         w->slot_in + (size_t)e * rows * size, t->packed, (int)rows);
-    if (c->shared && worker == t->threads - 1)
+    }
+    if (c->shared && worker == owner[MW_SHARED_OWNER])
         mw_mlp_backward(&net->shared, &w->shared[0], c->dynamics_features ? w->dshared : NULL, grads,
                         w->dmixed, w->dynamics.y, t->packed, batch * c->agents);
     const size_t token = (size_t)net->reward_token.size;
     const bool inputs = !c->standardise || c->reward_features; /* something before the experts learns */
-    for (int e = worker; e < c->reward_experts; e += t->threads) {
+    for (int e = 0; e < c->reward_experts; e++) {
+        if (owner[MW_REWARD_OWNER + e] != worker) continue;
         const int begin = w->first_pick[e], count = w->first_pick[e + 1] - begin;
         for (int i = begin; i < begin + count; i++)
             w->dpick_out[i] = w->dtop_out[w->picks[i].token * c->top_k + w->picks[i].slot];

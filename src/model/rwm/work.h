@@ -42,4 +42,12 @@ struct mw_world_work {
     float *scratch[2];
 };
 
+/* In training each expert's rows stay with one worker, so that its gradient is one sum, and the heaviest
+ * expert goes to whoever has least to do. owner[i] for the dynamics' experts, then the shared one (unless
+ * there is none), then the reward's experts with the rows that picked them; `dynamics` or `reward` false
+ * leaves those out: they cost nothing. Everybody who asks gets the same. */
+enum { MW_SHARED_OWNER = MW_MAX_EXPERTS, MW_REWARD_OWNER, MW_OWNERS = MW_REWARD_OWNER + MW_MAX_EXPERTS };
+void mw_world_owners(int owner[MW_OWNERS], const mw_world_net *net, const mw_world_work *w, int batch,
+                     bool dynamics, bool reward);
+
 #endif
