@@ -223,8 +223,8 @@ static void train_progress(void *context, const mw_training_progress *p) {
     mw_chain *c = context;
     char note[96];
     if (!c->progress) return;
-    snprintf(note, sizeof note, "%s %ld/%ld: %s %.3g", p->part->name, p->part->step, p->part->steps,
-             p->part->loss_names[0], p->means[0]);
+    snprintf(note, sizeof note, "%s %ld/%ld: %s %.3g", p->part, p->step, p->steps, p->loss_names[0],
+             p->means[0]);
     c->progress(c->context, p->total > 0 ? p->done / p->total : 0, note);
 }
 

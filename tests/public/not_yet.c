@@ -12,6 +12,5 @@ NOT_YET(demo)
 NOT_YET(diagnose)
 NOT_YET(eval)
 NOT_YET(study)
-NOT_YET(train)
 
 void mw_cli_list_arms(void) {}
