@@ -57,7 +57,8 @@ mw_status mw_chain_preset(mw_preset *preset, const char *task, const mw_study_op
 
 static mw_eval_options eval_options(const mw_chain *c) {
     const mw_study_options *o = c->options;
-    mw_eval_options e = mw_eval_options_default();
+    mw_eval_options e;
+    mw_eval_options_init(&e, sizeof e);
     e.arms = o->arms ? o->arms : (1u << MW_ARM_STANDARD) - 1;
     e.behaviors = o->behaviors;
     if (o->seeds) e.seeds = o->seeds;
@@ -326,11 +327,11 @@ static mw_status eval_run(mw_chain *c, mw_error *error) {
     mw_status status = mw_eval_run(&r, bundle, &options, error);
     if (status == MW_OK) {
         json_t *root = json_object();
-        json_object_set_new(root, "eval", mw_eval_json(&r, bundle));
+        json_object_set_new(root, "eval", mw_eval_json(&r));
         status = file_write(c, c->eval, "eval", root, error);
         eval_note(c, &r);
     }
-    mw_eval_result_free(&r);
+    mw_eval_result_clear(&r);
     mw_bundle_free(bundle);
     return status;
 }

@@ -8,9 +8,5 @@
         return mw_cli_usage("%s: not in this build", argv[0]);                                               \
     }
 
-NOT_YET(demo)
 NOT_YET(diagnose)
-NOT_YET(eval)
 NOT_YET(study)
-
-void mw_cli_list_arms(void) {}

@@ -27,6 +27,10 @@ static void never_filled(void **state) {
     mw_training_report trained;
     REFUSED(mw_bundle_train(NULL, "nowhere", &(mw_train_options){0}, &trained, &error),
             "mw_train_options_init");
+    mw_eval_result *result;
+    REFUSED(mw_bundle_evaluate(&result, NULL, &(mw_eval_options){0}, &error), "mw_eval_options_init");
+    assert_null(result);
+    REFUSED(mw_eval_replay(NULL, &(mw_eval_options){0}, "nowhere", &error), "mw_eval_options_init");
     REFUSED(mw_bench_run(&(mw_bench_options){0}, &bench, &error), "mw_bench_options_init");
     mw_measure_options longer;
     mw_measure_options_init(&longer, sizeof longer);
