@@ -130,6 +130,85 @@ MW_API mw_status mw_eval_result_save(const mw_eval_result *result, const char *c
 MW_API mw_status mw_eval_replay(const mw_bundle *bundle, const mw_eval_options *options, const char *path,
                                 mw_error *error);
 
+/* ---- diagnosis: candidates of the same state ----------------------------------------------------------- */
+
+/* How well predicted returns order realised ones, in groups. */
+typedef struct mw_ranking {
+    double pearson, spearman;         /* over all pairs at once; Spearman with average ranks */
+    double top1, top2;                /* share of groups whose best is predicted first, among the first two */
+    double pair_accuracy;             /* of pairs within a group whose realised values differ */
+    double regret, normalized_regret; /* of taking the predicted best; normalised by the group's range */
+} mw_ranking;
+
+typedef struct mw_same_state_options {
+    size_t size;                    /* of this struct, set by init */
+    int anchors;                    /* 64 */
+    const char *const *assignments; /* [assignment_count] of plan settings; candidates are judged by the
+                                       world model and drawn without a warm start unless these say so */
+    int assignment_count;
+    uint64_t seed;               /* 2000 */
+    int threads;                 /* 1 to MW_MAX_THREADS; 0: one per core */
+    const mw_env_options *world; /* may be NULL */
+} mw_same_state_options;
+MW_API void mw_same_state_options_init(mw_same_state_options *options, size_t size);
+
+typedef struct mw_same_state {
+    int anchors, candidates, horizon;
+    char scorer[MW_NAME];
+    long episodes;          /* that the anchors come from */
+    mw_ranking ranking;     /* over all; its correlations see differences between states too */
+    double spearman_within; /* mean over anchors of the correlation within each; NaN: none had two values */
+    double random_regret, random_normalized_regret; /* of a uniform choice: the mean over all candidates */
+    double best, chosen, average;                   /* mean true H-step team return of the truly best
+                                                       candidate, of the predicted best, of all */
+    bool exact;                                     /* all second executions gave the same bits */
+    float *realized, *predicted;                    /* [anchors][M] */
+} mw_same_state;
+
+/* Anchors are states of reactive play, at steps drawn uniformly so that H steps are left (and, in long
+ * episodes, among the first 200). From each the M candidates are scored and executed in the simulator, twice.
+ */
+MW_API mw_status mw_same_state_run(mw_same_state *result, const mw_bundle *bundle,
+                                   const mw_same_state_options *options, mw_error *error);
+MW_API void mw_same_state_free(mw_same_state *result); /* its arrays; safe to call twice */
+
+/* ---- diagnosis: recorded snippets ---------------------------------------------------------------------- */
+
+enum { MW_SNIPPET_HORIZON = 16, MW_SNIPPET_GROUP = 8 };
+
+typedef struct mw_snippet_options {
+    size_t size;         /* of this struct, set by init */
+    int count;           /* 2000 */
+    uint64_t seed;       /* of the choice and the order of snippets (2000) */
+    uint64_t split_seed; /* of the training's split into trained and held-out episodes */
+    double held_out;     /* the share it held out */
+    int threads;         /* 1 to MW_MAX_THREADS; 0: one per core */
+} mw_snippet_options;
+
+/* With the split that the bundle's own provenance tells, so that its world model has not seen the snippets;
+ * bundle may be NULL. */
+MW_API void mw_snippet_options_init(mw_snippet_options *options, size_t size, const mw_bundle *bundle);
+
+typedef struct mw_snippets {
+    int count;    /* a multiple of MW_SNIPPET_GROUP */
+    int horizons; /* 16, or less where fewer than a quarter of the held-out steps have as many ahead */
+    mw_ranking ranking[MW_SNIPPET_HORIZON]; /* [h - 1]: of the returns of h steps, in groups of 8 */
+    double error[MW_SNIPPET_HORIZON];       /* mean square of the observation after h imagined steps */
+} mw_snippets;
+
+/* The world model rolled from the first observation of held-out snippets under their recorded actions. The
+ * dataset has passed mw_dataset_check; options NULL: as the bundle's init fills them. */
+MW_API mw_status mw_snippets_run(mw_snippets *result, const mw_bundle *bundle, const mw_dataset *dataset,
+                                 const mw_snippet_options *options, mw_error *error);
+
+/* Both as JSON, like mw_eval_result_print and mw_eval_result_save; either may be NULL: not made. */
+MW_API mw_status mw_diagnosis_print(const mw_bundle *bundle, const mw_same_state *same_state,
+                                    const mw_snippets *snippets, const char *command, FILE *out,
+                                    mw_error *error);
+MW_API mw_status mw_diagnosis_save(const mw_bundle *bundle, const mw_same_state *same_state,
+                                   const mw_snippets *snippets, const char *command, const char *path,
+                                   mw_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -83,12 +83,13 @@ static mw_status describe_inputs(mw_chain *c, mw_error *error) {
     hex(behavior, c->behavior);
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)c->options->seed);
     json_t *settings = mw_preset_json(&c->preset);
-    c->inputs =
-        json_pack("{s:{s:s, s:s, s:s, s:s, s:I}, s:{s:s, s:o*}, s:o*, s:{s:i, s:i, s:I}}", "data", "setting",
-                  c->name, "rules", c->rules, "behavior", behavior, "seed", seed, "transitions",
-                  (json_int_t)c->transitions, "train", "seed", seed, "settings", settings, "eval",
-                  eval_inputs(c), "diagnose", "anchors", c->options->anchors, "snippets",
-                  c->options->snippets, "seed", (json_int_t)mw_same_state_options_default().seed);
+    mw_same_state_options same;
+    mw_same_state_options_init(&same, sizeof same);
+    c->inputs = json_pack("{s:{s:s, s:s, s:s, s:s, s:I}, s:{s:s, s:o*}, s:o*, s:{s:i, s:i, s:I}}", "data",
+                          "setting", c->name, "rules", c->rules, "behavior", behavior, "seed", seed,
+                          "transitions", (json_int_t)c->transitions, "train", "seed", seed, "settings",
+                          settings, "eval", eval_inputs(c), "diagnose", "anchors", c->options->anchors,
+                          "snippets", c->options->snippets, "seed", (json_int_t)same.seed);
     return c->inputs && settings ? MW_OK : mw_fail(error, MW_ERR_MEMORY, "cannot describe %s", c->name);
 }
 
@@ -338,7 +339,8 @@ static mw_status eval_run(mw_chain *c, mw_error *error) {
 
 static mw_status same_state(mw_chain *c, const mw_bundle *bundle, json_t *root, mw_error *error) {
     mw_same_state r = {0};
-    mw_same_state_options options = mw_same_state_options_default();
+    mw_same_state_options options;
+    mw_same_state_options_init(&options, sizeof options);
     options.anchors = c->options->anchors;
     options.threads = c->options->threads;
     MW_TRY(mw_same_state_run(&r, bundle, &options, error));
@@ -352,7 +354,8 @@ static mw_status same_state(mw_chain *c, const mw_bundle *bundle, json_t *root, 
 static mw_status snippets(mw_chain *c, const mw_bundle *bundle, json_t *root, mw_error *error) {
     mw_dataset d;
     mw_snippets r = {0};
-    mw_snippet_options options = mw_snippet_options_of(bundle);
+    mw_snippet_options options;
+    mw_snippet_options_init(&options, sizeof options, bundle);
     options.count = c->options->snippets;
     options.threads = c->options->threads;
     MW_TRY(mw_dataset_open(&d, c->data, error));

@@ -8,5 +8,4 @@
         return mw_cli_usage("%s: not in this build", argv[0]);                                               \
     }
 
-NOT_YET(diagnose)
 NOT_YET(study)

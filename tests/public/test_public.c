@@ -31,6 +31,12 @@ static void never_filled(void **state) {
     REFUSED(mw_bundle_evaluate(&result, NULL, &(mw_eval_options){0}, &error), "mw_eval_options_init");
     assert_null(result);
     REFUSED(mw_eval_replay(NULL, &(mw_eval_options){0}, "nowhere", &error), "mw_eval_options_init");
+    mw_same_state same;
+    mw_snippets snippets;
+    REFUSED(mw_same_state_run(&same, NULL, &(mw_same_state_options){0}, &error),
+            "mw_same_state_options_init");
+    REFUSED(mw_snippets_run(&snippets, NULL, NULL, &(mw_snippet_options){0}, &error),
+            "mw_snippet_options_init");
     REFUSED(mw_bench_run(&(mw_bench_options){0}, &bench, &error), "mw_bench_options_init");
     mw_measure_options longer;
     mw_measure_options_init(&longer, sizeof longer);
