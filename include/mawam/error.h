@@ -59,6 +59,10 @@ MW_API mw_status mw_fail(mw_error *error, mw_status status, const char *format, 
 /* Puts "prefix: " in front of the message that error already holds and returns its status. */
 MW_API mw_status mw_fail_within(mw_error *error, mw_status status, const char *format, ...) MW_PRINTF(3, 4);
 
+/* Replaces control characters by '?', so that a text from a file cannot command the terminal. Messages of
+ * errors and of the log are clean. Returns its argument. */
+MW_API char *mw_text_clean(char *text);
+
 /* Evaluates an expression of type mw_status and returns it from the enclosing function when it is not MW_OK.
  */
 #define MW_TRY(expression)                                                                                   \

@@ -13,9 +13,12 @@
 #include "mawam/data.h"
 #include "mawam/env.h"
 #include "mawam/error.h"
+#include "mawam/eval.h"
+#include "mawam/file.h"
 #include "mawam/log.h"
 #include "mawam/plan.h"
 #include "mawam/replay.h"
+#include "mawam/train.h"
 #include "mawam/verify.h"
 
 #endif

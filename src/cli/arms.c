@@ -1,6 +1,5 @@
-/* The arms of an evaluation, for help: a list that the public headers do not have yet. */
+/* The arms of an evaluation, for help. */
 #include "cli/cli.h"
-#include "eval/controller.h"
 
 #include <stdio.h>
 

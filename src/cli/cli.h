@@ -76,10 +76,6 @@ const volatile sig_atomic_t *mw_cli_stop(void);
 /* "mawam GROUP ARGV...", as typed, for provenance; group may be "". To be freed; NULL: out of memory. */
 char *mw_cli_command(const char *group, int argc, char **argv);
 
-/* A report as JSON, with command and CPU added: to a file, or printed where path is "". Takes value over;
- * value or command may be NULL for want of memory. */
-mw_status mw_cli_json(json_t *value, const char *path, const char *command, mw_error *error);
-
 /* Prints a value as JSON and returns the exit code. Takes it over; it may be NULL for want of memory. (A
  * value is built by json_pack, which is NULL if any part is: nothing is left out in silence.) */
 int mw_cli_print(json_t *value, int digits);

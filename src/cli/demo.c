@@ -1,9 +1,6 @@
 /* mawam demo: the shipped bundles at work. Every arm plays the same few episodes; a table, replays and a page
  * that leads to them. */
 #include "cli/cli.h"
-#include "core/file.h"
-#include "core/log.h"
-#include "eval/eval.h"
 
 #include <dirent.h>
 #include <math.h>
@@ -29,7 +26,7 @@ static const char help[] =
 
 typedef struct {
     char name[72], replay[96];
-    mw_eval_result result;
+    mw_eval_result *result;
 } shown;
 
 /* Few episodes: about half a minute for each family. */
@@ -39,7 +36,7 @@ static int episodes_of(const char *family) {
 
 static void print_rows(const shown *s) {
     for (int a = 0; a < MW_ARMS; a++) {
-        const mw_eval_report *r = &s->result.arm[a];
+        const mw_eval_report *r = mw_eval_arm(s->result, a);
         const bool scaled = isfinite(r->score);
         if (!r->played) continue;
         printf("%-16s %-9s %9.1f", a ? "" : s->name, mw_arm_name(a), scaled ? r->score : r->total);
@@ -80,14 +77,14 @@ static mw_status write_index(const char *folder, const shown *list, int count, m
         page);
     for (int i = 0; i < count; i++) {
         const shown *s = &list[i];
-        const bool battle = isfinite(s->result.arm[MW_ARM_PLAN].won);
-        const bool scaled = isfinite(s->result.arm[MW_ARM_PLAN].score);
+        const mw_eval_report *plan = mw_eval_arm(s->result, MW_ARM_PLAN);
+        const bool battle = isfinite(plan->won), scaled = isfinite(plan->score);
         fprintf(page,
                 "<h2>%s</h2><p><a href=\"%s\">Replay of a planned episode, with all candidates</a></p>"
                 "<table><tr><th>arm<th>%s<th>relative gain<th>%s<th>ms per decision",
                 s->name, s->replay, scaled ? "normalised score" : "return", battle ? "won" : "");
         for (int a = 0; a < MW_ARMS; a++) {
-            const mw_eval_report *r = &s->result.arm[a];
+            const mw_eval_report *r = mw_eval_arm(s->result, a);
             if (!r->played) continue;
             fprintf(page, "<tr class=%s><td>%s<td>%.1f<td>", mw_arm_name(a), mw_arm_name(a),
                     scaled ? r->score : r->total);
@@ -138,7 +135,7 @@ static mw_status show(shown *s, const char *path, const char *folder, mw_eval_op
     mw_status status = mw_env_create(&env, about.task, NULL, error);
     if (status == MW_OK) {
         options.episodes = episodes_of(mw_env_describe(env)->family);
-        status = mw_eval_run(&s->result, bundle, &options, error);
+        status = mw_bundle_evaluate(&s->result, bundle, &options, error);
     }
     if (status == MW_OK) {
         print_rows(s);
@@ -173,7 +170,8 @@ static int find_bundles(char (*paths)[300], const char **list) {
 int mw_cli_demo(int argc, char **argv) {
     static shown list[MAX_BUNDLES];
     static char paths[MAX_BUNDLES][300];
-    mw_eval_options o = mw_eval_options_default();
+    mw_eval_options o;
+    mw_eval_options_init(&o, sizeof o);
     const char *bundles[MAX_BUNDLES], *folder = "demo";
     mw_assignments plan = {0};
     o.seeds = 1;
@@ -195,7 +193,7 @@ int mw_cli_demo(int argc, char **argv) {
                "ms");
     for (int i = 0; i < count && status == MW_OK; i++) status = show(&list[i], bundles[i], folder, o, &error);
     if (status == MW_OK) status = write_index(folder, list, count, &error);
-    for (int i = 0; i < count; i++) mw_eval_result_free(&list[i].result);
+    for (int i = 0; i < count; i++) mw_eval_result_free(list[i].result);
     if (status != MW_OK) return mw_cli_fail(&error);
     printf("\nreplays: %s/index.html\n", folder);
     return 0;

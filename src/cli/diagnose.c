@@ -1,8 +1,5 @@
 /* mawam diagnose: how well a bundle's world model ranks futures. */
 #include "cli/cli.h"
-#include "core/json.h"
-#include "eval/calibrate.h"
-#include "eval/statistics.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -56,27 +53,23 @@ static void print_snippets(const mw_snippets *r) {
     }
 }
 
-static json_t *report_json(const mw_bundle *bundle, const mw_same_state *same, const mw_snippets *snippets) {
-    json_t *object = json_pack("{s:s, s:s, s:s, s:s}", "mawam", mw_version(), "task", bundle->info.task,
-                               "quality", bundle->info.quality, "rules", bundle->info.rules);
-    if (same->anchors) json_object_set_new(object, "same_state", mw_same_state_json(same));
-    if (snippets->count) json_object_set_new(object, "snippets", mw_snippets_json(snippets));
-    return object;
-}
-
 static mw_status on_dataset(mw_snippets *result, const mw_bundle *bundle, const char *folder,
                             const mw_snippet_options *options, mw_error *error) {
-    mw_dataset dataset;
-    MW_TRY(mw_dataset_open(&dataset, folder, error));
-    mw_status status = mw_dataset_check(&dataset, error);
-    if (status == MW_OK) status = mw_snippets_run(result, bundle, &dataset, options, error);
-    mw_dataset_close(&dataset);
+    mw_dataset *dataset;
+    MW_TRY(mw_dataset_load(&dataset, folder, error));
+    mw_status status = mw_dataset_check(dataset, error);
+    if (status == MW_OK) status = mw_snippets_run(result, bundle, dataset, options, error);
+    mw_dataset_free(dataset);
     return status;
 }
 
 int mw_cli_diagnose(int argc, char **argv) {
-    mw_same_state_options anchors = mw_same_state_options_default();
-    mw_snippet_options snippets = mw_snippet_options_default();
+    mw_env_options world = MW_ENV_OPTIONS_DEFAULT;
+    mw_same_state_options anchors;
+    mw_snippet_options snippets;
+    mw_same_state_options_init(&anchors, sizeof anchors);
+    mw_snippet_options_init(&snippets, sizeof snippets, NULL);
+    anchors.world = &world;
     mw_assignments plan = {0};
     uint64_t split_seed = UINT64_MAX; /* not given */
     const char *positional[2] = {NULL, NULL}, *json = NULL;
@@ -86,7 +79,7 @@ int mw_cli_diagnose(int argc, char **argv) {
                                  {"seed", MW_OPT_U64, &anchors.seed, 0, 0},
                                  {"split-seed", MW_OPT_U64, &split_seed, 0, 0},
                                  {"threads", MW_OPT_INT, &anchors.threads, 0, MW_MAX_THREADS},
-                                 {"prey", MW_OPT_STRING, &anchors.world.prey_file, 0, 0},
+                                 {"prey", MW_OPT_STRING, &world.prey_file, 0, 0},
                                  {"json", MW_OPT_OPTIONAL, &json, 0, 0},
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, help, positional, 2, &count);
@@ -102,7 +95,7 @@ int mw_cli_diagnose(int argc, char **argv) {
     mw_snippets calibration = {0};
     if (mw_bundle_load(&bundle, positional[0], &error) != MW_OK) return mw_cli_fail(&error);
     const int wanted = snippets.count;
-    snippets = mw_snippet_options_of(bundle);
+    mw_snippet_options_init(&snippets, sizeof snippets, bundle);
     snippets.count = wanted;
     snippets.seed = anchors.seed;
     snippets.threads = anchors.threads;
@@ -112,7 +105,10 @@ int mw_cli_diagnose(int argc, char **argv) {
     if (status == MW_OK && anchors.anchors) status = mw_same_state_run(&same, bundle, &anchors, &error);
     if (status == MW_OK && json) {
         char *command = mw_cli_command("", argc, argv);
-        status = mw_cli_json(report_json(bundle, &same, &calibration), json, command, &error);
+        const mw_same_state *s = same.anchors ? &same : NULL;
+        const mw_snippets *c = calibration.count ? &calibration : NULL;
+        status = *json ? mw_diagnosis_save(bundle, s, c, command, json, &error)
+                       : mw_diagnosis_print(bundle, s, c, command, stdout, &error);
         free(command);
     }
     if (status == MW_OK && !(json && !*json)) {

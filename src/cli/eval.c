@@ -1,8 +1,5 @@
 /* mawam eval: a bundle's arms on the same episodes. */
 #include "cli/cli.h"
-#include "core/json.h"
-#include "core/log.h"
-#include "eval/eval.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -86,22 +83,24 @@ static void print_row(const mw_eval_report *r, const char *name, bool scaled, bo
     putchar('\n');
 }
 
-static void print_table(const mw_eval_result *result, const mw_bundle *bundle) {
-    const mw_eval_options *o = &result->options;
-    const bool battle = !strcmp(result->info.family, "battle");
+static void print_table(const mw_eval_result *result) {
+    const mw_eval_summary about = mw_eval_describe(result);
+    const bool battle = !strcmp(about.family, "battle");
     bool scaled = false;
-    for (int a = 0; a < MW_ARMS; a++) scaled |= result->arm[a].played && isfinite(result->arm[a].score);
+    for (int a = 0; a < MW_ARMS; a++)
+        scaled |= mw_eval_arm(result, a)->played && isfinite(mw_eval_arm(result, a)->score);
     char quality[MW_NAME]; /* a text of the bundle */
-    snprintf(quality, sizeof quality, "%s", bundle->info.quality);
-    printf("%s-%s (%s):", result->info.task, mw_text_clean(quality), result->info.rules);
+    snprintf(quality, sizeof quality, "%s", about.quality);
+    printf("%s-%s (%s):", about.task, mw_text_clean(quality), about.rules);
     mw_setting_info setting;
     for (int i = 0; mw_plan_setting_at(i, &setting); i++) {
         char value[MW_NAME];
         mw_error error;
-        if (mw_plan_settings_get(&result->plan, setting.name, value, sizeof value, &error) == MW_OK)
+        if (mw_plan_settings_get(&about.plan, setting.name, value, sizeof value, &error) == MW_OK)
             printf(" %s=%s", setting.symbol ? setting.symbol : setting.name, value);
     }
-    printf("\n%d seeds from %llu x %d episodes\n", o->seeds, (unsigned long long)o->first_seed, o->episodes);
+    printf("\n%d seeds from %llu x %d episodes\n", about.seeds, (unsigned long long)about.first_seed,
+           about.episodes);
     printf("%-9s %16s", "arm", "return");
     if (scaled) printf(" %16s", "normalised");
     if (battle) printf(" %16s", "won %");
@@ -110,7 +109,7 @@ static void print_table(const mw_eval_result *result, const mw_bundle *bundle) {
     double seconds = 0;
     long decisions = 0;
     for (int a = 0; a < MW_ARMS; a++) {
-        const mw_eval_report *r = &result->arm[a];
+        const mw_eval_report *r = mw_eval_arm(result, a);
         if (!r->played) continue;
         print_row(r, mw_arm_name(a), scaled, battle);
         seconds += r->seconds;
@@ -125,20 +124,25 @@ static int run(const mw_eval_options *options, const char *path, const char *jso
                const char *replay) {
     mw_bundle *bundle;
     mw_error error = {0};
-    mw_eval_result result = {0};
+    mw_eval_result *result = NULL;
     if (mw_bundle_load(&bundle, path, &error) != MW_OK) return mw_cli_fail(&error);
-    mw_status status = mw_eval_run(&result, bundle, options, &error);
-    if (status == MW_OK && json) status = mw_cli_json(mw_eval_json(&result, bundle), json, command, &error);
-    if (status == MW_OK && !(json && !*json)) print_table(&result, bundle);
+    mw_status status = mw_bundle_evaluate(&result, bundle, options, &error);
+    if (status == MW_OK && json)
+        status = *json ? mw_eval_result_save(result, command, json, &error)
+                       : mw_eval_result_print(result, command, stdout, &error);
+    if (status == MW_OK && !(json && !*json)) print_table(result);
     if (status == MW_OK && replay) status = mw_eval_replay(bundle, options, replay, &error);
-    mw_eval_result_free(&result);
+    mw_eval_result_free(result);
     mw_bundle_free(bundle);
     return status == MW_OK ? 0 : mw_cli_fail(&error);
 }
 
 int mw_cli_eval(int argc, char **argv) {
     mw_progress progress = {0};
-    mw_eval_options o = mw_eval_options_default();
+    mw_env_options world = MW_ENV_OPTIONS_DEFAULT;
+    mw_eval_options o;
+    mw_eval_options_init(&o, sizeof o);
+    o.world = &world;
     const char *path = NULL, *arms = NULL, *json = NULL, *replay = NULL;
     mw_assignments plan = {0};
     const mw_option options[] = {{"arms", MW_OPT_STRING, &arms, 0, 0},
@@ -149,7 +153,7 @@ int mw_cli_eval(int argc, char **argv) {
                                  {"envs", MW_OPT_INT, &o.envs, 1, 4096},
                                  {"threads", MW_OPT_INT, &o.threads, 0, MW_MAX_THREADS},
                                  {"timed", MW_OPT_INT, &o.timed, 0, 100000},
-                                 {"prey", MW_OPT_STRING, &o.world.prey_file, 0, 0},
+                                 {"prey", MW_OPT_STRING, &world.prey_file, 0, 0},
                                  {"json", MW_OPT_OPTIONAL, &json, 0, 0},
                                  {"replay", MW_OPT_STRING, &replay, 0, 0},
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};

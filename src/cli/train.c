@@ -1,7 +1,5 @@
 /* mawam train: from a dataset to a bundle. */
 #include "cli/cli.h"
-#include "core/log.h"
-#include "train/train.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,13 +43,13 @@ typedef struct {
     bool started;
 } display;
 
-static void losses_text(char *out, size_t size, const mw_training_part *part, const double *values,
+static void losses_text(char *out, size_t size, const mw_training_progress *p, const double *values,
                         const char *prefix) {
     size_t used = 0;
     out[0] = 0;
-    for (int i = 0; i < part->minimised && used < size; i++)
+    for (int i = 0; i < p->losses && used < size; i++)
         used += (size_t)snprintf(out + used, size - used, "%s%s%s %.3g", i ? ", " : "", prefix,
-                                 part->loss_names[i], values[i]);
+                                 p->loss_names[i], values[i]);
 }
 
 /* A bar on a terminal, a line every ten seconds elsewhere. */
@@ -59,21 +57,19 @@ static void show_progress(void *context, const mw_training_progress *p) {
     display *d = context;
     char losses[80], held[80];
     if (!d->started) {
-        d->first = p->done - p->part->cost;
+        d->first = p->done - p->cost;
         mw_progress_start(&d->bar, "training", p->total - d->first);
         d->started = true;
         d->said = p->seconds;
     }
-    losses_text(losses, sizeof losses, p->part, p->means, "");
-    mw_progress_update(&d->bar, p->done - d->first, "%s, %s %ld/%ld", losses, p->part->name, p->part->step,
-                       p->part->steps);
-    const bool last = p->part->step == p->part->steps;
+    losses_text(losses, sizeof losses, p, p->means, "");
+    mw_progress_update(&d->bar, p->done - d->first, "%s, %s %ld/%ld", losses, p->part, p->step, p->steps);
+    const bool last = p->step == p->steps;
     if (d->bar.visible || (p->seconds - d->said < 10 && !last)) return;
     d->said = p->seconds;
     held[0] = 0;
-    if (p->part->best_step > 0) losses_text(held, sizeof held, p->part, p->part->held, "held-out ");
-    printf("%7.0f s  %-6s %7ld of %ld  %s  %s\n", p->seconds, p->part->name, p->part->step, p->part->steps,
-           losses, held);
+    if (p->held) losses_text(held, sizeof held, p, p->held, "held-out ");
+    printf("%7.0f s  %-6s %7ld of %ld  %s  %s\n", p->seconds, p->part, p->step, p->steps, losses, held);
     fflush(stdout);
 }
 
@@ -82,9 +78,9 @@ static void print_message(void *context, mw_log_level level, const char *message
     fprintf(stderr, "mawam: %s%s\n", level == MW_LOG_WARNING ? "warning: " : "", message);
 }
 
-static int print_report(const mw_training_request *r, const mw_training_report *report) {
+static int print_report(const char *output, const mw_training_report *report) {
     if (report->finished_before) {
-        printf("%s is finished already\n", r->output);
+        printf("%s is finished already\n", output);
         return 0;
     }
     for (int i = 0; i < report->count; i++) {
@@ -96,49 +92,44 @@ static int print_report(const mw_training_request *r, const mw_training_report *
         puts(part->trained ? "" : "; not finished");
     }
     if (report->complete)
-        printf("%s written after %.0f s; target return %.3f\n", r->output, report->seconds, report->target);
+        printf("%s written after %.0f s; target return %.3f\n", output, report->seconds, report->target);
     else
         puts("no bundle yet, parts are missing: continue with --resume, or give a bundle with --with");
     return 0;
 }
 
-static int run(mw_training_request *request, const mw_strings *settings, mw_preset *preset) {
+static int run(const mw_dataset *dataset, const char *output, mw_train_options *o) {
     mw_error error = {0};
     mw_training_report report;
     display d = {0};
-    for (int i = 0; i < settings->count; i++)
-        if (mw_preset_set(preset, settings->items[i], &error) != MW_OK) {
-            mw_cli_fail(&error);
-            return 2;
-        }
-    request->preset = preset;
-    request->stop = mw_cli_stop();
-    request->progress = show_progress;
-    request->context = &d;
+    if (mw_train_options_check(o, mw_dataset_describe(dataset).spec.task, &error) != MW_OK) {
+        mw_cli_fail(&error);
+        return 2;
+    }
+    o->stop = mw_cli_stop();
+    o->progress = show_progress;
+    o->context = &d;
     mw_log_set(print_message, NULL);
-    const mw_status status = mw_training_run(request, &report, &error);
+    const mw_status status = mw_bundle_train(dataset, output, o, &report, &error);
     if (d.started) mw_progress_finish(&d.bar);
-    if (status == MW_OK) return print_report(request, &report);
+    if (status == MW_OK) return print_report(output, &report);
     mw_cli_fail(&error);
     return status == MW_ERR_INTERRUPTED ? 130 : 1;
 }
 
 int mw_cli_train(int argc, char **argv) {
-    const char *folder = NULL, *only = NULL, *budget = "full";
+    const char *folder = NULL, *output = NULL, *only = NULL, *budget = "full";
     mw_strings settings = {0};
-    mw_training_request request = {0};
+    mw_train_options o;
+    mw_train_options_init(&o, sizeof o);
     bool list = false;
-    const mw_option options[] = {{"o", MW_OPT_STRING, &request.output, 0, 0},
-                                 {"only", MW_OPT_STRING, &only, 0, 0},
-                                 {"with", MW_OPT_STRING, &request.with, 0, 0},
-                                 {"resume", MW_OPT_FLAG, &request.resume, 0, 0},
-                                 {"set", MW_OPT_STRINGS, &settings, 0, 0},
-                                 {"budget", MW_OPT_STRING, &budget, 0, 0},
-                                 {"seed", MW_OPT_U64, &request.seed, 0, 0},
-                                 {"threads", MW_OPT_INT, &request.threads, 0, MW_MAX_THREADS},
-                                 {"wide", MW_OPT_FLAG, &request.wide, 0, 0},
-                                 {"list-settings", MW_OPT_FLAG, &list, 0, 0},
-                                 {NULL, MW_OPT_FLAG, NULL, 0, 0}};
+    const mw_option options[] = {
+        {"o", MW_OPT_STRING, &output, 0, 0},      {"only", MW_OPT_STRING, &only, 0, 0},
+        {"with", MW_OPT_STRING, &o.with, 0, 0},   {"resume", MW_OPT_FLAG, &o.resume, 0, 0},
+        {"set", MW_OPT_STRINGS, &settings, 0, 0}, {"budget", MW_OPT_STRING, &budget, 0, 0},
+        {"seed", MW_OPT_U64, &o.seed, 0, 0},      {"threads", MW_OPT_INT, &o.threads, 0, MW_MAX_THREADS},
+        {"wide", MW_OPT_FLAG, &o.wide, 0, 0},     {"list-settings", MW_OPT_FLAG, &list, 0, 0},
+        {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, help, &folder, 1, &count);
     if (code >= 0) return code;
     if (list) {
@@ -147,25 +138,24 @@ int mw_cli_train(int argc, char **argv) {
     }
     if (count != 1) return mw_cli_usage("train: name a dataset folder");
     mw_error error = {0};
-    if (only && mw_model_classes_parse(only, &request.only, &error) != MW_OK)
+    if (only && mw_model_classes_parse(only, &o.only, &error) != MW_OK)
         return mw_cli_usage("train: --only: %s", error.message);
     if (strcmp(budget, "quick") && strcmp(budget, "full"))
         return mw_cli_usage("train: --budget must be 'quick' or 'full', not '%s'", budget);
-    if (request.with && !only) return mw_cli_usage("train: --with needs --only");
-    mw_dataset dataset;
-    if (mw_dataset_open(&dataset, folder, &error) != MW_OK) return mw_cli_fail(&error);
-    char output[128], *command = mw_cli_command("", argc, argv);
-    snprintf(output, sizeof output, "%.40s-%.40s.safetensors", dataset.spec.task,
-             dataset.spec.quality[0] ? dataset.spec.quality : "data");
-    if (!request.output) request.output = output;
-    request.dataset = &dataset;
-    request.command = command;
-    if (!command) return mw_cli_fail(&(mw_error){MW_ERR_MEMORY, "out of memory for the command"});
-    mw_preset preset =
-        mw_preset_of(dataset.spec.task, strcmp(budget, "quick") ? MW_BUDGET_FULL : MW_BUDGET_QUICK);
-    preset.parts |= request.only;
-    code = run(&request, &settings, &preset);
+    if (o.with && !only) return mw_cli_usage("train: --with needs --only");
+    mw_dataset *dataset;
+    if (mw_dataset_load(&dataset, folder, &error) != MW_OK) return mw_cli_fail(&error);
+    const mw_dataset_spec spec = mw_dataset_describe(dataset).spec;
+    char name[128], *command = mw_cli_command("", argc, argv);
+    snprintf(name, sizeof name, "%.40s-%.40s.safetensors", spec.task,
+             spec.quality[0] ? spec.quality : "data");
+    o.budget = strcmp(budget, "quick") ? MW_BUDGET_FULL : MW_BUDGET_QUICK;
+    o.assignments = settings.items;
+    o.assignment_count = settings.count;
+    o.command = command;
+    code = command ? run(dataset, output ? output : name, &o)
+                   : mw_cli_fail(&(mw_error){MW_ERR_MEMORY, "out of memory for the command"});
     free(command);
-    mw_dataset_close(&dataset);
+    mw_dataset_free(dataset);
     return code;
 }

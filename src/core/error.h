@@ -5,8 +5,4 @@
 
 #include "mawam/mawam.h"
 
-/* Replaces control characters by '?', so that a text from a file cannot command the terminal. Messages of
- * errors and of the log are clean. Returns its argument. */
-char *mw_text_clean(char *text);
-
 #endif

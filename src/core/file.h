@@ -40,7 +40,7 @@ void mw_writer_abandon(mw_writer *writer); /* removes the temporary file; safe t
 /* Whole small files. The text (at most MW_TEXT_LIMIT bytes, none of them zero) is zero-terminated; free it
  * with free(). size may be NULL. */
 mw_status mw_file_read_text(const char *path, char **text, size_t *size, mw_error *error);
-mw_status mw_file_write(const char *path, const void *data, size_t size, mw_error *error); /* atomic */
+/* mw_file_write is in mawam/file.h, and so is mw_dir_make. */
 
 /* Makes sure that nobody else works on the file at `path` until the lock is released: PATH.lock is held, and
  * removed in the end; one that a killed process left counts for nothing. */
@@ -55,7 +55,6 @@ void mw_lock_release(mw_lock *lock);                                      /* saf
 #define MW_HASH_START 0xCBF29CE484222325u
 uint64_t mw_hash(uint64_t hash, const void *data, size_t size);
 
-mw_status mw_dir_make(const char *path, mw_error *error); /* like mkdir -p */
 bool mw_file_exists(const char *path);
 /* Whether a process has ended, also if nobody has asked for its exit code yet. */
 bool mw_process_gone(long process);

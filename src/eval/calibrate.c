@@ -3,6 +3,7 @@
 #include "eval/calibrate.h"
 
 #include "core/json.h"
+#include "core/options.h"
 #include "core/rng.h"
 #include "eval/worlds.h"
 #include "eval/statistics.h"
@@ -14,8 +15,10 @@
 
 enum { LONGEST = 200, MAX_ENVS = 16, MAX_MARKS = 8, MAX_ROUNDS = 1000 };
 
-mw_same_state_options mw_same_state_options_default(void) {
-    return (mw_same_state_options){.anchors = 64, .seed = 2000, .world = MW_ENV_OPTIONS_DEFAULT};
+static const mw_same_state_options defaults = {.size = sizeof defaults, .anchors = 64, .seed = 2000};
+
+void mw_same_state_options_init(mw_same_state_options *options, size_t size) {
+    mw_options_fill(options, size, &defaults, sizeof defaults);
 }
 
 /* One anchor's place among all and its returns. */
@@ -26,7 +29,7 @@ typedef struct {
 } anchor;
 
 typedef struct {
-    const mw_same_state_options *options;
+    mw_same_state_options options;
     mw_plan_settings plan;
     int marks; /* anchors wanted of an episode */
     mw_pool *pool;
@@ -46,7 +49,7 @@ typedef struct {
 
 /* All candidates are drawn as the bundle says and none is a mean of others. */
 static mw_status survey_plan(survey *v, const mw_bundle *bundle, mw_error *error) {
-    const mw_same_state_options *o = v->options;
+    const mw_same_state_options *o = &v->options;
     v->plan = bundle->plan;
     MW_TRY(mw_fields_assign(mw_plan_fields, &v->plan, "scorer=rwm warm_start=off temperature=0 choice=best",
                             "", error));
@@ -60,21 +63,21 @@ static mw_status survey_plan(survey *v, const mw_bundle *bundle, mw_error *error
 }
 
 static mw_status survey_build(survey *v, const mw_bundle *bundle, mw_error *error) {
-    const mw_same_state_options *o = v->options;
+    const mw_same_state_options *o = &v->options;
     mw_planner_options planner;
     MW_TRY(survey_plan(v, bundle, error));
     v->marks = bundle->info.episode_limit > LONGEST ? MAX_MARKS : MAX_MARKS / 2;
     const int wanted = (o->anchors + v->marks - 1) / v->marks, envs = wanted < MAX_ENVS ? wanted : MAX_ENVS;
     MW_TRY(mw_pool_create(&v->pool, o->threads, error));
-    MW_TRY(mw_worlds_create(&v->stage, bundle, &o->world, envs, v->pool, error));
+    MW_TRY(mw_worlds_create(&v->stage, bundle, o->world, envs, v->pool, error));
     mw_planner_options_init(&planner, sizeof planner, bundle);
     planner.envs = envs;
     planner.threads = o->threads;
     planner.envs_played = v->stage.envs;
-    planner.env_options = &o->world;
+    planner.env_options = o->world;
     planner.plan = v->plan;
     MW_TRY(mw_planner_create(&v->planner, bundle, &planner, error));
-    MW_TRY(mw_oracle_create(&v->oracle, bundle->info.task, &o->world, v->pool, error));
+    MW_TRY(mw_oracle_create(&v->oracle, bundle->info.task, o->world, v->pool, error));
     v->capacity = o->anchors + MAX_ENVS * MAX_MARKS;
     v->anchors = calloc((size_t)v->capacity, sizeof *v->anchors);
     v->again = calloc((size_t)(MAX_ENVS * v->plan.candidates), sizeof *v->again);
@@ -101,7 +104,7 @@ static void draw_marks(survey *v, int e) {
     int steps[LONGEST], span = v->stage.info->episode_limit - v->plan.horizon + 1;
     if (span > LONGEST) span = LONGEST;
     if (span < 1) span = 1;
-    mw_rng rng = mw_rng_make(v->options->seed, MW_RNG_STUDY, (uint64_t)v->episode[e], 1, 0);
+    mw_rng rng = mw_rng_make(v->options.seed, MW_RNG_STUDY, (uint64_t)v->episode[e], 1, 0);
     for (int t = 0; t < span; t++) steps[t] = t;
     mw_rng_shuffle(&rng, steps, span);
     for (int k = 0; k < MAX_MARKS; k++) v->mark[e][k] = k < v->marks && k < span ? steps[k] : -1;
@@ -165,7 +168,7 @@ static mw_status play_round(survey *v, long first, mw_error *error) {
     int running = s->count;
     for (int e = 0; e < s->count; e++) {
         v->episode[e] = first + e;
-        const mw_episode_seeds seeds = mw_episode_seeds_of(v->options->seed, v->episode[e]);
+        const mw_episode_seeds seeds = mw_episode_seeds_of(v->options.seed, v->episode[e]);
         mw_worlds_begin(s, NULL, e, seeds);
         mw_planner_begin(v->planner, e, seeds.controller);
         draw_marks(v, e);
@@ -229,8 +232,8 @@ static mw_status within(mw_same_state *r, mw_error *error) {
 }
 
 static mw_status summarise(mw_same_state *r, survey *v, mw_error *error) {
-    const size_t most = (size_t)v->plan.candidates, all = (size_t)v->options->anchors * most;
-    *r = (mw_same_state){.anchors = v->options->anchors,
+    const size_t most = (size_t)v->plan.candidates, all = (size_t)v->options.anchors * most;
+    *r = (mw_same_state){.anchors = v->options.anchors,
                          .candidates = v->plan.candidates,
                          .horizon = v->plan.horizon,
                          .exact = v->exact,
@@ -251,18 +254,22 @@ static mw_status summarise(mw_same_state *r, survey *v, mw_error *error) {
 }
 
 mw_status mw_same_state_run(mw_same_state *result, const mw_bundle *bundle,
-                            const mw_same_state_options *options, mw_error *error) {
+                            const mw_same_state_options *given, mw_error *error) {
+    static const mw_env_options usual = MW_ENV_OPTIONS_DEFAULT;
+    mw_same_state_options options = defaults;
     *result = (mw_same_state){0};
+    MW_TRY(mw_options_take(&options, sizeof options, given, "mw_same_state_options_init", error));
+    if (!options.world) options.world = &usual;
     survey *v = calloc(1, sizeof *v);
     if (!v) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a survey");
     v->options = options;
     v->exact = true;
     mw_status status = survey_build(v, bundle, error);
-    for (int round = 0; status == MW_OK && v->count < options->anchors; round++)
+    for (int round = 0; status == MW_OK && v->count < options.anchors; round++)
         status = round < MAX_ROUNDS ? play_round(v, (long)round * v->stage.count, error)
                                     : mw_fail(error, MW_ERR_NUMERIC,
                                               "%s: episodes end too early for anchors: found %d of %d",
-                                              bundle->info.task, v->count, options->anchors);
+                                              bundle->info.task, v->count, options.anchors);
     if (status == MW_OK) status = summarise(result, v, error);
     if (status != MW_OK) mw_same_state_free(result);
     survey_free(v);

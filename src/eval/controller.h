@@ -40,30 +40,6 @@ static inline void mw_controller_free(mw_controller *controller) {
     if (controller) controller->kind->destroy(controller);
 }
 
-/* ---- arms: who plays, and how ---- */
-
-typedef enum mw_arm_id { /* the first ones of the table */
-                         MW_ARM_REACTIVE,
-                         MW_ARM_RANDOM,
-                         MW_ARM_PLAN,
-                         MW_ARM_PAPER,
-                         MW_ARM_ORACLE,
-                         MW_ARM_STANDARD, /* how many are played unless others are named */
-} mw_arm_id;
-
-enum { MW_ARMS = 24 }; /* at most */
-
-typedef struct mw_arm {
-    const char *name, *help, *controller;
-    char settings[128]; /* of the plan, where they differ from the bundle's */
-} mw_arm;
-
-/* The table goes on with an arm for every model that judges candidates; false past the end. */
-bool mw_arm_at(int index, mw_arm *arm);
-const char *mw_arm_name(int index); /* NULL past the end */
-/* Can the bundle's parts serve it? */
-bool mw_arm_available(int index, const mw_bundle *bundle);
-/* "plan,reactive" -> the set of arms as bits 1 << index. */
-mw_status mw_arms_parse(const char *text, unsigned *arms, mw_error *error);
+/* Arms, which say who plays and how, are in mawam/eval.h. */
 
 #endif

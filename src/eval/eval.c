@@ -4,15 +4,26 @@
 
 #include "behavior/settings.h"
 #include "core/clock.h"
+#include "core/options.h"
 #include "eval/worlds.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-mw_eval_options mw_eval_options_default(void) {
-    return (mw_eval_options){
-        .first_seed = MW_EVAL_FIRST_SEED, .seeds = 5, .timed = 60, .world = MW_ENV_OPTIONS_DEFAULT};
+static const mw_eval_options defaults = {
+    .size = sizeof defaults, .first_seed = MW_EVAL_FIRST_SEED, .seeds = 5, .timed = 60};
+
+void mw_eval_options_init(mw_eval_options *options, size_t size) {
+    mw_options_fill(options, size, &defaults, sizeof defaults);
+}
+
+mw_status mw_eval_options_take(mw_eval_options *options, const mw_eval_options *given, mw_error *error) {
+    static const mw_env_options usual = MW_ENV_OPTIONS_DEFAULT;
+    *options = defaults;
+    MW_TRY(mw_options_take(options, sizeof *options, given, "mw_eval_options_init", error));
+    if (!options->world) options->world = &usual;
+    return MW_OK;
 }
 
 int mw_eval_episodes_of(const char *family) {
@@ -42,11 +53,11 @@ static mw_status player_build(player *p, const mw_bundle *bundle, const mw_plan_
     mw_arm arm;
     mw_arm_at(p->arm, &arm);
     MW_TRY(mw_pool_create(&p->pool, o->threads, error));
-    MW_TRY(mw_worlds_create(&p->stage, bundle, &o->world, envs, p->pool, error));
+    MW_TRY(mw_worlds_create(&p->stage, bundle, o->world, envs, p->pool, error));
     mw_controller_request request = {.bundle = bundle,
                                      .plan = *plan,
                                      .envs = p->stage.envs,
-                                     .env_options = &o->world,
+                                     .env_options = o->world,
                                      .count = envs,
                                      .threads = o->threads,
                                      .behaviors = o->behaviors};
@@ -212,7 +223,7 @@ static double summarise(const mw_eval_options *o, const mw_eval_report *report, 
 static void summarise_arm(mw_eval_result *result, mw_eval_report *report, double *seed_means) {
     const mw_eval_options *o = &result->options;
     /* the scales of tag and world belong to their default prey */
-    const mw_scale *scale = o->world.prey_file ? NULL : mw_scale_of(result->info.task);
+    const mw_scale *scale = o->world->prey_file ? NULL : mw_scale_of(result->info.task);
     report->total = summarise(o, report, TOTAL, seed_means, &report->total_std);
     report->length = summarise(o, report, LENGTH, seed_means, NULL);
     report->won = report->won_std = report->score = report->score_std = NAN;
@@ -264,11 +275,12 @@ static mw_status resolve(mw_eval_result *result, const mw_bundle *bundle, mw_err
     mw_eval_options *o = &result->options;
     const bool chosen = o->arms != 0;
     mw_env *env;
-    MW_TRY(mw_env_create(&env, bundle->info.task, &o->world, error));
+    MW_TRY(mw_env_create(&env, bundle->info.task, o->world, error));
     mw_status status = mw_bundle_expect(bundle, mw_env_describe(env), error);
     result->info = *mw_env_describe(env);
-    result->info.task = bundle->info.task; /* the environment's strings go with it */
-    result->info.rules = bundle->info.rules;
+    result->bundle = bundle->info;
+    result->info.task = result->bundle.task; /* the environment's strings go with it */
+    result->info.rules = result->bundle.rules;
     result->info.summary = NULL;
     mw_env_free(env);
     MW_TRY(status);
@@ -289,7 +301,8 @@ static mw_status resolve(mw_eval_result *result, const mw_bundle *bundle, mw_err
 
 mw_status mw_eval_run(mw_eval_result *result, const mw_bundle *bundle, const mw_eval_options *options,
                       mw_error *error) {
-    *result = (mw_eval_result){.options = *options};
+    *result = (mw_eval_result){0};
+    MW_TRY(mw_eval_options_take(&result->options, options, error));
     mw_status status = resolve(result, bundle, error);
     for (int a = 0; a < MW_ARMS && status == MW_OK; a++) {
         if (!(result->options.arms >> a & 1)) continue;
@@ -297,11 +310,45 @@ mw_status mw_eval_run(mw_eval_result *result, const mw_bundle *bundle, const mw_
         if (status == MW_OK) status = time_arm(result, bundle, a, error);
     }
     if (status == MW_OK) status = summarise_all(result, error);
-    if (status != MW_OK) mw_eval_result_free(result);
+    if (status != MW_OK) mw_eval_result_clear(result);
+    return status;
+}
+
+void mw_eval_result_clear(mw_eval_result *result) {
+    for (int a = 0; a < MW_ARMS; a++) free(result->arm[a].episodes);
+    *result = (mw_eval_result){0};
+}
+
+/* ---- as users see it ---- */
+
+mw_status mw_bundle_evaluate(mw_eval_result **out, const mw_bundle *bundle, const mw_eval_options *options,
+                             mw_error *error) {
+    mw_eval_result *result = *out = malloc(sizeof *result);
+    if (!result) return mw_fail(error, MW_ERR_MEMORY, "out of memory for an evaluation");
+    const mw_status status = mw_eval_run(result, bundle, options, error);
+    if (status == MW_OK) return MW_OK;
+    free(result);
+    *out = NULL;
     return status;
 }
 
 void mw_eval_result_free(mw_eval_result *result) {
-    for (int a = 0; a < MW_ARMS; a++) free(result->arm[a].episodes);
-    *result = (mw_eval_result){0};
+    if (result) mw_eval_result_clear(result);
+    free(result);
+}
+
+mw_eval_summary mw_eval_describe(const mw_eval_result *r) {
+    return (mw_eval_summary){.task = r->bundle.task,
+                             .rules = r->bundle.rules,
+                             .quality = r->bundle.quality,
+                             .family = r->info.family,
+                             .arms = r->options.arms,
+                             .first_seed = r->options.first_seed,
+                             .seeds = r->options.seeds,
+                             .episodes = r->options.episodes,
+                             .plan = r->plan};
+}
+
+const mw_eval_report *mw_eval_arm(const mw_eval_result *result, int arm) {
+    return arm >= 0 && arm < MW_ARMS ? &result->arm[arm] : NULL;
 }

@@ -68,14 +68,42 @@ static json_t *arm_json(const mw_eval_result *result, const mw_eval_report *repo
     return object;
 }
 
-json_t *mw_eval_json(const mw_eval_result *result, const mw_bundle *bundle) {
+json_t *mw_eval_json(const mw_eval_result *result) {
     const mw_eval_options *o = &result->options;
     json_t *arms = json_object();
     for (int a = 0; a < MW_ARMS; a++)
         if (result->arm[a].played)
             json_object_set_new(arms, mw_arm_name(a), arm_json(result, &result->arm[a]));
     return json_pack("{s:s, s:s, s:s, s:s, s:o, s:I, s:i, s:i, s:i, s:o}", "mawam", mw_version(), "task",
-                     result->info.task, "quality", bundle->info.quality, "rules", result->info.rules, "plan",
-                     mw_fields_json(mw_plan_fields, &result->plan), "first_seed", (json_int_t)o->first_seed,
-                     "seeds", o->seeds, "episodes", o->episodes, "threads", o->threads, "arms", arms);
+                     result->info.task, "quality", result->bundle.quality, "rules", result->info.rules,
+                     "plan", mw_fields_json(mw_plan_fields, &result->plan), "first_seed",
+                     (json_int_t)o->first_seed, "seeds", o->seeds, "episodes", o->episodes, "threads",
+                     o->threads, "arms", arms);
+}
+
+/* ---- out ---- */
+
+mw_status mw_eval_report_put(json_t *value, const char *command, const char *path, FILE *out,
+                             mw_error *error) {
+    if (!value || !command) {
+        json_decref(value);
+        return mw_fail(error, MW_ERR_MEMORY, "cannot make the report");
+    }
+    char cpu[128];
+    mw_cpu_model(cpu, sizeof cpu);
+    json_object_set_new(value, "command", json_string(command));
+    json_object_set_new(value, "cpu", json_string(cpu));
+    const mw_status status = path ? mw_json_write(value, path, error) : mw_json_print(value, out, 10, error);
+    json_decref(value);
+    return status;
+}
+
+mw_status mw_eval_result_print(const mw_eval_result *result, const char *command, FILE *out,
+                               mw_error *error) {
+    return mw_eval_report_put(mw_eval_json(result), command, NULL, out, error);
+}
+
+mw_status mw_eval_result_save(const mw_eval_result *result, const char *command, const char *path,
+                              mw_error *error) {
+    return mw_eval_report_put(mw_eval_json(result), command, path, NULL, error);
 }

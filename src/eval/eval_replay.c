@@ -80,30 +80,32 @@ static mw_status record(mw_worlds *s, mw_controller *controller, mw_replay *repl
     return MW_OK;
 }
 
-mw_status mw_eval_replay(const mw_bundle *bundle, const mw_eval_options *options, const char *path,
+mw_status mw_eval_replay(const mw_bundle *bundle, const mw_eval_options *given, const char *path,
                          mw_error *error) {
+    mw_eval_options o;
     mw_worlds worlds;
     mw_controller *controller = NULL;
     mw_replay *replay = NULL;
     char subtitle[256];
-    MW_TRY(mw_worlds_create(&worlds, bundle, &options->world, 1, NULL, error));
+    MW_TRY(mw_eval_options_take(&o, given, error));
+    MW_TRY(mw_worlds_create(&worlds, bundle, o.world, 1, NULL, error));
     mw_controller_request request = {.bundle = bundle,
                                      .plan = bundle->plan,
                                      .envs = worlds.envs,
-                                     .env_options = &options->world,
+                                     .env_options = o.world,
                                      .count = 1,
-                                     .threads = options->threads,
+                                     .threads = o.threads,
                                      .imagine = true};
     mw_status status = MW_OK;
-    for (int i = 0; i < options->assignment_count && status == MW_OK; i++)
-        status = mw_fields_assign(mw_plan_fields, &request.plan, options->assignments[i], "", error);
+    for (int i = 0; i < o.assignment_count && status == MW_OK; i++)
+        status = mw_fields_assign(mw_plan_fields, &request.plan, o.assignments[i], "", error);
     snprintf(subtitle, sizeof subtitle, "%s, planned with %d candidates, seed %llu, rules %s",
-             bundle->info.quality, request.plan.candidates, (unsigned long long)options->first_seed,
+             bundle->info.quality, request.plan.candidates, (unsigned long long)o.first_seed,
              worlds.info->rules);
     if (status == MW_OK) status = mw_controller_create(&controller, "planner", &request, error);
     if (status == MW_OK) status = mw_replay_create(&replay, worlds.envs[0], subtitle, error);
     if (status == MW_OK) {
-        mw_worlds_begin(&worlds, controller, 0, mw_episode_seeds_of(options->first_seed, 0));
+        mw_worlds_begin(&worlds, controller, 0, mw_episode_seeds_of(o.first_seed, 0));
         status = record(&worlds, controller, replay, error);
     }
     if (status == MW_OK) status = mw_replay_write(replay, path, error);

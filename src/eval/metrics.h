@@ -4,13 +4,6 @@
 
 #include "core/json.h"
 
-typedef struct mw_ranking {
-    double pearson, spearman;         /* over all pairs at once; Spearman with average ranks */
-    double top1, top2;                /* share of groups whose best is predicted first, among the first two */
-    double pair_accuracy;             /* of pairs within a group whose realised values differ */
-    double regret, normalized_regret; /* of taking the predicted best; normalised by the group's range */
-} mw_ranking;
-
 /* realized, predicted [groups][size]; the first of equals wins an argmax. */
 mw_status mw_ranking_of(mw_ranking *ranking, const float *realized, const float *predicted, int groups,
                         int size, mw_error *error);

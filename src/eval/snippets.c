@@ -1,26 +1,30 @@
 /* Calibration on recorded snippets; see calibrate.h. */
 #include "core/json.h"
+#include "core/options.h"
 #include "core/rng.h"
 #include "data/split.h"
 #include "eval/calibrate.h"
+#include "eval/eval.h"
 #include "eval/statistics.h"
 #include "plan/scorers.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-mw_snippet_options mw_snippet_options_default(void) {
-    return (mw_snippet_options){.count = 2000, .seed = 2000, .held_out = MW_HELD_OUT};
-}
-
-mw_snippet_options mw_snippet_options_of(const mw_bundle *bundle) {
-    mw_snippet_options options = mw_snippet_options_default();
-    const char *name = mw_scorer_imagining(bundle);
+static mw_snippet_options defaults_of(const mw_bundle *bundle) {
+    mw_snippet_options options = {
+        .size = sizeof options, .count = 2000, .seed = 2000, .held_out = MW_HELD_OUT};
+    const char *name = bundle ? mw_scorer_imagining(bundle) : NULL;
     const mw_bundle_part *part = name ? mw_bundle_find((mw_bundle *)(uintptr_t)bundle, name) : NULL;
     if (!part) return options;
     options.split_seed = strtoull(part->provenance.seed, NULL, 10);
     options.held_out = part->provenance.held_out;
     return options;
+}
+
+void mw_snippet_options_init(mw_snippet_options *options, size_t size, const mw_bundle *bundle) {
+    const mw_snippet_options defaults = defaults_of(bundle);
+    mw_options_fill(options, size, &defaults, sizeof defaults);
 }
 
 static mw_status match(const mw_bundle *bundle, const mw_dataset *data, mw_error *error) {
@@ -171,14 +175,16 @@ static mw_status roll_places(mw_snippets *result, const mw_bundle *bundle, const
 }
 
 mw_status mw_snippets_run(mw_snippets *result, const mw_bundle *bundle, const mw_dataset *dataset,
-                          const mw_snippet_options *options, mw_error *error) {
+                          const mw_snippet_options *given, mw_error *error) {
+    mw_snippet_options options = defaults_of(given ? NULL : bundle);
     *result = (mw_snippets){0};
+    MW_TRY(mw_options_take(&options, sizeof options, given, "mw_snippet_options_init", error));
     MW_TRY(match(bundle, dataset, error));
-    if (options->count < MW_SNIPPET_GROUP)
+    if (options.count < MW_SNIPPET_GROUP)
         return mw_fail(error, MW_ERR_ARGUMENT, "snippets are ranked in groups of %d; %d are too few",
-                       MW_SNIPPET_GROUP, options->count);
+                       MW_SNIPPET_GROUP, options.count);
     mw_split split;
-    MW_TRY(mw_split_make(&split, dataset, options->held_out, options->split_seed, error));
+    MW_TRY(mw_split_make(&split, dataset, options.held_out, options.split_seed, error));
     /* a single episode cannot be held out */
     const mw_episode_set *set = split.held.count ? &split.held : &split.train;
     long found = 0;
@@ -196,11 +202,11 @@ mw_status mw_snippets_run(mw_snippets *result, const mw_bundle *bundle, const mw
                       dataset->folder, MW_SNIPPET_GROUP)
             : MW_OK;
     if (status == MW_OK) {
-        const long most = found < options->count ? found : options->count;
+        const long most = found < options.count ? found : options.count;
         result->horizons = horizon;
         result->count = (int)(most - most % MW_SNIPPET_GROUP);
-        choose(places, found, result->count, options->seed);
-        status = roll_places(result, bundle, dataset, places, options->threads, error);
+        choose(places, found, result->count, options.seed);
+        status = roll_places(result, bundle, dataset, places, options.threads, error);
     }
     free(places);
     mw_split_free(&split);
@@ -216,4 +222,25 @@ json_t *mw_snippets_json(const mw_snippets *r) {
         json_array_append_new(rows, row);
     }
     return json_pack("{s:i, s:o}", "count", r->count, "horizons", rows);
+}
+
+/* ---- the whole diagnosis ---- */
+
+static json_t *diagnosis_json(const mw_bundle *bundle, const mw_same_state *same,
+                              const mw_snippets *snippets) {
+    json_t *object = json_pack("{s:s, s:s, s:s, s:s}", "mawam", mw_version(), "task", bundle->info.task,
+                               "quality", bundle->info.quality, "rules", bundle->info.rules);
+    if (same) json_object_set_new(object, "same_state", mw_same_state_json(same));
+    if (snippets) json_object_set_new(object, "snippets", mw_snippets_json(snippets));
+    return object;
+}
+
+mw_status mw_diagnosis_print(const mw_bundle *bundle, const mw_same_state *same, const mw_snippets *snippets,
+                             const char *command, FILE *out, mw_error *error) {
+    return mw_eval_report_put(diagnosis_json(bundle, same, snippets), command, NULL, out, error);
+}
+
+mw_status mw_diagnosis_save(const mw_bundle *bundle, const mw_same_state *same, const mw_snippets *snippets,
+                            const char *command, const char *path, mw_error *error) {
+    return mw_eval_report_put(diagnosis_json(bundle, same, snippets), command, path, NULL, error);
 }

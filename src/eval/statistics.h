@@ -11,10 +11,6 @@ double mw_std(const double *x, long n); /* of the sample (n - 1); NaN below two 
 double mw_quantile(const double *x, long n, double q);
 void mw_sort(double *x, long n); /* ascending */
 
-typedef struct mw_interval {
-    double mean, low, high;
-} mw_interval;
-
 #define MW_BOOTSTRAP_RESAMPLES 10000
 
 /* Mean of x[n] and the 95% percentile interval over means of resampled values: a pure function of the values

@@ -10,7 +10,7 @@
 #include "model/scorer.h"
 #include "nn/param.h"
 
-enum { MW_MODELS = 16, MW_CONFIG_BYTES = 256 };
+enum { MW_CONFIG_BYTES = 256 };
 
 /* The task as networks see it. */
 typedef struct mw_model_shape {
@@ -53,8 +53,7 @@ typedef struct mw_model {
 /* ---- all of them ---- */
 const mw_model_class *mw_model_class_at(int index); /* NULL past the end */
 int mw_model_class_index(const char *name);         /* -1: there is none */
-/* "flow,rwm" -> 1 << index of each. */
-mw_status mw_model_classes_parse(const char *text, unsigned *set, mw_error *error);
+/* mw_model_classes_parse is in mawam/train.h. */
 
 /* ---- one ---- */
 /* The structure alone: how large the weights are is known before they take memory. */

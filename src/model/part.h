@@ -8,8 +8,6 @@
 
 #include <signal.h>
 
-enum { MW_PART_LOSSES = 3 };
-
 /* What all of them learn from. */
 typedef struct mw_training_data {
     const mw_dataset *dataset;

@@ -57,7 +57,8 @@ mw_status mw_chain_preset(mw_preset *preset, const char *task, const mw_study_op
 
 static mw_eval_options eval_options(const mw_chain *c) {
     const mw_study_options *o = c->options;
-    mw_eval_options e = mw_eval_options_default();
+    mw_eval_options e;
+    mw_eval_options_init(&e, sizeof e);
     e.arms = o->arms ? o->arms : (1u << MW_ARM_STANDARD) - 1;
     e.behaviors = o->behaviors;
     if (o->seeds) e.seeds = o->seeds;
@@ -82,12 +83,13 @@ static mw_status describe_inputs(mw_chain *c, mw_error *error) {
     hex(behavior, c->behavior);
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)c->options->seed);
     json_t *settings = mw_preset_json(&c->preset);
-    c->inputs =
-        json_pack("{s:{s:s, s:s, s:s, s:s, s:I}, s:{s:s, s:o*}, s:o*, s:{s:i, s:i, s:I}}", "data", "setting",
-                  c->name, "rules", c->rules, "behavior", behavior, "seed", seed, "transitions",
-                  (json_int_t)c->transitions, "train", "seed", seed, "settings", settings, "eval",
-                  eval_inputs(c), "diagnose", "anchors", c->options->anchors, "snippets",
-                  c->options->snippets, "seed", (json_int_t)mw_same_state_options_default().seed);
+    mw_same_state_options same;
+    mw_same_state_options_init(&same, sizeof same);
+    c->inputs = json_pack("{s:{s:s, s:s, s:s, s:s, s:I}, s:{s:s, s:o*}, s:o*, s:{s:i, s:i, s:I}}", "data",
+                          "setting", c->name, "rules", c->rules, "behavior", behavior, "seed", seed,
+                          "transitions", (json_int_t)c->transitions, "train", "seed", seed, "settings",
+                          settings, "eval", eval_inputs(c), "diagnose", "anchors", c->options->anchors,
+                          "snippets", c->options->snippets, "seed", (json_int_t)same.seed);
     return c->inputs && settings ? MW_OK : mw_fail(error, MW_ERR_MEMORY, "cannot describe %s", c->name);
 }
 
@@ -223,8 +225,8 @@ static void train_progress(void *context, const mw_training_progress *p) {
     mw_chain *c = context;
     char note[96];
     if (!c->progress) return;
-    snprintf(note, sizeof note, "%s %ld/%ld: %s %.3g", p->part->name, p->part->step, p->part->steps,
-             p->part->loss_names[0], p->means[0]);
+    snprintf(note, sizeof note, "%s %ld/%ld: %s %.3g", p->part, p->step, p->steps, p->loss_names[0],
+             p->means[0]);
     c->progress(c->context, p->total > 0 ? p->done / p->total : 0, note);
 }
 
@@ -326,18 +328,19 @@ static mw_status eval_run(mw_chain *c, mw_error *error) {
     mw_status status = mw_eval_run(&r, bundle, &options, error);
     if (status == MW_OK) {
         json_t *root = json_object();
-        json_object_set_new(root, "eval", mw_eval_json(&r, bundle));
+        json_object_set_new(root, "eval", mw_eval_json(&r));
         status = file_write(c, c->eval, "eval", root, error);
         eval_note(c, &r);
     }
-    mw_eval_result_free(&r);
+    mw_eval_result_clear(&r);
     mw_bundle_free(bundle);
     return status;
 }
 
 static mw_status same_state(mw_chain *c, const mw_bundle *bundle, json_t *root, mw_error *error) {
     mw_same_state r = {0};
-    mw_same_state_options options = mw_same_state_options_default();
+    mw_same_state_options options;
+    mw_same_state_options_init(&options, sizeof options);
     options.anchors = c->options->anchors;
     options.threads = c->options->threads;
     MW_TRY(mw_same_state_run(&r, bundle, &options, error));
@@ -351,7 +354,8 @@ static mw_status same_state(mw_chain *c, const mw_bundle *bundle, json_t *root, 
 static mw_status snippets(mw_chain *c, const mw_bundle *bundle, json_t *root, mw_error *error) {
     mw_dataset d;
     mw_snippets r = {0};
-    mw_snippet_options options = mw_snippet_options_of(bundle);
+    mw_snippet_options options;
+    mw_snippet_options_init(&options, sizeof options, bundle);
     options.count = c->options->snippets;
     options.threads = c->options->threads;
     MW_TRY(mw_dataset_open(&d, c->data, error));

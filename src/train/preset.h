@@ -6,8 +6,6 @@
 #include "model/model.h"
 #include "plan/settings.h"
 
-typedef enum mw_budget { MW_BUDGET_QUICK, MW_BUDGET_FULL } mw_budget;
-
 typedef struct mw_preset {
     char task[MW_WORD];
     unsigned parts;  /* 1 << index of each model that the bundle gets */
@@ -29,7 +27,6 @@ mw_status mw_preset_check(const mw_preset *preset, mw_error *error);
  */
 json_t *mw_preset_json(const mw_preset *preset);
 
-/* All settings, and what differs by task, as Markdown. */
-void mw_preset_list(FILE *out);
+/* mw_preset_list is in mawam/train.h. */
 
 #endif

@@ -116,9 +116,16 @@ static void report_progress(const training *t, int which) {
     double done = 0;
     for (int i = 0; i < t->state.count; i++)
         done += t->trains[i] ? t->state.part[i]->cost * (double)t->state.part[i]->step : 0;
-    r->progress(r->context, &(mw_training_progress){.part = t->state.part[which],
+    const mw_training_part *part = t->state.part[which];
+    r->progress(r->context, &(mw_training_progress){.part = part->name,
+                                                    .step = part->step,
+                                                    .steps = part->steps,
+                                                    .losses = part->minimised,
+                                                    .loss_names = part->loss_names,
                                                     .means = t->means[which],
+                                                    .held = part->best_step > 0 ? part->held : NULL,
                                                     .seconds = seconds_of(t),
+                                                    .cost = part->cost,
                                                     .done = done,
                                                     .total = t->total});
 }

@@ -7,13 +7,6 @@
 #include "plan/bundle.h"
 #include "train/preset.h"
 
-typedef struct mw_training_progress {
-    const mw_training_part *part;
-    const double *means; /* losses of the last line of the log */
-    double seconds;      /* of this training, earlier runs included */
-    double done, total;  /* floating-point operations of all parts of this run, roughly */
-} mw_training_progress;
-
 typedef struct mw_training_request {
     const mw_dataset *dataset; /* opened; its values are checked here */
     const mw_preset *preset;
@@ -34,25 +27,7 @@ typedef struct mw_training_request {
     void *context;
 } mw_training_request;
 
-/* How one part came out. */
-typedef struct mw_part_report {
-    const char *name;
-    bool trained; /* in this run or one that it continues; false: taken from elsewhere */
-    int losses;
-    const char *loss_names[MW_PART_LOSSES];
-    double held[MW_PART_LOSSES]; /* on held-out episodes: at the best step where that was kept, else the last
-                                  */
-    long best_step;              /* 0: nothing was held out, or the last weights were kept */
-} mw_part_report;
-
-typedef struct mw_training_report {
-    bool complete; /* the bundle is written; otherwise a part is missing and the checkpoint keeps the rest */
-    bool finished_before; /* nothing was left to do */
-    double seconds, target;
-    int count;
-    mw_part_report part[MW_MODELS];
-} mw_training_report;
-
+/* mw_bundle_train with the settings at hand. */
 mw_status mw_training_run(const mw_training_request *request, mw_training_report *report, mw_error *error);
 
 /* Settles what a preset leaves to the data, as training does. */

@@ -19,7 +19,8 @@
 static const char *const five[] = {"M=5"}, *const pair[] = {"M=2"}, *const single[] = {"M=1"};
 
 static mw_same_state_options few_anchors(void) {
-    mw_same_state_options o = mw_same_state_options_default();
+    mw_same_state_options o;
+    mw_same_state_options_init(&o, sizeof o);
     o.anchors = 10;
     o.assignments = five;
     o.assignment_count = 1;
@@ -207,7 +208,8 @@ static void snippets(void **state) {
         mw_scorer *scorer;
         mw_snippets result, threaded;
         mw_ranking ranking;
-        mw_snippet_options options = mw_snippet_options_default();
+        mw_snippet_options options;
+        mw_snippet_options_init(&options, sizeof options, NULL);
         static float truth[1024], guess[1024];
         fixture_make(scratch("maze"), discrete, true, MAZE_EPISODES);
         CHECK_OK(mw_dataset_open(&data, scratch("maze"), &error), error);
@@ -255,7 +257,8 @@ static void split_of_training(void **state) {
     mw_provenance *p = &mw_bundle_find(bundle, "rwm")->provenance;
     strcpy(p->seed, "18446744073709551614");
     p->held_out = 0.25;
-    const mw_snippet_options options = mw_snippet_options_of(bundle);
+    mw_snippet_options options;
+    mw_snippet_options_init(&options, sizeof options, bundle);
     assert_true(options.split_seed == 18446744073709551614u);
     CHECK_NEAR(options.held_out, 0.25, 0);
     mw_bundle_free(bundle);
@@ -267,7 +270,9 @@ static void refusals(void **state) {
     mw_dataset data;
     mw_snippets result;
     mw_same_state same;
-    mw_snippet_options options = mw_snippet_options_default();
+    mw_snippet_options options;
+    mw_same_state_options anchors = few_anchors();
+    mw_snippet_options_init(&options, sizeof options, NULL);
     fixture_make(scratch("maze"), false, true, 40);
     CHECK_OK(mw_dataset_open(&data, scratch("maze"), &error), error);
     mw_bundle *bundle = maze_bundle(false);
@@ -276,11 +281,10 @@ static void refusals(void **state) {
     options.count = 64;
     snprintf(bundle->info.rules, sizeof bundle->info.rules, "maze-2");
     CHECK_FAILS(mw_snippets_run(&result, bundle, &data, &options, &error), MW_ERR_MISMATCH, error, "maze-2");
-    CHECK_FAILS(
-        mw_same_state_run(&same, bundle,
-                          &(mw_same_state_options){.anchors = 4, .assignments = pair, .assignment_count = 1},
-                          &error),
-        MW_ERR_ARGUMENT, error, "unknown task 'maze'");
+    anchors.anchors = 4;
+    anchors.assignments = pair;
+    CHECK_FAILS(mw_same_state_run(&same, bundle, &anchors, &error), MW_ERR_ARGUMENT, error,
+                "unknown task 'maze'");
     mw_bundle_free(bundle);
     bundle = maze_bundle(true);
     CHECK_FAILS(mw_snippets_run(&result, bundle, &data, &options, &error), MW_ERR_MISMATCH, error,
@@ -289,7 +293,7 @@ static void refusals(void **state) {
     mw_dataset_close(&data);
     fixture_remove(scratch("maze"));
     bundle = tiny_bundle("spread", "mpe-old-0");
-    mw_same_state_options anchors = few_anchors();
+    anchors = few_anchors();
     CHECK_FAILS(mw_same_state_run(&same, bundle, &anchors, &error), MW_ERR_MISMATCH, error, "mpe-old-0");
     anchors.assignments = single;
     CHECK_FAILS(mw_same_state_run(&same, bundle, &anchors, &error), MW_ERR_ARGUMENT, error, "2 candidates");

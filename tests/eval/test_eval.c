@@ -13,7 +13,8 @@
 static const char *const few[] = {"M=1", "M=2", "M=3", "M=4"}; /* candidates */
 
 static mw_eval_options small_options(void) {
-    mw_eval_options o = mw_eval_options_default();
+    mw_eval_options o;
+    mw_eval_options_init(&o, sizeof o);
     o.first_seed = 7;
     o.seeds = 2;
     o.episodes = 3;
@@ -66,9 +67,9 @@ static void pairing_of(const char *task, int episodes, int candidates) {
             options.threads = ways[way].threads;
             CHECK_OK(mw_eval_run(&other, bundle, &options, &error), error);
             check_same(&all, &other, a);
-            mw_eval_result_free(&other);
+            mw_eval_result_clear(&other);
         }
-    mw_eval_result_free(&all);
+    mw_eval_result_clear(&all);
     mw_bundle_free(bundle);
     mw_bundle_free(made);
 }
@@ -102,8 +103,8 @@ static void seeds(void **state) {
     }
     assert_true(isnan(one.arm[MW_ARM_RANDOM].total_std));
     assert_true(isnan(two.arm[MW_ARM_RANDOM].gain.mean)); /* nothing to compare with */
-    mw_eval_result_free(&two);
-    mw_eval_result_free(&one);
+    mw_eval_result_clear(&two);
+    mw_eval_result_clear(&one);
     mw_bundle_free(bundle);
 }
 
@@ -122,7 +123,7 @@ static void one_candidate(void **state) {
         CHECK_NEAR(result.arm[a].gain.mean, 0, 0);
         CHECK_NEAR(result.arm[a].gain.high - result.arm[a].gain.low, 0, 0);
     }
-    mw_eval_result_free(&result);
+    mw_eval_result_clear(&result);
     mw_bundle_free(bundle);
 }
 
@@ -159,7 +160,7 @@ static void summaries(void **state) {
     assert_true(isnan(plan->won) && isnan(reactive->gain.mean) && isnan(oracle->oracle_share));
     assert_true(plan->decision.p50 > 0 && plan->decision.p95 >= plan->decision.p50);
     assert_true(plan->decisions == 6 * 25);
-    json_t *report = mw_eval_json(&result, bundle);
+    json_t *report = mw_eval_json(&result);
     CHECK_OK(mw_json_write(report, scratch("report.json"), &error), error);
     json_decref(report);
     CHECK_OK(mw_json_read(&report, scratch("report.json"), &error), error);
@@ -169,7 +170,7 @@ static void summaries(void **state) {
     CHECK_NEAR(json_number_value(json_object_get(json_object_get(arm, "gain"), "low")), plan->gain.low, 0);
     assert_null(json_object_get(arm, "win_rate"));
     json_decref(report);
-    mw_eval_result_free(&result);
+    mw_eval_result_clear(&result);
     mw_bundle_free(bundle);
 }
 

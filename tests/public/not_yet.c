@@ -8,10 +8,4 @@
         return mw_cli_usage("%s: not in this build", argv[0]);                                               \
     }
 
-NOT_YET(demo)
-NOT_YET(diagnose)
-NOT_YET(eval)
 NOT_YET(study)
-NOT_YET(train)
-
-void mw_cli_list_arms(void) {}

@@ -24,6 +24,19 @@ static void never_filled(void **state) {
     REFUSED(mw_behavior_pick("spread", "nothing", "nowhere", &(mw_pick_options){0}, &error),
             "mw_pick_options_init");
     REFUSED(mw_prey_learn("tag", "nowhere", &(mw_prey_options){0}, &error), "mw_prey_options_init");
+    mw_training_report trained;
+    REFUSED(mw_bundle_train(NULL, "nowhere", &(mw_train_options){0}, &trained, &error),
+            "mw_train_options_init");
+    mw_eval_result *result;
+    REFUSED(mw_bundle_evaluate(&result, NULL, &(mw_eval_options){0}, &error), "mw_eval_options_init");
+    assert_null(result);
+    REFUSED(mw_eval_replay(NULL, &(mw_eval_options){0}, "nowhere", &error), "mw_eval_options_init");
+    mw_same_state same;
+    mw_snippets snippets;
+    REFUSED(mw_same_state_run(&same, NULL, &(mw_same_state_options){0}, &error),
+            "mw_same_state_options_init");
+    REFUSED(mw_snippets_run(&snippets, NULL, NULL, &(mw_snippet_options){0}, &error),
+            "mw_snippet_options_init");
     REFUSED(mw_bench_run(&(mw_bench_options){0}, &bench, &error), "mw_bench_options_init");
     mw_measure_options longer;
     mw_measure_options_init(&longer, sizeof longer);
@@ -79,6 +92,23 @@ static void wrong_requests(void **state) {
     CHECK_FAILS(mw_behavior_learn("tag", "nowhere", &learn, &error), MW_ERR_MISMATCH, error, "'spread'");
 }
 
+/* Settings of a training are tried before anything is opened. */
+static void training_settings(void **state) {
+    (void)state;
+    mw_error error;
+    const char *const good = "rwm.steps=10", *const bad = "rwm.stops=10";
+    mw_train_options options;
+    mw_train_options_init(&options, sizeof options);
+    assert_int_equal(options.budget, MW_BUDGET_FULL);
+    options.assignments = &good;
+    options.assignment_count = 1;
+    CHECK_OK(mw_train_options_check(&options, "spread", &error), error);
+    options.assignments = &bad;
+    CHECK_FAILS(mw_train_options_check(&options, "spread", &error), MW_ERR_ARGUMENT, error, "stops");
+    CHECK_OK(mw_model_classes_parse("flow,rwm", &options.only, &error), error);
+    CHECK_FAILS(mw_model_classes_parse("flaw", &options.only, &error), MW_ERR_ARGUMENT, error, "'flaw'");
+}
+
 /* A dataset through the public interface: made, described, its columns consistent. */
 static void dataset(void **state) {
     (void)state;
@@ -113,8 +143,8 @@ static void dataset(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(never_filled),   cmocka_unit_test(other_sizes), cmocka_unit_test(defaults),
-        cmocka_unit_test(wrong_requests), cmocka_unit_test(dataset),
+        cmocka_unit_test(never_filled),   cmocka_unit_test(other_sizes),       cmocka_unit_test(defaults),
+        cmocka_unit_test(wrong_requests), cmocka_unit_test(training_settings), cmocka_unit_test(dataset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
