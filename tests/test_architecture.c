@@ -24,11 +24,6 @@ static const struct {
     {"cli", {NULL}},
 };
 
-/* Files of the program that still reach into the library, and may include all of it. */
-static const char *const not_yet[] = {
-    "cli/study.c",
-};
-
 /* "env/mpe" lies in "env". */
 static bool lies_in(const char *path, const char *folder) {
     const size_t length = strlen(folder);
@@ -41,17 +36,10 @@ static bool known(const char *path) {
     return false;
 }
 
-static bool waits(const char *from) {
-    for (size_t i = 0; i < sizeof not_yet / sizeof *not_yet; i++)
-        if (!strcmp(from, not_yet[i])) return true;
-    return false;
-}
-
 /* May the file `from` (relative to src/) include `to`? */
 static bool allowed(const char *from, const char *to) {
     if (!known(from)) return false;
     if (lies_in(to, "mawam")) return true;
-    if (waits(from)) return known(to);
     if (lies_in(to, "core")) return !lies_in(from, "cli");
     for (size_t i = 0; i < sizeof arrows / sizeof *arrows; i++) {
         if (!lies_in(from, arrows[i].folder)) continue;
@@ -138,7 +126,6 @@ static void checker_notices(void **state) {
         {"behavior/made_up.c", "#include \"env/env.h\"\n#include \"nn/mlp.h\"\n#include \"data/x.h\"\n", 0},
         {"cli/made_up.c", "#include \"cli/cli.h\"\n#include <mawam/mawam.h>\n#include <jansson.h>\n", 0},
         {"cli/made_up.c", "#include \"study/chain.h\"\n#include \"core/error.h\"\n#include <data/x.h>\n", 3},
-        {"cli/study.c", "#include \"core/json.h\"\n#include \"eval/eval.h\"\n", 0},
         {"stray/made_up.c", "#include \"core/error.h\"\n", 1}, /* a folder nobody planned */
         {"nn/made_up.c", "#include \"made_up.h\"\n", 1},       /* includes name their folder */
         {"nn/made_up.c", "#include \"core_of_it/x.h\"\n", 1},
@@ -166,27 +153,10 @@ static void includes_follow_the_arrows(void **state) {
     assert_true(files_seen > 50);
 }
 
-/* An exception that nothing needs any more is struck from the list. */
-static void exceptions_are_needed(void **state) {
-    (void)state;
-    for (size_t i = 0; i < sizeof not_yet / sizeof *not_yet; i++) {
-        char path[2048], line[1024], to[256];
-        bool needed = false;
-        snprintf(path, sizeof path, "%s/src/%s", SOURCE_DIR, not_yet[i]);
-        FILE *text = fopen(path, "r");
-        if (!text) fail_msg("%s is not there", path);
-        while (fgets(line, sizeof line, text))
-            needed |= sscanf(line, " # include \"%255[^\"]\"", to) == 1 && !lies_in(to, "cli");
-        fclose(text);
-        if (!needed) fail_msg("%s needs no exception", not_yet[i]);
-    }
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(checker_notices),
         cmocka_unit_test(includes_follow_the_arrows),
-        cmocka_unit_test(exceptions_are_needed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,6 +18,7 @@
 #include "mawam/log.h"
 #include "mawam/plan.h"
 #include "mawam/replay.h"
+#include "mawam/study.h"
 #include "mawam/train.h"
 #include "mawam/verify.h"
 

@@ -1,15 +1,12 @@
 /* mawam study: the whole study, from making data to the page of results. */
 #include "cli/cli.h"
-#include "core/log.h"
-#include "eval/eval.h"
-#include "report/report.h"
-#include "study/study.h"
-#include "report/table.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { MOST = 64 }; /* settings, with room for more than there are */
 
 static const char run_help[] =
     "usage: mawam study run [SETTING ...] [--dir DIR] [--resume] [--budget quick|full] [--set "
@@ -54,6 +51,12 @@ static const char report_help[] =
     "  -o FOLDER   where the report goes (results)\n"
     "\n"
     "example: mawam study report --dir study -o results\n";
+
+static int settings_known(void) {
+    int count = 0;
+    while (count < MOST && mw_setting_at(count)) count++;
+    return count;
+}
 
 /* ---- what is shown while it runs ---- */
 
@@ -138,9 +141,10 @@ static int run_study(mw_study_options *o) {
 }
 
 static int study_run(int argc, char **argv) {
-    const char *names[MW_TABLE_ROWS], *budget = "full", *arms = NULL;
-    const mw_setting *settings[MW_TABLE_ROWS];
-    mw_study_options o = mw_study_options_default();
+    const char *names[MOST], *budget = "full", *arms = NULL;
+    const mw_setting *settings[MOST];
+    mw_study_options o;
+    mw_study_options_init(&o, sizeof o);
     mw_strings assignments = {0};
     int transitions = 0, count;
     const mw_option options[] = {{"dir", MW_OPT_STRING, &o.folder, 0, 0},
@@ -158,7 +162,7 @@ static int study_run(int argc, char **argv) {
                                  {"snippets", MW_OPT_INT, &o.snippets, 0, 1000000},
                                  {"drop-data", MW_OPT_FLAG, &o.drop_data, 0, 0},
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
-    int code = mw_cli_parse(argc, argv, options, run_help, names, MW_TABLE_ROWS, &count);
+    int code = mw_cli_parse(argc, argv, options, run_help, names, settings_known(), &count);
     if (code >= 0) return code;
     mw_error error = {0};
     for (int i = 0; i < count; i++)
@@ -194,20 +198,12 @@ static int study_report(int argc, char **argv) {
     if (code >= 0) return code;
     if (!folders.count) folders.items[folders.count++] = "study";
     mw_error error = {0};
-    mw_study_table *table = malloc(sizeof *table);
-    if (!table) return 1;
-    mw_status status = mw_study_table_read(table, folders.items, folders.count, &error);
-    if (status == MW_OK) {
-        status = table->present
-                     ? mw_report_write(table, output, &error)
-                     : mw_fail(&error, MW_ERR_IO, "no summaries in %.300s/results", folders.items[0]);
-        if (status == MW_OK)
-            printf("%d of %d settings: %s/index.html, README.md, settings.csv, summary.json\n",
-                   table->present, MW_TABLE_ROWS, output);
-        mw_study_table_free(table);
-    }
-    free(table);
-    return status == MW_OK ? 0 : mw_cli_fail(&error);
+    int present;
+    if (mw_study_report(folders.items, folders.count, output, &present, &error) != MW_OK)
+        return mw_cli_fail(&error);
+    printf("%d of %d settings: %s/index.html, README.md, settings.csv, summary.json\n", present,
+           settings_known(), output);
+    return 0;
 }
 
 int mw_cli_study(int argc, char **argv) {

@@ -4,7 +4,7 @@
 #define MW_STUDY_CHAIN_H
 
 #include "core/json.h"
-#include "study/study.h"
+#include "train/preset.h"
 
 typedef struct mw_chain {
     const mw_study_options *options;

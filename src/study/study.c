@@ -1,12 +1,11 @@
 /* The study's run over all settings: order, what is finished, what is recorded, how long it will take; see
- * study.h. The stages themselves are in chain.c. */
-#include "study/study.h"
-
+ * mawam/study.h. The stages themselves are in chain.c. */
 #include "core/clock.h"
 #include "core/file.h"
+#include "core/options.h"
 #include "data/dataset.h"
 #include "study/chain.h"
-#include "report/table.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,8 +22,11 @@ const char *mw_study_stage_name(mw_study_stage stage) {
     return names[stage];
 }
 
-mw_study_options mw_study_options_default(void) {
-    return (mw_study_options){.folder = "study", .budget = MW_BUDGET_FULL, .anchors = 64, .snippets = 2000};
+static const mw_study_options defaults = {
+    .size = sizeof defaults, .folder = "study", .budget = MW_BUDGET_FULL, .anchors = 64, .snippets = 2000};
+
+void mw_study_options_init(mw_study_options *options, size_t size) {
+    mw_options_fill(options, size, &defaults, sizeof defaults);
 }
 
 typedef struct {
@@ -263,13 +265,15 @@ static mw_status run_all(study *s, int *failed, mw_error *error) {
     return MW_OK;
 }
 
-mw_status mw_study_run(const mw_study_options *options, int *failed, mw_error *error) {
+mw_status mw_study_run(const mw_study_options *given, int *failed, mw_error *error) {
     mw_error local;
-    study *s = calloc(1, sizeof *s);
+    mw_study_options options = defaults;
     *failed = 0;
     if (!error) error = &local;
+    MW_TRY(mw_options_take(&options, sizeof options, given, "mw_study_options_init", error));
+    study *s = calloc(1, sizeof *s);
     if (!s) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a study");
-    s->options = options;
+    s->options = &options;
     s->log = -1;
     s->started = mw_clock_seconds();
     for (int i = 0; i < MW_TABLE_ROWS; i++)
@@ -278,11 +282,29 @@ mw_status mw_study_run(const mw_study_options *options, int *failed, mw_error *e
     mw_status status = MW_OK;
     for (int i = 0; status == MW_OK && i < s->count; i++) {
         mw_preset preset;
-        status = mw_chain_preset(&preset, s->settings[i]->task, options, error);
+        status = mw_chain_preset(&preset, s->settings[i]->task, &options, error);
     }
     if (status == MW_OK) status = open_folder(s, error);
     if (status == MW_OK) status = run_all(s, failed, error);
     if (s->log >= 0) close(s->log);
     free(s);
+    return status;
+}
+
+/* ---- report ---- */
+
+mw_status mw_study_report(const char *const *folders, int count, const char *output, int *present,
+                          mw_error *error) {
+    mw_study_table *table = malloc(sizeof *table);
+    if (!table) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a table");
+    mw_status status = mw_study_table_read(table, folders, count, error);
+    if (status == MW_OK) {
+        status = table->present ? mw_report_write(table, output, error)
+                                : mw_fail(error, MW_ERR_IO, "no summaries in %.300s/results",
+                                          count > 0 ? folders[0] : "no folder");
+        if (present) *present = table->present;
+        mw_study_table_free(table);
+    }
+    free(table);
     return status;
 }

@@ -37,6 +37,8 @@ static void never_filled(void **state) {
             "mw_same_state_options_init");
     REFUSED(mw_snippets_run(&snippets, NULL, NULL, &(mw_snippet_options){0}, &error),
             "mw_snippet_options_init");
+    int failed;
+    REFUSED(mw_study_run(&(mw_study_options){0}, &failed, &error), "mw_study_options_init");
     REFUSED(mw_bench_run(&(mw_bench_options){0}, &bench, &error), "mw_bench_options_init");
     mw_measure_options longer;
     mw_measure_options_init(&longer, sizeof longer);
@@ -85,6 +87,8 @@ static void wrong_requests(void **state) {
                 "does not fit");
     CHECK_FAILS(mw_dataset_import("zip", "nothing", "nowhere", "toy", NULL, &imported, &error),
                 MW_ERR_ARGUMENT, error, "'zip'");
+    CHECK_FAILS(mw_study_report(&(const char *){"nowhere"}, 1, "nowhere", NULL, &error), MW_ERR_IO, error,
+                "no summaries in nowhere");
     mw_learn_preset preset = *mw_learn_preset_find("spread");
     mw_learn_options learn;
     mw_learn_options_init(&learn, sizeof learn);

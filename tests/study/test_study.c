@@ -5,7 +5,6 @@
 #include "core/safetensors.h"
 #include "plan/bundle.h"
 #include "scratch.h"
-#include "study/study.h"
 
 #include <ftw.h>
 #include <sys/wait.h>
@@ -41,7 +40,8 @@ static events seen;
 
 static mw_study_options options_of(const char *folder, const char *const *names, int count) {
     mw_error error;
-    mw_study_options o = mw_study_options_default();
+    mw_study_options o;
+    mw_study_options_init(&o, sizeof o);
     for (int i = 0; i < count; i++) CHECK_OK(mw_setting_find(&found[i], names[i], &error), error);
     static char path[128], nothing[128]; /* scratch's own do not last */
     snprintf(path, sizeof path, "%s/%s", scratch_folder, folder);
@@ -121,7 +121,8 @@ static void test_resume(void **state) {
     assert_int_equal(remove(scratch("study/data/spread-random/rewards.npy")), 0);
     expect(&o, "dkkk"); /* the same data comes back, so nothing else has to follow */
     FILE *column = fopen(scratch("study/data/spread-random/rewards.npy"), "r+b");
-    assert_true(column && fseek(column, -3, SEEK_END) == 0 && fputc('?', column) == '?' && fclose(column) == 0);
+    assert_true(column && fseek(column, -3, SEEK_END) == 0 && fputc('?', column) == '?' &&
+                fclose(column) == 0);
     expect(&o, "dkkk"); /* a byte is enough to be noticed */
 }
 

@@ -1,0 +1,89 @@
+/* The study: for every setting the chain make data -> train -> evaluate the arms -> diagnose, and a report
+ * over all of them. Every stage leaves a file that says what it was made from, so that a run can be continued
+ * after any interruption and does again only what does not belong to the present settings. */
+#ifndef MAWAM_STUDY_H
+#define MAWAM_STUDY_H
+
+#include "mawam/behavior.h"
+#include "mawam/eval.h"
+#include "mawam/train.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- run ----------------------------------------------------------------------------------------------- */
+
+typedef enum mw_study_stage {
+    MW_STUDY_DATA,
+    MW_STUDY_TRAIN,
+    MW_STUDY_EVAL,
+    MW_STUDY_DIAGNOSE,
+    MW_STUDY_STAGES
+} mw_study_stage;
+
+MW_API const char *mw_study_stage_name(mw_study_stage stage); /* "data", "train", "eval", "diagnose" */
+
+typedef enum mw_study_what {
+    MW_STUDY_STARTS, /* a stage */
+    MW_STUDY_RUNS,
+    MW_STUDY_DONE,
+    MW_STUDY_KEPT,   /* a stage was finished before */
+    MW_STUDY_FAILED, /* a setting: the rest of its stages is left out */
+} mw_study_what;
+
+typedef struct mw_study_event {
+    mw_study_what what;
+    const char *setting;
+    int index, count; /* which of how many settings */
+    mw_study_stage stage;
+    double done;      /* share of the stage */
+    double seconds;   /* of the stage */
+    double left;      /* seconds until everything is done, judged by the stages so far; NaN: unknown */
+    const char *note; /* for people: losses, returns, the message of a failure */
+} mw_study_event;
+
+typedef struct mw_study_options {
+    size_t size;                       /* of this struct, set by init */
+    const char *folder;                /* "study" */
+    const mw_setting *const *settings; /* [count] of mw_setting_at; they run in the order of their table:
+                                          particles first */
+    int count;                         /* 0: all */
+    bool resume;                       /* without it a folder with results is refused */
+    bool drop_data;                    /* remove a setting's dataset after its last stage */
+    mw_budget budget;                  /* full */
+    const char *const *assignments;    /* [assignment_count] of training settings, "flow.dim=64" */
+    int assignment_count;
+    const char *behaviors;    /* folder of behaviour files; NULL: see mw_behavior_path */
+    uint64_t seed;            /* of data and training */
+    int threads;              /* 1 to MW_MAX_THREADS; 0: one per core */
+    long transitions;         /* of a dataset; 0: the setting's */
+    unsigned arms;            /* 1 << index of an arm; 0: the standard ones */
+    int seeds, episodes;      /* of the evaluation; 0: five, and what the protocol says for the family */
+    int timed;                /* decisions timed for each arm; 0: what an evaluation times by itself */
+    int anchors, snippets;    /* of the diagnosis (64, 2000); 0: none */
+    const char *command;      /* for the provenance; may be NULL */
+    const mw_stop_flag *stop; /* may be NULL; not 0: return MW_ERR_INTERRUPTED, what is finished is kept */
+    void (*progress)(void *context, const mw_study_event *event); /* may be NULL */
+    void *context;
+} mw_study_options;
+MW_API void mw_study_options_init(mw_study_options *options, size_t size);
+
+/* Refuses settings that no training accepts before anything starts. A failure within a setting is recorded in
+ * FOLDER/stages.jsonl, counted in *failed, and the run goes on with the next; what is returned concerns the
+ * run as a whole: MW_ERR_INTERRUPTED, a folder that is refused or cannot be written. */
+MW_API mw_status mw_study_run(const mw_study_options *options, int *failed, mw_error *error);
+
+/* ---- report -------------------------------------------------------------------------------------------- */
+
+/* Reads the summaries of all settings that are there from studies' folders[count] (of a setting in several
+ * the last one counts) and writes output/settings.csv, summary.json, settings/<setting>.json (without the
+ * single episodes), README.md and index.html. *present (may be NULL): how many settings there were; none is
+ * a failure. */
+MW_API mw_status mw_study_report(const char *const *folders, int count, const char *output, int *present,
+                                 mw_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
