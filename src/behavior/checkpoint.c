@@ -1,6 +1,6 @@
 /* The learner's checkpoints: weights, moments, observation statistics and the running episodes. */
 #include "behavior/learner_state.h"
-#include "core/safetensors.h"
+#include "core/tensor/safetensors.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #include "fuzz.h"
 
 #include "behavior/curve.h"
-#include "core/chart.h"
+#include "train/chart.h"
 
 enum { MOST = 512 };
 

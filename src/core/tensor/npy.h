@@ -1,9 +1,9 @@
 /* NumPy's .npy arrays: read by memory map with every field checked, written atomically. Little-endian, C
  * order. */
-#ifndef MW_CORE_NPY_H
-#define MW_CORE_NPY_H
+#ifndef MW_CORE_TENSOR_NPY_H
+#define MW_CORE_TENSOR_NPY_H
 
-#include "core/dtype.h"
+#include "core/tensor/dtype.h"
 #include "core/file.h"
 
 typedef struct mw_npy {

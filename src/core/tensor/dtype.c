@@ -1,5 +1,5 @@
 /* Conversion of stored numbers; see dtype.h. */
-#include "core/dtype.h"
+#include "core/tensor/dtype.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Charts of numbers that no measurement has: they come from log files, so anything may stand there. */
 #include "scratch.h"
 
-#include "core/chart.h"
+#include "train/chart.h"
 
 #include <float.h>
 

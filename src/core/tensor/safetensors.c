@@ -1,6 +1,6 @@
 /* Reading and writing safetensors; see safetensors.h. A file is checked completely when it is opened, so that
  * everything found in it afterwards can be used without further care. */
-#include "core/safetensors.h"
+#include "core/tensor/safetensors.h"
 
 #include "core/json.h"
 

@@ -1,5 +1,5 @@
 /* Line charts; see chart.h. */
-#include "core/chart.h"
+#include "train/chart.h"
 
 #include "core/file.h"
 

@@ -1,6 +1,6 @@
 /* Reading and writing .npy; see npy.h. The header is a Python dictionary in text form; the parser below takes
  * exactly the three keys of the format, in any order, and nothing else. */
-#include "core/npy.h"
+#include "core/tensor/npy.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* Element types and shapes of arrays in files, and conversion to single and double precision. */
-#ifndef MW_CORE_DTYPE_H
-#define MW_CORE_DTYPE_H
+#ifndef MW_CORE_TENSOR_DTYPE_H
+#define MW_CORE_TENSOR_DTYPE_H
 
 #include "core/error.h"
 

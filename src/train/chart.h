@@ -1,6 +1,6 @@
 /* Line charts as small self-contained SVG files: learning curves and the like. */
-#ifndef MW_CORE_CHART_H
-#define MW_CORE_CHART_H
+#ifndef MW_TRAIN_CHART_H
+#define MW_TRAIN_CHART_H
 
 #include "core/error.h"
 

@@ -2,10 +2,10 @@
  * checks every rule; writing is atomic, with tensors in the given order. The format allows no holes between
  * tensors, so only the start of the data section can be aligned (the writer pads the header with spaces up to
  * a multiple of 64 bytes); a tensor is aligned as far as the sizes of those before it allow. */
-#ifndef MW_CORE_SAFETENSORS_H
-#define MW_CORE_SAFETENSORS_H
+#ifndef MW_CORE_TENSOR_SAFETENSORS_H
+#define MW_CORE_TENSOR_SAFETENSORS_H
 
-#include "core/dtype.h"
+#include "core/tensor/dtype.h"
 #include "core/file.h"
 
 #define MW_TENSOR_MAX_DIMS MW_MAX_DIMS
