@@ -1,6 +1,6 @@
 /* The folders of MA-WAM and MADiff: the columns of our own layout, but in whatever number type NumPy had, and
  * without a description; see import.h. */
-#include "data/import_common.h"
+#include "data/exchange/import_common.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* The importers behind mw_dataset_import: OMAR's per-agent files, the MA-WAM/MADiff folders, and HDF5
  * episodes in Minari's layout. */
-#ifndef MW_DATA_IMPORT_H
-#define MW_DATA_IMPORT_H
+#ifndef MW_DATA_EXCHANGE_IMPORT_H
+#define MW_DATA_EXCHANGE_IMPORT_H
 
 #include "data/dataset.h"
 

@@ -2,8 +2,8 @@
  * dictionary spaces look like), rewards as [steps][n]; see import.h. The library is used in a child process:
  * after a write that failed its exit handlers crash. */
 #include "core/child.h"
-#include "data/hdf5_common.h"
-#include "data/import_common.h"
+#include "data/exchange/hdf5_common.h"
+#include "data/exchange/import_common.h"
 
 #ifndef MAWAM_HAVE_HDF5
 

@@ -2,8 +2,8 @@
  * is said in our words, with the object's path. Because damaged files can crash it, and small ones can unpack
  * to any size, it reads in a child process under limits that follow from the file's size. */
 #include "core/child.h"
-#include "data/hdf5_common.h"
-#include "data/import_common.h"
+#include "data/exchange/hdf5_common.h"
+#include "data/exchange/import_common.h"
 
 #ifndef MAWAM_HAVE_HDF5
 

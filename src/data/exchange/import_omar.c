@@ -1,5 +1,5 @@
 /* OMAR's files: one array per agent and quantity, all steps of a seed in one line; see import.h. */
-#include "data/import_common.h"
+#include "data/exchange/import_common.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,10 +1,10 @@
 /* What the importers share: room for one episode, the completion of the description, and lists of names in
  * natural order. Internal to src/data. */
-#ifndef MW_DATA_IMPORT_COMMON_H
-#define MW_DATA_IMPORT_COMMON_H
+#ifndef MW_DATA_EXCHANGE_IMPORT_COMMON_H
+#define MW_DATA_EXCHANGE_IMPORT_COMMON_H
 
 #include "data/columns.h"
-#include "data/import.h"
+#include "data/exchange/import.h"
 
 /* One episode in the making; arrays grow with the longest. */
 typedef struct mw_import_room {

@@ -1,5 +1,5 @@
 /* The table of importers, and what they share; see import_common.h. */
-#include "data/import_common.h"
+#include "data/exchange/import_common.h"
 
 #include "core/options.h"
 
