@@ -1,7 +1,7 @@
 /* Charts and learning curves: the first byte says whether the rest is a curve's lines or pairs of doubles. */
 #include "fuzz.h"
 
-#include "behavior/curve.h"
+#include "behavior/learn/curve.h"
 #include "train/chart.h"
 
 enum { MOST = 512 };

@@ -1,11 +1,11 @@
 /* The game of the prey in tag and world, for learning it: the prey is the one agent, earns the prey's reward
  * and meets predators that play finished behaviours. Never part of the public list of tasks. The recipe of
  * mw_prey_learn is made of it. */
-#ifndef MW_BEHAVIOR_PREY_GAME_H
-#define MW_BEHAVIOR_PREY_GAME_H
+#ifndef MW_BEHAVIOR_LEARN_PREY_GAME_H
+#define MW_BEHAVIOR_LEARN_PREY_GAME_H
 
 #include "behavior/behavior.h"
-#include "behavior/learner.h"
+#include "behavior/learn/learner.h"
 #include "env/mpe/mpe.h"
 
 enum { MW_PREY_MOST_OPPONENTS = 8 };

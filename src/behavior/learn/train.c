@@ -1,8 +1,8 @@
 /* Learning runs; see train.h. */
-#include "behavior/train.h"
+#include "behavior/learn/train.h"
 
 #include "behavior/behavior.h"
-#include "behavior/curve.h"
+#include "behavior/learn/curve.h"
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/options.h"

@@ -1,5 +1,5 @@
 /* Proximal policy optimisation; see ppo.h. */
-#include "behavior/ppo.h"
+#include "behavior/learn/ppo.h"
 
 #include "core/math.h"
 

@@ -1,5 +1,5 @@
 /* The learner's life: creation, one iteration, the policy it hands out; see learner.h. */
-#include "behavior/learner_state.h"
+#include "behavior/learn/learner_state.h"
 
 #include "core/math.h"
 

@@ -1,5 +1,5 @@
 /* The learner's checkpoints: weights, moments, observation statistics and the running episodes. */
-#include "behavior/learner_state.h"
+#include "behavior/learn/learner_state.h"
 #include "core/tensor/safetensors.h"
 
 #include <math.h>

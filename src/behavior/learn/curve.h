@@ -1,8 +1,8 @@
 /* Learning curves: one JSON object per line while learning goes on, and a picture of them. */
-#ifndef MW_BEHAVIOR_CURVE_H
-#define MW_BEHAVIOR_CURVE_H
+#ifndef MW_BEHAVIOR_LEARN_CURVE_H
+#define MW_BEHAVIOR_LEARN_CURVE_H
 
-#include "behavior/learner.h"
+#include "behavior/learn/learner.h"
 
 /* Appends one line; the file is complete after every call. */
 mw_status mw_curve_append(const char *path, const mw_learn_report *report, double seconds, mw_error *error);

@@ -1,9 +1,9 @@
 /* Inside the learner: its state and the parts that learner.c, rollout.c, update.c and checkpoint.c share. */
-#ifndef MW_BEHAVIOR_LEARNER_STATE_H
-#define MW_BEHAVIOR_LEARNER_STATE_H
+#ifndef MW_BEHAVIOR_LEARN_LEARNER_STATE_H
+#define MW_BEHAVIOR_LEARN_LEARNER_STATE_H
 
-#include "behavior/learner.h"
-#include "behavior/ppo.h"
+#include "behavior/learn/learner.h"
+#include "behavior/learn/ppo.h"
 #include "nn/adam.h"
 
 enum { MW_LEARN_SHARDS = 4, MW_LEARN_CHUNK = 32 };

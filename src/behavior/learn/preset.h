@@ -1,7 +1,7 @@
 /* How each task's behaviour is learned: one table of mw_learn_preset, every field of which can be overridden
  * by name and is written into the files of a run. */
-#ifndef MW_BEHAVIOR_PRESET_H
-#define MW_BEHAVIOR_PRESET_H
+#ifndef MW_BEHAVIOR_LEARN_PRESET_H
+#define MW_BEHAVIOR_LEARN_PRESET_H
 
 #include "core/json.h"
 

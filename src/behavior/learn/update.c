@@ -1,6 +1,6 @@
 /* Improving the networks on what was collected: passes over shuffled steps in minibatches, each in a fixed
  * number of shards whose gradients are added in order. */
-#include "behavior/learner_state.h"
+#include "behavior/learn/learner_state.h"
 
 #include "core/math.h"
 

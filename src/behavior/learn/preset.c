@@ -1,5 +1,5 @@
 /* The learning presets; see preset.h. */
-#include "behavior/preset.h"
+#include "behavior/learn/preset.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* Proximal policy optimisation as plain functions: advantages, and the clipped surrogate loss of one row with
  * its gradient, for Gaussian and for masked categorical policies. */
-#ifndef MW_BEHAVIOR_PPO_H
-#define MW_BEHAVIOR_PPO_H
+#ifndef MW_BEHAVIOR_LEARN_PPO_H
+#define MW_BEHAVIOR_LEARN_PPO_H
 
 #include <stdint.h>
 

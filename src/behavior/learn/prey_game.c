@@ -1,7 +1,7 @@
 /* The prey's game and how a prey is learned; see prey_game.h. */
-#include "behavior/prey_game.h"
+#include "behavior/learn/prey_game.h"
 
-#include "behavior/train.h"
+#include "behavior/learn/train.h"
 #include "core/file.h"
 #include "core/options.h"
 

@@ -1,5 +1,5 @@
 /* Learning curves; see curve.h. */
-#include "behavior/curve.h"
+#include "behavior/learn/curve.h"
 
 #include "core/file.h"
 

@@ -2,11 +2,11 @@
  * agent's own observation, and a critic that sees the joint one. An iteration collects `horizon` steps in
  * each of `envs` environments and then improves both networks on them. Every bit follows from preset, game
  * and seed; the number of threads does not matter. */
-#ifndef MW_BEHAVIOR_LEARNER_H
-#define MW_BEHAVIOR_LEARNER_H
+#ifndef MW_BEHAVIOR_LEARN_LEARNER_H
+#define MW_BEHAVIOR_LEARN_LEARNER_H
 
 #include "behavior/actor.h"
-#include "behavior/preset.h"
+#include "behavior/learn/preset.h"
 #include "core/pool.h"
 
 /* Where environments come from: a task by name, or something made for training only (a prey's game). */

@@ -1,7 +1,7 @@
 /* Collecting experience: every thread plays its own environments from the first to the last step of an
  * iteration without meeting the others. Random numbers are keyed by environment and step, so who plays what
  * does not matter. */
-#include "behavior/learner_state.h"
+#include "behavior/learn/learner_state.h"
 
 #include "core/math.h"
 
