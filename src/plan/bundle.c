@@ -1,7 +1,7 @@
 /* Bundles: creation, saving, and loading with everything checked; see bundle.h. */
 #include "plan/bundle.h"
 
-#include "core/safetensors.h"
+#include "core/tensor/safetensors.h"
 
 #include <math.h>
 #include <stdlib.h>

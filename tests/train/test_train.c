@@ -1,6 +1,6 @@
 /* Training end to end on tiny networks: losses fall, interruptions and threads leave no trace in the bits,
  * and whatever does not belong together is refused. */
-#include "core/chart.h"
+#include "train/chart.h"
 #include "data/returns.h"
 #include "dataset/fixture.h"
 #include "model/rwm/rwm.h"
@@ -365,7 +365,8 @@ static void seal(const char *path) {
     uint64_t hash = mw_hash(MW_HASH_START, text, strlen(text));
     for (size_t i = 0; i < file.tensor_count; i++) {
         hash = mw_hash(hash, file.tensors[i].name, strlen(file.tensors[i].name));
-        hash = mw_hash(hash, file.tensors[i].data, file.tensors[i].count * mw_dtype_size(file.tensors[i].type));
+        hash =
+            mw_hash(hash, file.tensors[i].data, file.tensors[i].count * mw_dtype_size(file.tensors[i].type));
     }
     char sum[17], *at = memmem(bytes, size, old, 16);
     snprintf(sum, sizeof sum, "%016llx", (unsigned long long)hash);
