@@ -155,8 +155,10 @@ mw_status mw_lock_take(mw_lock *lock, const char *path, mw_error *error) {
         if (fd < 0)
             status = fail_system(error, "create", name);
         else if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-            status = mw_fail(error, MW_ERR_IO, "'%s' is being made by another process ('%s' is locked)", path, name);
-        if (status == MW_OK && fstat(fd, &info) == 0 && info.st_nlink > 0) { /* else its holder just removed it */
+            status = mw_fail(error, MW_ERR_IO, "'%s' is being made by another process ('%s' is locked)", path,
+                             name);
+        if (status == MW_OK && fstat(fd, &info) == 0 && info.st_nlink > 0) { /* else its holder just removed
+                                                                                it */
             *lock = (mw_lock){fd, name};
             return MW_OK;
         }
@@ -361,6 +363,7 @@ void mw_writer_abandon(mw_writer *writer) {
 }
 
 mw_status mw_file_write(const char *path, const void *data, size_t size, mw_error *error) {
+    MW_NEED(path);
     mw_writer writer;
     MW_TRY(mw_writer_open(&writer, path, error));
     mw_status status = mw_writer_put(&writer, data, size, error);
@@ -370,6 +373,7 @@ mw_status mw_file_write(const char *path, const void *data, size_t size, mw_erro
 }
 
 mw_status mw_dir_make(const char *path, mw_error *error) {
+    MW_NEED(path);
     struct stat info;
     if (!path[0]) return mw_fail(error, MW_ERR_ARGUMENT, "cannot make a directory with an empty name");
     char *prefix = strdup(path);

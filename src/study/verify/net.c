@@ -90,6 +90,8 @@ static mw_status verify_file(const char *path, const char *what, verify_fn *veri
 }
 
 mw_status mw_verify_net(const char *dir, mw_verify *report, mw_error *error) {
+    MW_NEED(dir);
+    MW_NEED(report);
     struct dirent **entries = NULL;
     const int count = scandir(dir, &entries, NULL, alphasort);
     if (count < 0) return mw_fail(error, MW_ERR_IO, "%s: cannot read this folder", dir);
