@@ -44,7 +44,7 @@ static json_t *statistics_json(const mw_routing_statistics *s) {
     }
     return json_pack("{s:i, s:o, s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o}",
                      "transitions", s->transitions, "affinity",
-                     by_expert((const double (*)[MW_ROUTING_EXPERTS])s->affinity, s->agents, s->experts),
+                     by_expert((const double(*)[MW_ROUTING_EXPERTS])s->affinity, s->agents, s->experts),
                      "dominant_share", list(s->dominant_share, s->experts), "cuts", cuts, "shares", shares,
                      "contexts_seen", s->contexts, "nmi_context", nmi_json(&s->context), "nmi_agent",
                      nmi_json(&s->agent), "js_agents", mw_number_json(s->js_agents), "js_context",
@@ -73,17 +73,16 @@ static json_t *router_json(const mw_router *r) {
     json_t *increase = json_array();
     for (int k = 0; k < parts; k++)
         json_array_append_new(increase, mw_number_json(r->mse_without[k] - r->mse));
-    return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-                     "transitions", r->transitions, "experts", r->experts, "slots", r->slots, "shared",
-                     r->shared, "reward_experts", r->reward_experts, "top_k", r->top_k, "affinity",
-                     by_expert((const double (*)[MW_ROUTING_EXPERTS])r->affinity, r->agents, r->experts),
-                     "reward_affinity",
-                     by_expert((const double (*)[MW_ROUTING_EXPERTS])r->reward_share, r->agents,
-                               r->reward_experts),
-                     "mse", mw_number_json(r->mse), "mse_without", list(r->mse_without, parts), "increase",
-                     increase, "routed_share", mw_number_json(r->routed_share), "effective_agents",
-                     mw_number_json(r->effective_agents), "graphs", graphs_json(&r->graphs, r->agents),
-                     "statistics", statistics_json(&r->statistics));
+    return json_pack(
+        "{s:i, s:i, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "transitions",
+        r->transitions, "experts", r->experts, "slots", r->slots, "shared", r->shared, "reward_experts",
+        r->reward_experts, "top_k", r->top_k, "affinity",
+        by_expert((const double(*)[MW_ROUTING_EXPERTS])r->affinity, r->agents, r->experts), "reward_affinity",
+        by_expert((const double(*)[MW_ROUTING_EXPERTS])r->reward_share, r->agents, r->reward_experts), "mse",
+        mw_number_json(r->mse), "mse_without", list(r->mse_without, parts), "increase", increase,
+        "routed_share", mw_number_json(r->routed_share), "effective_agents",
+        mw_number_json(r->effective_agents), "graphs", graphs_json(&r->graphs, r->agents), "statistics",
+        statistics_json(&r->statistics));
 }
 
 static json_t *influence_json(const mw_influence_match *m) {

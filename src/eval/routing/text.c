@@ -109,8 +109,7 @@ static void effects(FILE *out, const mw_routing *r) {
 void mw_routing_text(const mw_routing *result, FILE *out) {
     const mw_router *r = &result->trained;
     fprintf(out, "router: %d experts of %d slot%s", r->experts, r->slots, r->slots > 1 ? "s" : "");
-    if (r->shared)
-        fprintf(out, ", a shared expert; %.1f%% of the mixture is routed", 100 * r->routed_share);
+    if (r->shared) fprintf(out, ", a shared expert; %.1f%% of the mixture is routed", 100 * r->routed_share);
     fprintf(out, "; a slot mixes %.2f of %d agents\n", r->effective_agents, r->agents);
     table(out, "affinity: mean mass of an agent's token on an expert", "agent", "expert", r->affinity[0],
           r->agents, r->experts, MW_ROUTING_EXPERTS);
