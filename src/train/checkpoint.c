@@ -65,8 +65,11 @@ static bool set_progress(mw_training_part *part, const double *in) {
 static mw_name checksum_of(const mw_tensor *tensors, size_t count, const char *text) {
     uint64_t hash = mw_hash(MW_HASH_START, text, strlen(text));
     for (size_t i = 0; i < count; i++) {
-        hash = mw_hash(hash, tensors[i].name, strlen(tensors[i].name));
-        hash = mw_hash(hash, tensors[i].data, tensors[i].shape[0] * mw_dtype_size(tensors[i].type));
+        const mw_tensor *t = &tensors[i];
+        size_t numbers, bytes = 0; /* a foreign file's tensors have any shape */
+        mw_shape_size(t->type, t->dims, t->shape, &numbers, &bytes);
+        hash = mw_hash(hash, t->name, strlen(t->name));
+        hash = mw_hash(hash, t->data, bytes);
     }
     return mw_name_of("%016llx", (unsigned long long)hash);
 }
@@ -182,7 +185,8 @@ static mw_status load(const mw_safetensors *file, const mw_training_state *t, do
     if (!kind || strcmp(kind, KIND) || !text || !checksum)
         return mw_fail(error, MW_ERR_FORMAT, "%s is not a checkpoint of '" KIND "'", file->path);
     if (strcmp(checksum, checksum_of(file->tensors, file->tensor_count, text).text))
-        return mw_fail(error, MW_ERR_FORMAT, "%s is damaged: its checksum is not %.16s", file->path, checksum);
+        return mw_fail(error, MW_ERR_FORMAT, "%s is damaged: its checksum is not %.16s", file->path,
+                       checksum);
     MW_TRY(mw_json_parse(&root, text, strlen(text), file->path, error));
     const mw_status status = check_identity(t, root, file->path, error);
     *seconds = json_number_value(json_object_get(root, "seconds"));
