@@ -2,7 +2,7 @@
 #include "train/checkpoint.h"
 
 #include "core/file.h"
-#include "core/safetensors.h"
+#include "core/tensor/safetensors.h"
 
 #include <math.h>
 #include <stdlib.h>
