@@ -23,6 +23,7 @@ DOCUMENT = os.path.join(SOURCE, "docs", "reliability.md")
 BEGIN, END = "<!-- campaign -->\n", "<!-- end of campaign -->\n"
 # Shares of the fuzzing time: readers that never leave memory make the most of it.
 SHARES = {"npy": 6, "settings": 6, "safetensors": 3, "json": 3, "command": 3, "bundle": 3}
+MOST = {"demo": 3, "study": 20, "bench": 20, "train": 50}  # failures of a kind in a slice of the slower commands
 FUZZ_SLICE, FAULTS = 60, ("injected", "files", "disks", "kills", "differences", "signals", "outputs", "cores", "writers",
                           "violations")
 
@@ -125,7 +126,7 @@ def all_jobs(build, fuzz_build):
             target, command = slices[at % len(slices)], commands[at % len(commands)]
             yield "fuzz", target, lambda seconds, t=target, s=seed: fuzz_slice(fuzz_build, t, seconds, s)
             if at < len(commands):
-                most = 2 if command == "demo" else 12
+                most = MOST.get(command, 100)
                 yield "faults", command, lambda _, c=command, m=most, s=seed: faults_slice(build, c, m, s)
 
 
