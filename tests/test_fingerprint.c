@@ -2,7 +2,7 @@
  * decisions with all their candidates, and an evaluation, as checksums that were recorded once
  * (tests/data/fingerprints.txt). `make fingerprints` records them anew where bits change on purpose. */
 #include "core/file.h"
-#include "core/safetensors.h"
+#include "core/tensor/safetensors.h"
 #include "scratch.h"
 
 #include <jansson.h>

@@ -15,7 +15,9 @@ static void carve_area(void *context, mw_arena *arena, int worker) {
 
 static void pack_step(void *context, int worker) {
     const mw_fit *f = context;
-    if (worker == 0) f->model->kind->pack(f->model, f->shards.optimizer.values, f->shards.packed, true);
+    if (worker > 0) return;
+    f->model->kind->pack(f->model, f->shards.optimizer.values, f->shards.packed, true);
+    if (f->kind->before) f->kind->before(f);
 }
 
 static double shard_loss(void *context, int worker, int begin, int end, float *grads) {
@@ -41,25 +43,34 @@ void mw_fit_run(mw_fit *f, const void *slot, bool update, double *losses) {
 
 static mw_status advance(mw_training_part *part, double *losses, mw_error *error) {
     mw_fit *f = (mw_fit *)part;
+    const mw_fit_settings *s = f->settings;
     (void)error;
-    mw_training_part_schedule(part, f->settings->rate, f->settings->warmup);
+    part->optimizer->adam.rate =
+        (float)s->rate * mw_schedule(part->step, s->warmup, part->steps, (float)s->final);
     mw_fit_run(f, mw_prefetch_next(f->prefetch), true, losses);
     return MW_OK;
+}
+
+/* Twice undoes itself. */
+static void swap_average(mw_optimizer *o) {
+    float *values = o->values;
+    o->values = o->average;
+    o->average = values;
 }
 
 /* With the weights that planning uses. */
 static void validate(mw_training_part *part, double *losses) {
     mw_fit *f = (mw_fit *)part;
-    const bool averaged = part->optimizer->average != NULL;
+    const bool averaged = part->optimizer->average && !part->keeps_last;
     memset(losses, 0, MW_PART_LOSSES * sizeof *losses);
-    if (averaged) mw_training_part_swap(part);
+    if (averaged) swap_average(part->optimizer);
     for (int k = 0; k < f->held_batches; k++) {
         double one[MW_PART_LOSSES] = {0};
         f->kind->fill(f, f->slots[2], (uint64_t)k, true);
         mw_fit_run(f, f->slots[2], false, one);
         for (int i = 0; i < part->losses; i++) losses[i] += 1.0 / f->held_batches * one[i];
     }
-    if (averaged) mw_training_part_swap(part);
+    if (averaged) swap_average(part->optimizer);
 }
 
 /* ---- its life ---- */
@@ -140,7 +151,7 @@ mw_status mw_fit_create(mw_training_part **out, const mw_model *model, const mw_
     f->model = model;
     f->data = data;
     f->settings = (const mw_fit_settings *)(const void *)(model->config.bytes + kind->settings);
-    f->adam = mw_fit_adam(f->settings);
+    f->adam = (mw_adam){.beta1 = 0.9f, .beta2 = 0.999f, .epsilon = 1e-8f, .clip = (float)f->settings->clip};
     f->held_batches = data->split.held.transitions > 0 ? kind->held_batches : 0;
     f->part = (mw_training_part){.name = model->kind->name,
                                  .losses = kind->losses,

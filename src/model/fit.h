@@ -29,13 +29,13 @@ typedef struct mw_fit {
 
 /* Functions that are not said to be optional are not. */
 struct mw_fit_class {
-    size_t settings;           /* where the mw_fit_settings stand in the configuration */
-    size_t state, slot, area;  /* bytes of its own state, of a batch, of a worker's area; all start as zeros */
-    int losses, minimised;     /* as in mw_training_part */
+    size_t settings;          /* where the mw_fit_settings stand in the configuration */
+    size_t state, slot, area; /* bytes of its own state, of a batch, of a worker's area; all start as zeros */
+    int losses, minimised;    /* as in mw_training_part */
     const char *loss_names[MW_PART_LOSSES];
-    int held_batches;          /* where `open` says nothing else */
-    bool keeps_best;           /* the weights with the smallest loss on held-out episodes count */
-    int stream;                /* initial weights are drawn with 3 * seed + stream */
+    int held_batches; /* where `open` says nothing else */
+    bool keeps_best;  /* the weights with the smallest loss on held-out episodes count */
+    int stream;       /* initial weights are drawn with 3 * seed + stream */
     /* What must be there before batches: may change adam, average, held_batches and part. Optional. */
     mw_status (*open)(mw_fit *fit, mw_error *error);
     void (*close)(mw_fit *fit); /* also after a failed open; optional */
@@ -46,8 +46,9 @@ struct mw_fit_class {
     /* The batch of a training step, or of a validation: a pure function of these. */
     void (*fill)(const mw_fit *fit, void *slot, uint64_t step, bool held);
 
-    /* Either the parts of a step, which is then trained in shards: a worker's area, and losses and gradient of
-     * rows [begin, end) of a batch as their share of the whole. */
+    /* Either the parts of a step, which is then trained in shards: a worker's area, and losses and gradient
+     * of rows [begin, end) of a batch as their share of the whole. */
+    void (*before)(const mw_fit *fit); /* a step, by one worker; optional */
     void (*carve)(const mw_fit *fit, void *area, mw_arena *arena, int rows);
     void (*loss)(const mw_fit *fit, const void *slot, void *area, int begin, int end, float *grads,
                  double *losses);

@@ -3,13 +3,15 @@
 #include "model/flow/flow.h"
 #include "model/inverse.h"
 #include "model/rwm/rwm.h"
+#include "model/unrouted/unrouted.h"
 #include "model/value.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static const mw_model_class *const classes[] = {
-    &mw_flow_class, &mw_inverse_class, &mw_rwm_class, &mw_advantage_class, &mw_direct_class,
+    &mw_flow_class,   &mw_inverse_class, &mw_rwm_class,         &mw_advantage_class,
+    &mw_direct_class, &mw_mono_class,    &mw_independent_class, &mw_q_class,
 };
 
 enum { CLASSES = sizeof classes / sizeof *classes };
@@ -26,7 +28,7 @@ int mw_model_class_index(const char *name) {
 }
 
 mw_status mw_model_classes_parse(const char *text, unsigned *set, mw_error *error) {
-    char known[128] = "";
+    char known[512] = "";
     unsigned found = 0;
     for (int i = 0; i < CLASSES; i++) strcat(strcat(known, i ? ", " : ""), classes[i]->name);
     for (const char *at = text; *at; at += *at == ',') {

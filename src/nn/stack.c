@@ -106,9 +106,8 @@ static void activation_backward(const mw_stack *stack, mw_stack_acts *a, int i, 
                               a->stats[i][1], values + between->w, rows, out);
 }
 
-const float *mw_stack_backward(const mw_stack *stack, mw_stack_acts *a, float *grads, const float *dy,
-                               const float *x, const float *values, const float *packed, int rows,
-                               bool inputs) {
+float *mw_stack_backward(const mw_stack *stack, mw_stack_acts *a, float *grads, const float *dy,
+                         const float *x, const float *values, const float *packed, int rows, bool inputs) {
     const int last = stack->layers - 1;
     float *grad = a->grad[0], *other = a->grad[1];
     memcpy(grad, dy, (size_t)rows * (size_t)stack->layer[last].dense.out * sizeof *dy);

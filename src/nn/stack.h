@@ -39,9 +39,8 @@ void mw_stack_pack(const mw_stack *stack, const float *values, float *packed, bo
 float *mw_stack_forward(const mw_stack *stack, mw_stack_acts *acts, const float *x, const float *values,
                         const float *packed, int rows);
 /* grads += from dy[rows][out]. The gradient of x is returned, in acts; NULL unless `inputs` asks for it. */
-const float *mw_stack_backward(const mw_stack *stack, mw_stack_acts *acts, float *grads, const float *dy,
-                               const float *x, const float *values, const float *packed, int rows,
-                               bool inputs);
+float *mw_stack_backward(const mw_stack *stack, mw_stack_acts *acts, float *grads, const float *dy,
+                         const float *x, const float *values, const float *packed, int rows, bool inputs);
 double mw_stack_flops(const mw_stack *stack, int rows); /* of one forward pass */
 
 #endif

@@ -1,5 +1,5 @@
 /* The direct return predictor against golden numbers made by others, and at work from training to ranking. */
-#include "core/safetensors.h"
+#include "core/tensor/safetensors.h"
 #include "eval/scripted.h"
 #include "model/direct.h"
 #include "scratch.h"

@@ -103,22 +103,10 @@ static void run(mw_fit *f, const void *slot, bool update, double *losses) {
     losses[2] = loss.balance;
 }
 
-/* Means and scales are part of the parameter table; their gradient is zero, so they stay. */
-static void put_moments(float *values, size_t mean, size_t scale, const mw_moments *moments, int count) {
-    for (int i = 0; i < count; i++) {
-        values[mean + (size_t)i] = (float)moments[i].mean;
-        values[scale + (size_t)i] = (float)moments[i].scale;
-    }
-}
-
 static void initialise(mw_fit *f, float *values) {
-    const mw_data_stats *s = &f->data->stats;
     const mw_world_net *net = f->model->net;
     if (!net->config.standardise) return;
-    put_moments(values, net->obs_mean, net->obs_scale, s->obs, s->obs_size);
-    put_moments(values, net->delta_mean, net->delta_scale, s->delta, s->obs_size);
-    put_moments(values, net->act_mean, net->act_scale, s->act, s->act_size);
-    put_moments(values, net->reward_mean, net->reward_scale, &s->reward, 1);
+    mw_scales_set(&net->scales, values, &f->data->stats);
     mw_world_net_aim(net, values);
 }
 

@@ -6,13 +6,6 @@
 
 #define MW_MAX_TOP 4
 
-typedef struct mw_token_acts {
-    float *raw;       /* [rows][raw] before the layer norm (paper) */
-    float *stats;     /* [rows][2] */
-    float *projected; /* [rows][2*features] */
-    float *y;         /* [rows][size] */
-} mw_token_acts;
-
 /* One agent's token sent to one reward expert. Picks are sorted by expert, then token. */
 typedef struct mw_pick {
     int token, slot; /* slot: which of the token's top_k */
@@ -41,6 +34,13 @@ struct mw_world_work {
         *dtop_out, *dpick_out, *dtoken[2], *dprojected[2];
     float *scratch[2];
 };
+
+/* The end of the dynamics, from what slots and the shared expert have said: mixed and next for joint rows
+ * [begin, end). The outputs of expert `without` count as zero, and the others' weights stay as they are;
+ * the number of experts stands for the shared one. */
+enum { MW_WITHOUT_NONE = -1 };
+void mw_world_mix(const mw_world_net *net, mw_world_work *w, const float *values, const float *obs,
+                  float *next, int batch, int begin, int end, int without);
 
 /* In training each expert's rows stay with one worker, so that its gradient is one sum, and the heaviest
  * expert goes to whoever has least to do. owner[i] for the dynamics' experts, then the shared one (unless
