@@ -98,11 +98,11 @@ static mw_status world_training(world_check *k, mw_record *r, const mw_transitio
     mw_verify_check(report, worst, MW_LOSS_TOLERANCE, "%s: losses", r->what);
     char where[64] = "";
     mw_optimizer *optimizer = mw_world_trainer_optimizer(k->trainer);
-    MW_TRY(
-        mw_record_compare(r, &k->net.params, optimizer->grads, "grad.", &worst, where, sizeof where, error));
+    MW_TRY(mw_record_compare(r, &k->net.params, optimizer->grads, "grad.", 0, &worst, where, sizeof where,
+                             error));
     mw_verify_check(report, worst, MW_GRADIENT_TOLERANCE, "%s: gradients (%s)", r->what, where);
     for (int step = 0; step < 3; step++) mw_world_trainer_step(k->trainer, in, true);
-    MW_TRY(mw_record_compare(r, &k->net.params, optimizer->values, "adam3.", &worst, where, sizeof where,
+    MW_TRY(mw_record_compare(r, &k->net.params, optimizer->values, "adam3.", 0, &worst, where, sizeof where,
                              error));
     mw_verify_check(report, worst, MW_ADAM_TOLERANCE, "%s: three Adam steps (%s)", r->what, where);
     return MW_OK;
