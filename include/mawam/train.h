@@ -48,6 +48,8 @@ typedef struct mw_train_options {
     const mw_stop_flag *stop; /* may be NULL; not 0: save and return MW_ERR_INTERRUPTED */
     void (*progress)(void *context, const mw_training_progress *progress); /* may be NULL */
     void *context;
+    const mw_env_options *world; /* of a built-in task: whose rules the data must have; may be NULL */
+    bool accept_rules;           /* train on data of other rules too; the provenance then says so */
 } mw_train_options;
 MW_API void mw_train_options_init(mw_train_options *options, size_t size);
 
@@ -74,9 +76,9 @@ typedef struct mw_training_report {
     mw_part_report part[MW_MODELS];
 } mw_training_report;
 
-/* Checks the values of the dataset, trains and writes the bundle. Next to output, FILE.safetensors, lie
- * FILE.jsonl (the losses), FILE.svg (their curves) and, until it is finished, FILE.train.safetensors (a
- * checkpoint every two minutes). */
+/* Checks the values of the dataset and, for a built-in task, its rules, trains and writes the bundle. Next to
+ * output, FILE.safetensors, lie FILE.jsonl (the losses), FILE.svg (their curves) and, until it is finished,
+ * FILE.train.safetensors (a checkpoint every two minutes). */
 MW_API mw_status mw_bundle_train(const mw_dataset *dataset, const char *output,
                                  const mw_train_options *options, mw_training_report *report,
                                  mw_error *error);

@@ -45,6 +45,8 @@ mw_status mw_bundle_train(const mw_dataset *dataset, const char *output, const m
                                                   .resume = o.resume,
                                                   .wide = o.wide,
                                                   .command = o.command,
+                                                  .world = o.world,
+                                                  .accept_rules = o.accept_rules,
                                                   .stop = o.stop,
                                                   .progress = o.progress,
                                                   .context = o.context},

@@ -26,6 +26,7 @@ typedef struct {
     mw_training_data data;
     mw_preset preset; /* settled but for the target */
     mw_bundle_info info;
+    char accepted[MW_WORD];      /* rules of the world where the data's are others; "" */
     mw_training_state state;     /* the parts that this training makes; models are owned here */
     mw_model *models[MW_MODELS]; /* of the same parts */
     bool trains[MW_MODELS];      /* of the same: in this run */
@@ -251,6 +252,7 @@ static mw_status prepare_data(training *t, mw_error *error) {
     d->stop = r->stop;
     MW_TRY(mw_preset_check(r->preset, error));
     MW_TRY(describe_task(t, error));
+    MW_TRY(mw_training_rules(t->accepted, &t->info, r->world, r->accept_rules, error));
     MW_TRY(mw_dataset_check(r->dataset, error));
     MW_TRY(mw_split_make(&d->split, r->dataset, r->preset->held_out, r->seed, error));
     MW_TRY(mw_data_stats_make(&d->stats, r->dataset, &d->split.train, 0.99, true, error));
@@ -366,6 +368,7 @@ static mw_status explain(const training *t, int which, mw_provenance *p, mw_erro
         json_object_set_new(losses, part->loss_names[i], mw_number_json(held[i]));
     json_object_set_new(p->details, "mawam", json_string(mw_version()));
     json_object_set_new(p->details, "command", json_string(t->request->command ? t->request->command : ""));
+    if (*t->accepted) json_object_set_new(p->details, "accepted_in", json_string(t->accepted));
     json_object_set_new(p->details, "held", losses);
     json_object_set_new(p->details, "best_step", json_integer(part->best_step));
     json_object_set_new(p->details, "curve", curve);

@@ -20,6 +20,8 @@ typedef struct mw_training_request {
     bool replace;                      /* start anew where the checkpoint is of another training or damaged */
     bool wide;                         /* keep weights in single precision instead of half */
     const char *command;               /* for the provenance */
+    const mw_env_options *world;       /* of a built-in task; may be NULL */
+    bool accept_rules;                 /* other rules than the world's are fine */
     double checkpoint_seconds;         /* between checkpoints; 0: 120 */
     const volatile sig_atomic_t *stop; /* may be NULL; once it is not 0 the state is saved and the call fails
                                           with MW_ERR_INTERRUPTED */
@@ -29,6 +31,11 @@ typedef struct mw_training_request {
 
 /* mw_bundle_train with the settings at hand. */
 mw_status mw_training_run(const mw_training_request *request, mw_training_report *report, mw_error *error);
+
+/* Fails where the data of a built-in task is of other rules than its world, unless they are accepted: then
+ * `accepted` receives the world's, otherwise "". */
+mw_status mw_training_rules(char accepted[MW_WORD], const mw_bundle_info *info, const mw_env_options *world,
+                            bool accept, mw_error *error);
 
 /* Settles what a preset leaves to the data, as training does. */
 mw_status mw_training_settle(mw_preset *preset, const mw_dataset *dataset, uint64_t seed, mw_error *error);
