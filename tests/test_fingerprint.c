@@ -2,7 +2,7 @@
  * decisions with all their candidates, and an evaluation, as checksums that were recorded once
  * (tests/data/fingerprints.txt). `make fingerprints` records them anew where bits change on purpose. */
 #include "core/file.h"
-#include "core/safetensors.h"
+#include "core/tensor/safetensors.h"
 #include "scratch.h"
 
 #include <jansson.h>
@@ -48,7 +48,7 @@ static void run(const char *format, ...) {
     va_start(list, format);
     vsnprintf(arguments, sizeof arguments, format, list);
     va_end(list);
-    snprintf(command, sizeof command, "MAWAM_BEHAVIORS='%s/behaviors' '%s' %s 2>&1", SOURCE_DIR,
+    snprintf(command, sizeof command, "MAWAM_DATA='%s' '%s' %s 2>&1", SOURCE_DIR,
              MAWAM_PROGRAM, arguments);
     FILE *pipe = popen(command, "r");
     assert_non_null(pipe);

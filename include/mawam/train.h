@@ -17,6 +17,10 @@ MW_API mw_status mw_model_classes_parse(const char *text, unsigned *set, mw_erro
 /* All settings, what differs by task, and the models, as Markdown. */
 MW_API void mw_preset_list(FILE *out);
 
+/* How bundles are trained, as whole sets of settings: "mawam", which is the default, "paper"; NULL past the
+ * end. */
+MW_API const char *mw_method_name(int index);
+
 /* Training steps of the task's preset. */
 typedef enum mw_budget { MW_BUDGET_QUICK, MW_BUDGET_FULL } mw_budget;
 
@@ -33,8 +37,17 @@ typedef struct mw_training_progress {
     double done, total;            /* floating-point operations of all parts of this run, roughly */
 } mw_training_progress;
 
+/* Before the first step. */
+typedef struct mw_training_estimate {
+    double bytes;      /* of memory for weights, optimiser and work areas */
+    double free_bytes; /* that the system could give when training began */
+    double operations; /* floating-point, of all steps that are left */
+    double seconds;    /* they take at half the rate that this machine multiplies matrices with now */
+} mw_training_estimate;
+
 typedef struct mw_train_options {
     size_t size;                    /* of this struct, set by init */
+    const char *method;             /* of mw_method_name; NULL: mawam */
     mw_budget budget;               /* full */
     const char *const *assignments; /* [assignment_count] of settings, "flow.dim=64"; see mw_preset_list */
     int assignment_count;
@@ -50,6 +63,9 @@ typedef struct mw_train_options {
     void *context;
     const mw_env_options *world; /* of a built-in task: whose rules the data must have; may be NULL */
     bool accept_rules;           /* train on data of other rules too; the provenance then says so */
+    bool force;                  /* also where memory does not suffice; refused otherwise */
+    bool overwrite;              /* replace a finished bundle */
+    void (*begin)(void *context, const mw_training_estimate *estimate); /* may be NULL */
 } mw_train_options;
 MW_API void mw_train_options_init(mw_train_options *options, size_t size);
 

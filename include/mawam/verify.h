@@ -25,6 +25,10 @@ MW_API mw_status mw_verify_env(const char *dir, mw_verify *report, mw_error *err
  * are relative to a tensor's largest magnitude. */
 MW_API mw_status mw_verify_net(const char *dir, mw_verify *report, mw_error *error);
 
+/* Statistics and diagnostics. dir holds study.json and the tensors that belong to it, as far as present;
+ * sizes come from the files. */
+MW_API mw_status mw_verify_diagnostics(const char *dir, mw_verify *report, mw_error *error);
+
 #ifdef __cplusplus
 }
 #endif

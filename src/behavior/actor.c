@@ -1,7 +1,7 @@
 /* Decentralised policies; see actor.h. */
 #include "behavior/actor.h"
 
-#include "behavior/ppo.h"
+#include "behavior/learn/ppo.h"
 #include "core/math.h"
 
 #include <math.h>

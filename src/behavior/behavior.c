@@ -1,7 +1,7 @@
 /* Behaviour files; see behavior.h. */
 #include "behavior/behavior.h"
 
-#include "core/safetensors.h"
+#include "core/tensor/safetensors.h"
 
 #include <math.h>
 #include <stdio.h>

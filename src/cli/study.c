@@ -9,8 +9,8 @@
 enum { MOST = 64 }; /* settings, with room for more than there are */
 
 static const char run_help[] =
-    "usage: mawam study run [SETTING ...] [--dir DIR] [--resume] [--budget quick|full] [--set "
-    "NAME=VALUE]...\n"
+    "usage: mawam study run [SETTING ...] [--dir DIR] [--resume] [--method mawam|paper]\n"
+    "                       [--budget quick|full] [--set NAME=VALUE]...\n"
     "                       [--seed S] [--threads N] [--arms LIST] [--seeds N] [--episodes N] [...]\n"
     "\n"
     "For every setting (task-quality; all 30 without names): make data, train, evaluate the arms, diagnose.\n"
@@ -22,12 +22,13 @@ static const char run_help[] =
     "\n"
     "  --dir DIR          where everything goes (study)\n"
     "  --resume           continue in a folder that holds results\n"
+    "  --method NAME      mawam, or paper: everything as published, at the size of a CPU (mawam)\n"
     "  --budget B         quick or full: training steps of the task's preset (full)\n"
     "  --set NAME=VALUE   override a training setting; may be given several times (mawam train "
     "--list-settings)\n"
     "  --seed S           of data and training (0)\n"
     "  --threads N        threads; 0: one per core (0)\n"
-    "  --behaviors DIR    behaviour files (MAWAM_BEHAVIORS, ./behaviors or the installed ones)\n"
+    "  --behaviors DIR    behaviour files (those of $MAWAM_DATA, or that came with mawam)\n"
     "  --transitions N    joint steps of a dataset (250000; ant 200000)\n"
     "  --arms LIST        names of mawam eval --help (reactive, random, plan, paper, oracle)\n"
     "  --seeds N          evaluation seeds from 1000 on (5)\n"
@@ -149,6 +150,7 @@ static int study_run(int argc, char **argv) {
     int transitions = 0, count;
     const mw_option options[] = {{"dir", MW_OPT_STRING, &o.folder, 0, 0},
                                  {"resume", MW_OPT_FLAG, &o.resume, 0, 0},
+                                 {"method", MW_OPT_STRING, &o.method, 0, 0},
                                  {"budget", MW_OPT_STRING, &budget, 0, 0},
                                  {"set", MW_OPT_STRINGS, &assignments, 0, 0},
                                  {"seed", MW_OPT_U64, &o.seed, 0, 0},

@@ -21,6 +21,14 @@ static const char net_help[] = "usage: mawam verify net DIR\n"
                                "\n"
                                "example: mawam verify net golden/net\n";
 
+static const char diagnostics_help[] = "usage: mawam verify diagnostics DIR\n"
+                                       "\n"
+                                       "Recomputes recorded statistics of studies and diagnostics from their "
+                                       "inputs and prints the largest error\n"
+                                       "of every quantity. Exits 1 when an error exceeds its tolerance.\n"
+                                       "\n"
+                                       "example: mawam verify diagnostics golden/diagnostics\n";
+
 static void print_line(void *context, const char *check, double error, double tolerance, bool ok) {
     (void)context;
     printf("%-4s  %-60s  error %9.3g  tolerance %g\n", ok ? "ok" : "FAIL", check, error, tolerance);
@@ -50,10 +58,15 @@ static int verify_net(int argc, char **argv) {
     return run(argc, argv, net_help, mw_verify_net);
 }
 
+static int verify_diagnostics(int argc, char **argv) {
+    return run(argc, argv, diagnostics_help, mw_verify_diagnostics);
+}
+
 int mw_cli_verify(int argc, char **argv) {
     static const mw_command commands[] = {
         {"env", "the worlds against recorded trajectories", verify_env},
         {"net", "the networks against recorded outputs and gradients", verify_net},
+        {"diagnostics", "statistics and diagnostics against recorded results", verify_diagnostics},
         {NULL, NULL, NULL},
     };
     static const char help[] = "usage: mawam verify COMMAND DIR\n"

@@ -36,6 +36,11 @@ double mw_quantile(const double *x, long n, double q) {
     return x[below] + (at - (double)below) * (x[below + 1] - x[below]);
 }
 
+mw_interval mw_interval_of_means(double mean, double *means, long n) {
+    mw_sort(means, n);
+    return (mw_interval){mean, mw_quantile(means, n, 0.025), mw_quantile(means, n, 0.975)};
+}
+
 mw_status mw_bootstrap_mean(mw_interval *interval, const double *x, long n, int resamples, uint64_t seed,
                             mw_error *error) {
     *interval = (mw_interval){NAN, NAN, NAN};
@@ -52,9 +57,7 @@ mw_status mw_bootstrap_mean(mw_interval *interval, const double *x, long n, int 
         for (long i = 0; i < n; i++) sum += x[mw_rng_below(&rng, (uint32_t)n)];
         means[r] = sum / (double)n;
     }
-    mw_sort(means, resamples);
-    *interval = (mw_interval){mw_mean(x, n), mw_quantile(means, resamples, 0.025),
-                              mw_quantile(means, resamples, 0.975)};
+    *interval = mw_interval_of_means(mw_mean(x, n), means, resamples);
     free(means);
     return MW_OK;
 }

@@ -13,6 +13,9 @@ void mw_sort(double *x, long n); /* ascending */
 
 #define MW_BOOTSTRAP_RESAMPLES 10000
 
+/* The mean of a sample with the 95% percentile interval of its resamples' means[n], which are sorted here. */
+mw_interval mw_interval_of_means(double mean, double *means, long n);
+
 /* Mean of x[n] and the 95% percentile interval over means of resampled values: a pure function of the values
  * and the seed. */
 mw_status mw_bootstrap_mean(mw_interval *interval, const double *x, long n, int resamples, uint64_t seed,

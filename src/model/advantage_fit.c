@@ -5,6 +5,7 @@
 #include "core/rng.h"
 #include "nn/gemm.h"
 #include "nn/regress.h"
+#include "nn/ridge.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -190,78 +191,6 @@ static int terms_from(const basis *b, fitting *f, long first, long end) {
         for (int k = 0; k < b->features; k++) bent[k] = mw_advantage_bend(bent[k]);
     }
     return count;
-}
-
-/* ---- ridge regression by normal equations ---- */
-
-typedef struct {
-    int terms;
-    double *gram; /* [terms][terms]; after factoring its lower half is the Cholesky factor */
-    float *part, *packed;
-} normal;
-
-static mw_status normal_make(normal *n, int terms, mw_error *error) {
-    const size_t all = (size_t)terms * (size_t)terms;
-    *n = (normal){.terms = terms,
-                  .gram = calloc(all, sizeof *n->gram),
-                  .part = calloc(all, sizeof *n->part),
-                  .packed = calloc(mw_packed_size(CHUNK, terms), sizeof *n->packed)};
-    return n->gram && n->part && n->packed ? MW_OK
-                                           : mw_fail(error, MW_ERR_MEMORY, "cannot allocate a regression");
-}
-
-static void normal_free(normal *n) {
-    free(n->gram);
-    free(n->part);
-    free(n->packed);
-}
-
-/* gram += x^T x of a chunk: products in single precision, their sum in double. */
-static void normal_add(normal *n, const float *x, int rows) {
-    const mw_gemm shape = {.m = n->terms,
-                           .n = n->terms,
-                           .k = rows,
-                           .a_row = 1,
-                           .a_col = n->terms,
-                           .b_rows = rows,
-                           .c_row = n->terms};
-    mw_pack(n->packed, x, n->terms, rows, n->terms);
-    mw_gemm_parts(&shape, &(mw_part){x, n->packed, 0}, 1, n->part);
-    for (size_t i = 0; i < (size_t)n->terms * (size_t)n->terms; i++) n->gram[i] += (double)n->part[i];
-}
-
-/* A Cholesky of our own: a tuned LAPACK gives other bits on other CPUs. Adds the ridge and factors; row by
- * row, so that the inner products run along memory. */
-static mw_status normal_factor(normal *n, double ridge, mw_error *error) {
-    const size_t terms = (size_t)n->terms;
-    double trace = 0;
-    for (size_t i = 0; i < terms; i++) trace += n->gram[i * terms + i];
-    for (size_t i = 0; i < terms; i++) n->gram[i * terms + i] += ridge * trace / (double)terms;
-    for (size_t i = 0; i < terms; i++) {
-        double *row = n->gram + i * terms;
-        for (size_t j = 0; j <= i; j++) {
-            const double *other = n->gram + j * terms;
-            double sum = row[j];
-            for (size_t k = 0; k < j; k++) sum -= row[k] * other[k];
-            if (i == j && !(sum > 0))
-                return mw_fail(error, MW_ERR_NUMERIC, "the data does not determine the advantage");
-            row[j] = i == j ? sqrt(sum) : sum / other[j];
-        }
-    }
-    return MW_OK;
-}
-
-/* x[terms] <- the solution for the right side x. */
-static void normal_solve(const normal *n, double *x) {
-    const size_t terms = (size_t)n->terms;
-    for (size_t i = 0; i < terms; i++) {
-        for (size_t k = 0; k < i; k++) x[i] -= n->gram[i * terms + k] * x[k];
-        x[i] /= n->gram[i * terms + i];
-    }
-    for (size_t i = terms; i-- > 0;) {
-        x[i] /= n->gram[i * terms + i];
-        for (size_t k = 0; k < i; k++) x[k] -= n->gram[i * terms + k] * x[i];
-    }
 }
 
 static double dot(const double *w, const float *x, int count) {
@@ -459,12 +388,12 @@ static void put(const mw_advantage_net *net, float *values, const fitting *f, co
 static mw_status fit_advantage(fitting *f, const mw_advantage_net *net, float *values,
                                mw_advantage_report *report, mw_error *error) {
     basis b = {0};
-    normal n = {0};
+    mw_ridge ridge = {0};
     mw_status status = basis_make(&b, f, net->config.features, error);
     const int size = b.terms * f->act;
     double *w = calloc((size_t)size + (size_t)f->act, sizeof *w), *units = w + size;
     float *room = malloc(CHUNK * (size_t)size * sizeof *room);
-    if (status == MW_OK) status = normal_make(&n, size, error);
+    if (status == MW_OK) status = mw_ridge_create(&ridge, size, CHUNK, error);
     if (status == MW_OK && (!w || !room))
         status = mw_fail(error, MW_ERR_MEMORY, "cannot allocate a regression");
     if (status == MW_OK) standardise(f, units, report);
@@ -472,13 +401,13 @@ static mw_status fit_advantage(fitting *f, const mw_advantage_net *net, float *v
         if (f->options->stop && *f->options->stop) status = MW_ERR_INTERRUPTED;
         count = terms_from(&b, f, first, f->trained);
         products(f, &b, room, first, (int)count);
-        normal_add(&n, room, (int)count);
+        mw_ridge_add(&ridge, room, (int)count);
         for (long r = 0; r < count; r++)
             add_scaled(w, room + (size_t)r * (size_t)size, (double)f->advantage[first + r], size);
     }
     if (status == MW_OK && report->action_left > 0) {
-        status = normal_factor(&n, f->options->ridge, error);
-        if (status == MW_OK) normal_solve(&n, w);
+        status = mw_ridge_factor(&ridge, f->options->ridge, error);
+        if (status == MW_OK) mw_ridge_solve(&ridge, w);
     }
     if (status == MW_OK) {
         put(net, values, f, &b, w, units);
@@ -489,7 +418,7 @@ static mw_status fit_advantage(fitting *f, const mw_advantage_net *net, float *v
     }
     free(w);
     free(room);
-    normal_free(&n);
+    mw_ridge_free(&ridge);
     basis_free(&b);
     return status;
 }

@@ -6,7 +6,7 @@
 #define MW_NN_PARAM_H
 
 #include "core/error.h"
-#include "core/safetensors.h"
+#include "core/tensor/safetensors.h"
 
 typedef enum mw_param_kind {
     MW_PARAM_PLAIN,     /* the same in file and memory */

@@ -1,7 +1,7 @@
 /* Bundles: creation, saving, and loading with everything checked; see bundle.h. */
 #include "plan/bundle.h"
 
-#include "core/safetensors.h"
+#include "core/tensor/safetensors.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,6 +14,7 @@ static const mw_field info_fields[] = {
     {"task",          MW_FIELD_WORD,   AT(task),          "", 0, 0,    "", {0}, NULL},
     {"rules",         MW_FIELD_WORD,   AT(rules),         "", 0, 0,    "", {0}, NULL},
     {"quality",       MW_FIELD_WORD,   AT(quality),       "", 0, 0,    "", {0}, NULL},
+    {"method",        MW_FIELD_WORD,   AT(method),        "", 0, 0,    "", {0}, NULL},
     {"agents",        MW_FIELD_INT,    AT(agents),        "", 1, 64,   "", {0}, NULL},
     {"obs",           MW_FIELD_INT,    AT(obs),           "", 1, 4096, "", {0}, NULL},
     {"act",           MW_FIELD_INT,    AT(act),           "", 1, 4096, "", {0}, NULL},
@@ -99,6 +100,7 @@ mw_bundle_summary mw_bundle_describe(const mw_bundle *b) {
     return (mw_bundle_summary){.task = b->info.task,
                                .rules = b->info.rules,
                                .quality = b->info.quality,
+                               .method = b->info.method,
                                .agents = b->info.agents,
                                .obs_size = b->info.obs,
                                .act_size = b->info.act,

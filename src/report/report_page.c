@@ -424,7 +424,7 @@ static void worst_against_best(FILE *out, const mw_study_table *t, mw_column_id 
         best[n] = value_of(t, task, ends[kind][0])[column];
         worst[n++] = value_of(t, task, ends[kind][1])[column];
     }
-    const mw_comparison c = mw_compare(worst, best, n);
+    const mw_comparison c = mw_compare(worst, best, NULL, NULL, n);
     if (c.count)
         fprintf(out, "<p>%s: larger on the worst data than on the best in %d of %d tasks (p = %.3g).</p>\n",
                 whose, c.wins, c.count, c.p);

@@ -164,39 +164,6 @@ void mw_study_table_free(mw_study_table *table) {
 
 /* ---- over settings ---- */
 
-double mw_sign_test(long wins, long losses) {
-    const long n = wins + losses, fewer = wins < losses ? wins : losses;
-    double sum = 0;
-    for (long k = 0; k <= fewer; k++)
-        sum += exp(lgamma((double)n + 1) - lgamma((double)k + 1) - lgamma((double)(n - k) + 1) -
-                   (double)n * log(2));
-    return fmin(1, 2 * sum);
-}
-
-mw_comparison mw_compare(const double *ours, const double *other, int n) {
-    mw_comparison c = {0};
-    double sum = 0, size = 0, relatives[MW_TABLE_ROWS];
-    int counted = 0;
-    for (int i = 0; i < n && i < MW_TABLE_ROWS; i++) {
-        if (isnan(ours[i]) || isnan(other[i])) continue;
-        const double difference = ours[i] - other[i];
-        c.count++;
-        c.wins += difference > 0;
-        c.losses += difference < 0;
-        c.ties += difference == 0;
-        sum += difference;
-        size += fabs(other[i]);
-        if (other[i] == 0) continue;
-        relatives[counted++] = difference / fabs(other[i]);
-    }
-    mw_sort(relatives, counted);
-    c.relative = counted ? mw_mean(relatives, counted) : NAN;
-    c.median = counted ? mw_quantile(relatives, counted, 0.5) : NAN;
-    c.aggregate = size > 0 ? sum / size : NAN;
-    c.p = mw_sign_test(c.wins, c.losses);
-    return c;
-}
-
 static bool within(const mw_study_row *row, const char *family) {
     return !family || !strcmp(row->family, family);
 }
@@ -211,7 +178,7 @@ mw_comparison mw_table_compare(const mw_study_table *table, const char *family, 
         a[n] = row->value[ours];
         b[n++] = row->value[other];
     }
-    return mw_compare(a, b, n);
+    return mw_compare(a, b, NULL, NULL, n);
 }
 
 int mw_table_collect(const mw_study_table *table, const char *family, mw_column_id column,

@@ -7,6 +7,7 @@
 #include "behavior/settings.h"
 #include "core/json.h"
 #include "eval/controller.h"
+#include "report/analysis.h"
 #include "report/paper.h"
 
 /* name, and where the number stands in a setting's summary; "" where it is derived. [8] picks the entry of
@@ -130,22 +131,6 @@ mw_status mw_study_table_read(mw_study_table *table, const char *const *folders,
 void mw_study_table_free(mw_study_table *table); /* safe to call twice */
 
 const char *mw_study_family(const char *task); /* of one of the settings' tasks; no simulator is made */
-
-/* Probability of at most this balance of wins and losses, either way, if both were equally likely: the exact
- * two-sided sign test. Ties do not count. 1 for none. */
-double mw_sign_test(long wins, long losses);
-
-/* One thing against another over settings. */
-typedef struct mw_comparison {
-    int count, wins, losses, ties;
-    double relative;  /* mean over settings of the difference over |other|; NaN if none */
-    double median;    /* of the same; no setting with a small |other| rules it */
-    double aggregate; /* sum of differences over the sum of |other| */
-    double p;         /* sign test */
-} mw_comparison;
-
-/* Over the first n pairs (at most MW_TABLE_ROWS) of which both are numbers. */
-mw_comparison mw_compare(const double *ours, const double *other, int n);
 
 /* family NULL: all. */
 mw_comparison mw_table_compare(const mw_study_table *table, const char *family, mw_column_id ours,

@@ -2,7 +2,7 @@
 #include "train/checkpoint.h"
 
 #include "core/file.h"
-#include "core/safetensors.h"
+#include "core/tensor/safetensors.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -182,7 +182,8 @@ static mw_status load(const mw_safetensors *file, const mw_training_state *t, do
     if (!kind || strcmp(kind, KIND) || !text || !checksum)
         return mw_fail(error, MW_ERR_FORMAT, "%s is not a checkpoint of '" KIND "'", file->path);
     if (strcmp(checksum, checksum_of(file->tensors, file->tensor_count, text).text))
-        return mw_fail(error, MW_ERR_FORMAT, "%s is damaged: its checksum is not %.16s", file->path, checksum);
+        return mw_fail(error, MW_ERR_FORMAT, "%s is damaged: its checksum is not %.16s", file->path,
+                       checksum);
     MW_TRY(mw_json_parse(&root, text, strlen(text), file->path, error));
     const mw_status status = check_identity(t, root, file->path, error);
     *seconds = json_number_value(json_object_get(root, "seconds"));

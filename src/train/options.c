@@ -1,4 +1,5 @@
 /* The public face of training: options, which name settings, become a request, which holds the preset. */
+#include "core/file.h"
 #include "core/options.h"
 #include "train/train.h"
 
@@ -15,7 +16,7 @@ static mw_status take(mw_train_options *options, const mw_train_options *given, 
 
 static mw_status choose_preset(mw_preset *preset, const mw_train_options *o, const char *task,
                                mw_error *error) {
-    *preset = mw_preset_of(task, o->budget);
+    MW_TRY(mw_preset_choose(preset, o->method, task, o->budget, error));
     preset->parts |= o->only;
     for (int i = 0; i < o->assignment_count; i++) MW_TRY(mw_preset_set(preset, o->assignments[i], error));
     return MW_OK;
@@ -35,6 +36,9 @@ mw_status mw_bundle_train(const mw_dataset *dataset, const char *output, const m
     *report = (mw_training_report){0};
     MW_TRY(take(&o, given, error));
     MW_TRY(choose_preset(&preset, &o, dataset->spec.task, error));
+    if (!o.resume && !o.overwrite && mw_file_exists(output))
+        return mw_fail(error, MW_ERR_ARGUMENT,
+                       "'%.300s' is finished; --overwrite replaces it, -o names another file", output);
     return mw_training_run(&(mw_training_request){.dataset = dataset,
                                                   .preset = &preset,
                                                   .output = output,
@@ -47,6 +51,8 @@ mw_status mw_bundle_train(const mw_dataset *dataset, const char *output, const m
                                                   .command = o.command,
                                                   .world = o.world,
                                                   .accept_rules = o.accept_rules,
+                                                  .force = o.force,
+                                                  .begin = o.begin,
                                                   .stop = o.stop,
                                                   .progress = o.progress,
                                                   .context = o.context},

@@ -1,7 +1,7 @@
 /* The log of a training; see training_log.h. */
 #include "train/training_log.h"
 
-#include "core/chart.h"
+#include "train/chart.h"
 #include "core/file.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* Learning curves from files that are not what a learner wrote. */
 #include "scratch.h"
 
-#include "behavior/curve.h"
+#include "behavior/learn/curve.h"
 
 static void refuse(const char *lines, const char *text) {
     mw_error error;

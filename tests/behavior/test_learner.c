@@ -3,8 +3,8 @@
 
 #include "behavior/behavior.h"
 #include "behavior/play.h"
-#include "behavior/prey_game.h"
-#include "behavior/train.h"
+#include "behavior/learn/prey_game.h"
+#include "behavior/learn/train.h"
 #include "core/file.h"
 
 static mw_learn_preset tiny(const char *task) {

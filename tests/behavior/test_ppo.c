@@ -1,7 +1,7 @@
 /* The pieces of the learner against brute force and finite differences. */
 #include "check.h"
 
-#include "behavior/ppo.h"
+#include "behavior/learn/ppo.h"
 #include "core/rng.h"
 
 /* ---- advantages: the definition, a sum over all later temporal differences of the episode ---- */

@@ -1,7 +1,7 @@
 /* Stored numbers against arithmetic that does not look at bits: every half, every rounding boundary, and all
  * conversions of arrays at odd addresses. */
 #include "check.h"
-#include "core/dtype.h"
+#include "core/tensor/dtype.h"
 #include "core/rng.h"
 
 static uint32_t bits_of(float value) {

@@ -1,5 +1,5 @@
 /* .npy against files that NumPy wrote, against tables of broken files, and against random damage. */
-#include "core/npy.h"
+#include "core/tensor/npy.h"
 #include "core/rng.h"
 #include "scratch.h"
 

@@ -1,7 +1,7 @@
 /* Safetensors against bytes spelled out by hand, against a table of broken headers, and against random
  * damage. */
 #include "core/rng.h"
-#include "core/safetensors.h"
+#include "core/tensor/safetensors.h"
 #include "scratch.h"
 
 #include <limits.h>

@@ -2,7 +2,7 @@
  * through HDF5; and what happens to sources that are not right. */
 #include "fixture.h"
 
-#include "data/import.h"
+#include "data/exchange/import.h"
 
 enum { N = 3, O = 4, D = 2, ACTIONS = 6 };
 

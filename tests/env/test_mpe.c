@@ -1,7 +1,7 @@
 /* The particle tasks: recorded trajectories, single rules with numbers worked out by hand, the published
  * anchors of scripted play, and prey networks against a plain evaluation. */
 #include "check.h"
-#include "core/npy.h"
+#include "core/tensor/npy.h"
 #include "env/mpe/mpe.h"
 #include "env/verify.h"
 

@@ -1,8 +1,8 @@
 /* Charts and learning curves: the first byte says whether the rest is a curve's lines or pairs of doubles. */
 #include "fuzz.h"
 
-#include "behavior/curve.h"
-#include "core/chart.h"
+#include "behavior/learn/curve.h"
+#include "train/chart.h"
 
 enum { MOST = 512 };
 

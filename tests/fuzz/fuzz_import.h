@@ -4,7 +4,7 @@
 
 #include "fuzz.h"
 
-#include "data/import.h"
+#include "data/exchange/import.h"
 
 static inline void fuzz_import(mw_import_fn *importer, const char *source) {
     mw_error error;

@@ -1,7 +1,7 @@
 /* NumPy arrays: every element that a header claims is there. */
 #include "fuzz.h"
 
-#include "core/npy.h"
+#include "core/tensor/npy.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     mw_error error;

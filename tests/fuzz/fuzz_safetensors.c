@@ -1,7 +1,7 @@
 /* Safetensors: all tensors are inside the file, and what is read can be written and read again. */
 #include "fuzz.h"
 
-#include "core/safetensors.h"
+#include "core/tensor/safetensors.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     mw_error error;

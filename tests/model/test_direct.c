@@ -3,7 +3,7 @@
 #include "model/direct.c"
 #undef mw_direct_class
 
-#include "core/safetensors.h"
+#include "core/tensor/safetensors.h"
 #include "eval/scripted.h"
 #include "scratch.h"
 #include "train/train.h"

@@ -2,7 +2,7 @@
  * again, failures stay within their setting, interruptions can be continued. */
 #include "core/file.h"
 #include "core/json.h"
-#include "core/safetensors.h"
+#include "core/tensor/safetensors.h"
 #include "plan/bundle.h"
 #include "scratch.h"
 

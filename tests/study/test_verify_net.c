@@ -2,7 +2,7 @@
  * of the world model's default variant (tests/twin): the engine reproduces them. Spoiled recordings are
  * noticed. */
 #include "check.h"
-#include "core/safetensors.h"
+#include "core/tensor/safetensors.h"
 #include "scratch.h"
 
 typedef struct {

@@ -2,7 +2,7 @@
  * its recorded state on its own; observations are compared exactly. */
 #include "env/verify.h"
 
-#include "core/npy.h"
+#include "core/tensor/npy.h"
 #include "env/ant/ant.h"
 
 #include <math.h>

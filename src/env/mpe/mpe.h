@@ -4,7 +4,7 @@
 #ifndef MW_ENV_MPE_MPE_H
 #define MW_ENV_MPE_MPE_H
 
-#include "core/safetensors.h"
+#include "core/tensor/safetensors.h"
 #include "env/env.h"
 
 enum { MW_MPE_MAX_AGENTS = 4, MW_MPE_MAX_ENTITIES = 9, MW_MPE_MAX_OBS = 32 };

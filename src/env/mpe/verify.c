@@ -1,6 +1,6 @@
 /* The particle tasks against recorded trajectories: one step from every stored state (the check to trust for
  * contacts), and whole episodes replayed from their first state. */
-#include "core/npy.h"
+#include "core/tensor/npy.h"
 #include "env/mpe/mpe.h"
 #include "env/verify.h"
 

@@ -3,7 +3,7 @@
  * entry k of a tick array is the state before tick k, and the order of execution is the recorded one. */
 #include "env/verify.h"
 
-#include "core/npy.h"
+#include "core/tensor/npy.h"
 #include "env/smac/battle.h"
 
 #include <math.h>

@@ -1,0 +1,56 @@
+/* What the importers share: room for one episode, the completion of the description, and lists of names in
+ * natural order. Internal to src/data. */
+#ifndef MW_DATA_EXCHANGE_IMPORT_COMMON_H
+#define MW_DATA_EXCHANGE_IMPORT_COMMON_H
+
+#include "data/columns.h"
+#include "data/exchange/import.h"
+
+/* One episode in the making; arrays grow with the longest. */
+typedef struct mw_import_room {
+    long capacity; /* steps */
+    float *obs;    /* [capacity + 1][n][o] */
+    float *real, *rewards;
+    int32_t *index;
+    uint8_t *legal;
+} mw_import_room;
+
+mw_status mw_import_room_for(mw_import_room *room, const mw_dataset_spec *spec, long length, mw_error *error);
+void mw_import_room_free(mw_import_room *room);
+/* The episode in the room; last_known: obs[length] is the observation after the last step. */
+mw_episode mw_import_room_episode(const mw_import_room *room, const mw_dataset_spec *spec, long length,
+                                  bool last_known, uint8_t outcome);
+
+/* What a source says of itself if it was a dataset of ours; empty for others. */
+typedef struct mw_import_origin {
+    char task[64], rules[64], quality[64];
+} mw_import_origin;
+
+/* The dataset's description from the request and the sizes found; fails where they contradict the built-in
+ * task. Where the origin is the same task its rules and quality stay, otherwise the rules are `foreign`; all
+ * must outlive the spec. */
+mw_status mw_import_spec(mw_dataset_spec *spec, const mw_import_request *request,
+                         const mw_import_origin *origin, const char *foreign, int agents, int obs_size,
+                         int act_size, bool discrete, int episode_limit, mw_error *error);
+
+#define MW_IMPORT_WIDEST       (1 << 20) /* features, action values or actions of one agent */
+#define MW_IMPORT_MOST_ACTIONS 4096      /* where only the largest action taken tells their number */
+
+/* A width found in a source; fails if it is 0 or more than MW_IMPORT_WIDEST. `what` names the array. */
+mw_status mw_import_width(size_t found, const char *what, int *out, mw_error *error);
+
+/* An integer that a source stores as any number; fails if it is not whole or outside [low, high]. */
+mw_status mw_import_integer(double value, double low, double high, const char *file, long row, long *out,
+                            mw_error *error);
+
+/* Names sorted so that agent_2 comes before agent_10. */
+typedef struct mw_names {
+    char **name;
+    int count;
+} mw_names;
+
+mw_status mw_names_add(mw_names *names, const char *name, mw_error *error);
+void mw_names_sort(mw_names *names);
+void mw_names_free(mw_names *names);
+
+#endif

@@ -1,0 +1,248 @@
+/* The folders of MA-WAM and MADiff: the columns of our own layout, but in whatever number type NumPy had, and
+ * without a description; see import.h. */
+#include "core/json.h"
+#include "data/exchange/import_common.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { OBS, ACTIONS, REWARDS, LENGTHS, LEGALS, DISCOUNTS, LAST_OBS, OUTCOMES, FILES };
+static const char *const names[FILES] = {"obs.npy",    "actions.npy",   "rewards.npy",  "path_lengths.npy",
+                                         "legals.npy", "discounts.npy", "last_obs.npy", "outcomes.npy"};
+#define REQUIRED LEGALS /* the files before are */
+
+typedef struct source {
+    const mw_import_request *request;
+    mw_import_report *report;
+    mw_npy files[FILES];
+    char *paths[FILES];
+    bool have[FILES];
+    int64_t *lengths;
+    mw_dataset_spec spec;
+    mw_import_origin origin;
+    mw_import_room room;
+} source;
+
+static mw_status open_files(source *s, mw_error *error) {
+    for (int i = 0; i < FILES; i++) {
+        s->paths[i] = mw_path_join(s->request->source, names[i]);
+        if (!s->paths[i]) return mw_fail(error, MW_ERR_MEMORY, "out of memory for a file's name");
+        if (i >= REQUIRED && !mw_file_exists(s->paths[i])) continue;
+        MW_TRY(mw_npy_open(&s->files[i], s->paths[i], error));
+        s->have[i] = true;
+    }
+    return MW_OK;
+}
+
+static void copy_text(char out[64], const json_t *root, const char *key) {
+    const char *text = json_string_value(json_object_get(root, key));
+    if (text && strlen(text) < 64) strcpy(out, text);
+}
+
+/* A folder of ours has the same columns and a description beside them. */
+static mw_status read_origin(source *s, mw_error *error) {
+    char *path = mw_path_join(s->request->source, MW_DATASET_JSON);
+    json_t *root = NULL;
+    if (!path) return mw_fail(error, MW_ERR_MEMORY, "out of memory for a file's name");
+    mw_status status = mw_file_exists(path) ? mw_json_read(&root, path, error) : MW_OK;
+    copy_text(s->origin.task, root, "task");
+    copy_text(s->origin.rules, root, "rules");
+    copy_text(s->origin.quality, root, "quality");
+    json_decref(root);
+    free(path);
+    return status;
+}
+
+/* The shape without trailing extents of 1 beyond `dims` (rewards are stored as [steps][n] or [steps][n][1]).
+ */
+static mw_status expect_shape(const source *s, int file, int dims, const long *shape, mw_error *error) {
+    const mw_npy *npy = &s->files[file];
+    int seen = npy->dims;
+    while (seen > dims && npy->shape[seen - 1] == 1) seen--;
+    return mw_shape_expect(s->paths[file], seen, npy->shape, dims, shape, error);
+}
+
+static bool integral(mw_dtype type) {
+    return type >= MW_I8; /* the integers, bytes and booleans follow the floating types */
+}
+
+/* How many discrete actions there are, if nothing says so: one more than the largest. */
+static mw_status count_actions(const source *s, int *count, mw_error *error) {
+    const mw_npy *npy = &s->files[ACTIONS];
+    long largest = 0;
+    for (size_t i = 0; i < npy->count; i++) {
+        double value;
+        long action;
+        mw_dtype_to_doubles(npy->type, (const char *)npy->data + i * mw_dtype_size(npy->type), 1, &value);
+        MW_TRY(mw_import_integer(value, 0, MW_IMPORT_MOST_ACTIONS - 1, s->paths[ACTIONS], (long)i, &action,
+                                 error));
+        if (action > largest) largest = action;
+    }
+    *count = (int)largest + 1;
+    return MW_OK;
+}
+
+static mw_status find_actions(source *s, long steps, long n, bool *discrete, int *size, mw_error *error) {
+    const mw_npy *actions = &s->files[ACTIONS];
+    const mw_env_info *info = s->request->options.info;
+    *discrete = info ? info->discrete : s->have[LEGALS] || integral(actions->type);
+    if (!*discrete) {
+        MW_TRY(mw_shape_expect(s->paths[ACTIONS], actions->dims, actions->shape, 3, (long[]){steps, n, -1},
+                               error));
+        return mw_import_width(actions->shape[2], s->paths[ACTIONS], size, error);
+    }
+    MW_TRY(expect_shape(s, ACTIONS, 2, (long[]){steps, n}, error));
+    if (s->have[LEGALS]) {
+        MW_TRY(mw_shape_expect(s->paths[LEGALS], s->files[LEGALS].dims, s->files[LEGALS].shape, 3,
+                               (long[]){steps, n, -1}, error));
+        return mw_import_width(s->files[LEGALS].shape[2], s->paths[LEGALS], size, error);
+    }
+    s->report->all_legal = true;
+    *size = s->request->options.act_size ? s->request->options.act_size : info ? info->act_size : 0;
+    return *size ? MW_OK : count_actions(s, size, error);
+}
+
+/* path_lengths: any integers that add up to the steps. */
+static mw_status read_lengths(source *s, long steps, int *longest, mw_error *error) {
+    const mw_npy *npy = &s->files[LENGTHS];
+    long total = 0;
+    *longest = 0;
+    if (npy->dims != 1 || npy->count < 1)
+        return mw_fail(error, MW_ERR_FORMAT, "%s: expected one length per episode and at least one",
+                       s->paths[LENGTHS]);
+    s->lengths = malloc(npy->count * sizeof *s->lengths);
+    if (!s->lengths) return mw_fail(error, MW_ERR_MEMORY, "out of memory for %zu lengths", npy->count);
+    for (size_t e = 0; e < npy->count; e++) {
+        double value;
+        long length;
+        mw_dtype_to_doubles(npy->type, (const char *)npy->data + e * mw_dtype_size(npy->type), 1, &value);
+        MW_TRY(mw_import_integer(value, 1, 1e9, s->paths[LENGTHS], (long)e, &length, error));
+        s->lengths[e] = length;
+        total += length;
+        if (length > *longest) *longest = (int)length;
+    }
+    if (total != steps)
+        return mw_fail(error, MW_ERR_FORMAT, "%s: the lengths add up to %ld steps, but obs.npy has %ld",
+                       s->paths[LENGTHS], total, steps);
+    return MW_OK;
+}
+
+static mw_status read_sizes(source *s, mw_error *error) {
+    const mw_npy *obs = &s->files[OBS];
+    const mw_import_options *r = &s->request->options;
+    MW_TRY(mw_shape_expect(s->paths[OBS], obs->dims, obs->shape, 3,
+                           (long[]){-1, r->agents ? r->agents : -1, -1}, error));
+    long steps = (long)obs->shape[0], n = (long)obs->shape[1], o = (long)obs->shape[2];
+    if (n > 1024 || o > 1 << 20)
+        return mw_fail(error, MW_ERR_FORMAT, "%s: %ld agents with %ld features are too many", s->paths[OBS],
+                       n, o);
+    bool discrete;
+    int act_size, longest, limit;
+    MW_TRY(read_lengths(s, steps, &longest, error));
+    MW_TRY(find_actions(s, steps, n, &discrete, &act_size, error));
+    MW_TRY(expect_shape(s, REWARDS, 2, (long[]){steps, n}, error));
+    long episodes = (long)s->files[LENGTHS].count;
+    if (s->have[DISCOUNTS]) MW_TRY(expect_shape(s, DISCOUNTS, 2, (long[]){steps, n}, error));
+    if (s->have[LAST_OBS]) MW_TRY(expect_shape(s, LAST_OBS, 3, (long[]){episodes, n, o}, error));
+    if (s->have[OUTCOMES]) MW_TRY(expect_shape(s, OUTCOMES, 1, (long[]){episodes}, error));
+    limit = r->episode_limit ? r->episode_limit : r->info ? r->info->episode_limit : longest;
+    return mw_import_spec(&s->spec, s->request, &s->origin, "madiff-import", (int)n, (int)o, act_size,
+                          discrete, longest > limit ? longest : limit, error);
+}
+
+/* Rows [begin, begin + count) of a file as floats. */
+static void floats(const mw_npy *npy, size_t begin, size_t count, float *out) {
+    size_t row = npy->count / npy->shape[0];
+    mw_dtype_to_floats(npy->type, (const char *)npy->data + begin * row * mw_dtype_size(npy->type),
+                       count * row, out);
+}
+
+/* Discrete actions and legality of the steps [begin, begin + length). */
+static mw_status take_discrete(source *s, size_t begin, size_t length, mw_error *error) {
+    size_t n = (size_t)s->spec.agents, d = (size_t)s->spec.act_size;
+    const mw_npy *actions = &s->files[ACTIONS], *legals = &s->files[LEGALS];
+    for (size_t i = 0; i < length * n; i++) {
+        double value;
+        long action;
+        size_t at = begin * n + i;
+        mw_dtype_to_doubles(actions->type, (const char *)actions->data + at * mw_dtype_size(actions->type), 1,
+                            &value);
+        MW_TRY(mw_import_integer(value, 0, (double)d - 1, s->paths[ACTIONS], (long)(at / n), &action, error));
+        s->room.index[i] = (int32_t)action;
+    }
+    memset(s->room.legal, 1, length * n * d);
+    for (size_t i = 0; s->have[LEGALS] && i < length * n * d; i++) {
+        float value;
+        size_t at = begin * n * d + i;
+        mw_dtype_to_floats(legals->type, (const char *)legals->data + at * mw_dtype_size(legals->type), 1,
+                           &value);
+        s->room.legal[i] = value != 0;
+    }
+    return MW_OK;
+}
+
+/* How the episode ended: as recorded; or by its last discount; or, if nothing is known, by the world exactly
+ * when it stopped short of the limit. */
+static uint8_t outcome_of(const source *s, size_t episode, size_t last_step) {
+    float value;
+    if (s->have[OUTCOMES]) {
+        floats(&s->files[OUTCOMES], episode, 1, &value);
+        return value >= 0 && value <= 255 ? (uint8_t)value : 255;
+    }
+    if (s->have[DISCOUNTS]) {
+        const mw_npy *npy = &s->files[DISCOUNTS];
+        size_t at = last_step * (size_t)s->spec.agents * mw_dtype_size(npy->type);
+        mw_dtype_to_floats(npy->type, (const char *)npy->data + at, 1, &value);
+        return value == 0 ? MW_ENDED_BY_WORLD : MW_ENDED_BY_LIMIT;
+    }
+    return s->lengths[episode] < s->spec.episode_limit ? MW_ENDED_BY_WORLD : MW_ENDED_BY_LIMIT;
+}
+
+static mw_status copy_episodes(source *s, mw_dataset_writer *writer, mw_error *error) {
+    size_t begin = 0, episodes = s->files[LENGTHS].count,
+           row = (size_t)s->spec.agents * (size_t)s->spec.obs_size;
+    for (size_t e = 0; e < episodes; e++) {
+        size_t length = (size_t)s->lengths[e];
+        MW_TRY(mw_import_room_for(&s->room, &s->spec, (long)length, error));
+        floats(&s->files[OBS], begin, length, s->room.obs);
+        if (s->have[LAST_OBS]) floats(&s->files[LAST_OBS], e, 1, s->room.obs + length * row);
+        floats(&s->files[REWARDS], begin, length, s->room.rewards);
+        if (s->spec.discrete)
+            MW_TRY(take_discrete(s, begin, length, error));
+        else
+            floats(&s->files[ACTIONS], begin, length, s->room.real);
+        mw_episode episode = mw_import_room_episode(&s->room, &s->spec, (long)length, s->have[LAST_OBS],
+                                                    outcome_of(s, e, begin + length - 1));
+        MW_TRY(mw_dataset_writer_add(writer, &episode, error));
+        begin += length;
+    }
+    s->report->episodes = (long)episodes;
+    s->report->steps = (long)begin;
+    return MW_OK;
+}
+
+static mw_status import(source *s, mw_error *error) {
+    mw_dataset_writer *writer;
+    MW_TRY(open_files(s, error));
+    MW_TRY(read_origin(s, error));
+    MW_TRY(read_sizes(s, error));
+    MW_TRY(
+        mw_dataset_writer_open(&writer, s->request->folder, &s->spec, s->request->options.overwrite, error));
+    mw_status status = copy_episodes(s, writer, error);
+    if (status == MW_OK) return mw_dataset_writer_commit(writer, error);
+    mw_dataset_writer_abandon(writer);
+    return mw_fail_within(error, status, "%s", s->request->source);
+}
+
+mw_status mw_import_madiff(const mw_import_request *request, mw_import_report *report, mw_error *error) {
+    source s = {.request = request, .report = report};
+    *report = (mw_import_report){0};
+    mw_status status = import(&s, error);
+    for (int i = 0; i < FILES; i++) {
+        mw_npy_close(&s.files[i]);
+        free(s.paths[i]);
+    }
+    mw_import_room_free(&s.room);
+    free(s.lengths);
+    return status;
+}

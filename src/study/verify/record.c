@@ -1,0 +1,85 @@
+/* Reading recorded numbers and comparing with them; see record.h. */
+#include "study/verify/record.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static double largest_of(const float *x, size_t count) {
+    double largest = 0;
+    for (size_t i = 0; i < count; i++) largest = fmax(largest, fabs((double)x[i]));
+    return largest;
+}
+
+static double worst_of(const float *seen, const float *expected, size_t count) {
+    double worst = 0;
+    for (size_t i = 0; i < count; i++) worst = mw_verify_worst(worst, seen[i], expected[i]);
+    return worst;
+}
+
+double mw_relative_error(const float *seen, const float *expected, size_t count) {
+    const double worst = worst_of(seen, expected, count), largest = largest_of(expected, count);
+    return largest > 0 ? worst / largest : worst;
+}
+
+void mw_record_close(mw_record *r) {
+    for (int i = 0; i < r->owned_count; i++) free(r->owned[i]);
+    mw_safetensors_close(&r->file);
+}
+
+float *mw_record_floats(mw_record *r, const char *name, size_t count, mw_error *error) {
+    const mw_tensor *tensor = mw_safetensors_find(&r->file, name);
+    if (!tensor || tensor->count != count || r->owned_count == 32) {
+        mw_fail(error, MW_ERR_FORMAT, "%s: tensor '%s' is %s; expected %zu values", r->file.path, name,
+                tensor ? "of another size" : "missing", count);
+        return NULL;
+    }
+    float *values = malloc((count ? count : 1) * sizeof *values);
+    if (!values) {
+        mw_fail(error, MW_ERR_MEMORY, "%s: cannot allocate '%s'", r->file.path, name);
+        return NULL;
+    }
+    mw_dtype_to_floats(tensor->type, tensor->data, count, values);
+    return r->owned[r->owned_count++] = values;
+}
+
+mw_status mw_record_int(const mw_record *r, const char *key, int low, int high, int *out, mw_error *error) {
+    long value;
+    MW_TRY(mw_safetensors_meta_int(&r->file, key, low, high, &value, error));
+    *out = (int)value;
+    return MW_OK;
+}
+
+mw_status mw_record_compare(mw_record *r, const mw_params *params, const float *values, const char *prefix,
+                            double *worst, char *where, size_t where_size, mw_error *error) {
+    double overall = 0;
+    *worst = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < params->count; i++) {
+            const mw_param *param = &params->list[i];
+            char name[160];
+            snprintf(name, sizeof name, "%s%s", prefix, param->name);
+            const mw_tensor *tensor = mw_safetensors_find(&r->file, name);
+            if (!tensor && !strncmp(param->name, "scale.", 6)) continue; /* constants are not trained */
+            if (!tensor || tensor->count != param->count)
+                return mw_fail(error, MW_ERR_FORMAT, "%s: tensor '%s' is %s; expected %zu values",
+                               r->file.path, name, tensor ? "of another size" : "missing", param->count);
+            float *expected = malloc(2 * param->count * sizeof *expected);
+            if (!expected) return mw_fail(error, MW_ERR_MEMORY, "cannot compare '%s'", param->name);
+            float *seen = expected + param->count;
+            mw_dtype_to_floats(tensor->type, tensor->data, param->count, expected);
+            mw_param_to_file(param, values, seen);
+            const double largest = largest_of(expected, param->count);
+            const double off =
+                worst_of(seen, expected, param->count) / (largest > 1e-7 * overall ? largest : overall);
+            free(expected);
+            if (pass == 0) {
+                overall = fmax(overall, largest);
+            } else if (!(off <= *worst)) {
+                *worst = off;
+                snprintf(where, where_size, "%s", param->name);
+            }
+        }
+    return MW_OK;
+}

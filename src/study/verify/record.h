@@ -1,0 +1,42 @@
+/* A file of recorded numbers and comparisons with it: what the checks of the networks share. Tolerances are
+ * those of single precision summed in another order. */
+#ifndef MW_STUDY_VERIFY_RECORD_H
+#define MW_STUDY_VERIFY_RECORD_H
+
+#include "core/tensor/safetensors.h"
+#include "core/verify.h"
+#include "nn/param.h"
+
+#define MW_OUTPUT_TOLERANCE   2e-5
+#define MW_LOSS_TOLERANCE     1e-5
+#define MW_GRADIENT_TOLERANCE 1e-4
+#define MW_ADAM_TOLERANCE     1e-5
+
+/* A recorded file with its tensors as floats; everything read is freed together. */
+typedef struct mw_record {
+    mw_safetensors file;
+    float *owned[32];
+    int owned_count;
+    const char *what;
+} mw_record;
+
+void mw_record_close(mw_record *r);
+
+/* The tensor's values, whatever its shape, or NULL with error filled. */
+float *mw_record_floats(mw_record *r, const char *name, size_t count, mw_error *error);
+
+mw_status mw_record_int(const mw_record *r, const char *key, int low, int high, int *out, mw_error *error);
+
+/* The largest relative error over all parameters between values (memory layout) and tensors prefix + name. A
+ * tensor that is zero but for rounding (a key's bias does not change a softmax, so it has no gradient) is
+ * measured against the largest of all instead of against its own noise. */
+mw_status mw_record_compare(mw_record *r, const mw_params *params, const float *values, const char *prefix,
+                            double *worst, char *where, size_t where_size, mw_error *error);
+
+/* Largest |seen - expected| over the largest |expected|. */
+double mw_relative_error(const float *seen, const float *expected, size_t count);
+
+mw_status mw_verify_world(mw_record *r, mw_verify *report, mw_error *error);
+mw_status mw_verify_policy(mw_record *r, mw_verify *report, mw_error *error);
+
+#endif
