@@ -119,6 +119,22 @@ MW_API void mw_env_batch_reset(mw_env_batch *batch, const uint64_t *seeds, const
 MW_API mw_status mw_env_batch_step(mw_env_batch *batch, mw_action action, float *rewards,
                                    mw_outcome *outcomes, float *obs, uint8_t *legal, mw_error *error);
 
+/* What a batch reads and writes while it plays on and on. */
+typedef struct mw_env_batch_arrays {
+    mw_action action;     /* real[count][n][d] or index[count][n] */
+    float *rewards;       /* [count][n] */
+    mw_outcome *outcomes; /* [count] */
+    float *obs;           /* [count][n][o]; may be NULL */
+    uint8_t *legal;       /* [count][n][d]; may be NULL */
+    float *last_obs;      /* [count][n][o]: what ended episodes saw last, else untouched; may be NULL */
+    uint64_t *seeds;      /* [count] of the present episodes; those that follow them are larger by count */
+    int ended;            /* written: how many episodes ended in this step */
+} mw_env_batch_arrays;
+
+/* mw_env_batch_step, and where an episode ended the next one begins at once: outcomes tell of the old one,
+ * obs and legal of the new one. seeds NULL: none begins. */
+MW_API mw_status mw_env_batch_advance(mw_env_batch *batch, mw_env_batch_arrays *arrays, mw_error *error);
+
 /* Scripted policies, for a scale: "random", "still", and per family heuristics; see mw_script_name. A script
  * sees the environment's true state. */
 MW_API const char *mw_script_name(const char *task, int index); /* NULL past the end */

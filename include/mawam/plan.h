@@ -21,6 +21,7 @@ MW_API void mw_bundle_free(mw_bundle *bundle);
 /* What a bundle plans for. */
 typedef struct mw_bundle_summary {
     const char *task, *rules, *quality; /* rules: the version of the world it was trained in */
+    const char *method;                 /* of mw_method_name: how it was trained */
     int agents, obs_size, act_size;
     bool discrete;
     int episode_limit;

@@ -51,6 +51,7 @@ typedef struct mw_study_options {
     int count;                         /* 0: all */
     bool resume;                       /* without it a folder with results is refused */
     bool drop_data;                    /* remove a setting's dataset after its last stage */
+    const char *method;                /* of mw_method_name; NULL: mawam */
     mw_budget budget;                  /* full */
     const char *const *assignments;    /* [assignment_count] of training settings, "flow.dim=64" */
     int assignment_count;

@@ -17,6 +17,10 @@ MW_API mw_status mw_model_classes_parse(const char *text, unsigned *set, mw_erro
 /* All settings, what differs by task, and the models, as Markdown. */
 MW_API void mw_preset_list(FILE *out);
 
+/* How bundles are trained, as whole sets of settings: "mawam", which is the default, "paper"; NULL past the
+ * end. */
+MW_API const char *mw_method_name(int index);
+
 /* Training steps of the task's preset. */
 typedef enum mw_budget { MW_BUDGET_QUICK, MW_BUDGET_FULL } mw_budget;
 
@@ -35,6 +39,7 @@ typedef struct mw_training_progress {
 
 typedef struct mw_train_options {
     size_t size;                    /* of this struct, set by init */
+    const char *method;             /* of mw_method_name; NULL: mawam */
     mw_budget budget;               /* full */
     const char *const *assignments; /* [assignment_count] of settings, "flow.dim=64"; see mw_preset_list */
     int assignment_count;

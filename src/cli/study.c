@@ -9,8 +9,8 @@
 enum { MOST = 64 }; /* settings, with room for more than there are */
 
 static const char run_help[] =
-    "usage: mawam study run [SETTING ...] [--dir DIR] [--resume] [--budget quick|full] [--set "
-    "NAME=VALUE]...\n"
+    "usage: mawam study run [SETTING ...] [--dir DIR] [--resume] [--method mawam|paper]\n"
+    "                       [--budget quick|full] [--set NAME=VALUE]...\n"
     "                       [--seed S] [--threads N] [--arms LIST] [--seeds N] [--episodes N] [...]\n"
     "\n"
     "For every setting (task-quality; all 30 without names): make data, train, evaluate the arms, diagnose.\n"
@@ -22,6 +22,7 @@ static const char run_help[] =
     "\n"
     "  --dir DIR          where everything goes (study)\n"
     "  --resume           continue in a folder that holds results\n"
+    "  --method NAME      mawam, or paper: everything as published, at the size of a CPU (mawam)\n"
     "  --budget B         quick or full: training steps of the task's preset (full)\n"
     "  --set NAME=VALUE   override a training setting; may be given several times (mawam train "
     "--list-settings)\n"
@@ -158,6 +159,7 @@ static int study_run(int argc, char **argv) {
     int transitions = 0, count;
     const mw_option options[] = {{"dir", MW_OPT_STRING, &o.folder, 0, 0},
                                  {"resume", MW_OPT_FLAG, &o.resume, 0, 0},
+                                 {"method", MW_OPT_STRING, &o.method, 0, 0},
                                  {"budget", MW_OPT_STRING, &budget, 0, 0},
                                  {"set", MW_OPT_STRINGS, &assignments, 0, 0},
                                  {"seed", MW_OPT_U64, &o.seed, 0, 0},

@@ -7,7 +7,8 @@
 
 static const char help[] =
     "usage: mawam train DATASET [-o FILE] [--only A,B] [--with BUNDLE] [--resume]\n"
-    "                   [--set NAME=VALUE]... [--budget quick|full] [--seed S] [--threads N] [--wide]\n"
+    "                   [--method mawam|paper] [--set NAME=VALUE]... [--budget quick|full] [--seed S]\n"
+    "                   [--threads N] [--wide]\n"
     "       mawam train --list-settings\n"
     "\n"
     "Trains the models that planning needs on a dataset folder, one after the other, and writes them into "
@@ -24,6 +25,7 @@ static const char help[] =
     "                     --with\n"
     "  --with BUNDLE      a bundle for the same task that provides what --only leaves out, as it is\n"
     "  --resume           continue the training of FILE; start it if there is none\n"
+    "  --method NAME      mawam, or paper: everything as published, at the size of a CPU (mawam)\n"
     "  --set NAME=VALUE   override a setting; may be given several times\n"
     "  --budget B         quick or full: training steps of the task's preset (full)\n"
     "  --seed S           seed (0)\n"
@@ -124,12 +126,12 @@ int mw_cli_train(int argc, char **argv) {
     mw_train_options_init(&o, sizeof o);
     bool list = false;
     const mw_option options[] = {
-        {"o", MW_OPT_STRING, &output, 0, 0},      {"only", MW_OPT_STRING, &only, 0, 0},
-        {"with", MW_OPT_STRING, &o.with, 0, 0},   {"resume", MW_OPT_FLAG, &o.resume, 0, 0},
-        {"set", MW_OPT_STRINGS, &settings, 0, 0}, {"budget", MW_OPT_STRING, &budget, 0, 0},
-        {"seed", MW_OPT_U64, &o.seed, 0, 0},      {"threads", MW_OPT_INT, &o.threads, 0, MW_MAX_THREADS},
-        {"wide", MW_OPT_FLAG, &o.wide, 0, 0},     {"list-settings", MW_OPT_FLAG, &list, 0, 0},
-        {NULL, MW_OPT_FLAG, NULL, 0, 0}};
+        {"o", MW_OPT_STRING, &output, 0, 0},         {"only", MW_OPT_STRING, &only, 0, 0},
+        {"with", MW_OPT_STRING, &o.with, 0, 0},      {"resume", MW_OPT_FLAG, &o.resume, 0, 0},
+        {"set", MW_OPT_STRINGS, &settings, 0, 0},    {"budget", MW_OPT_STRING, &budget, 0, 0},
+        {"seed", MW_OPT_U64, &o.seed, 0, 0},         {"threads", MW_OPT_INT, &o.threads, 0, MW_MAX_THREADS},
+        {"wide", MW_OPT_FLAG, &o.wide, 0, 0},        {"method", MW_OPT_STRING, &o.method, 0, 0},
+        {"list-settings", MW_OPT_FLAG, &list, 0, 0}, {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, help, &folder, 1, &count);
     if (code >= 0) return code;
     if (list) {

@@ -284,12 +284,3 @@ void mw_field_text(char *out, size_t size, const mw_field *f, const void *object
         snprintf(out, size, "%s", (const char *)at);
     }
 }
-
-void mw_fields_list(mw_fields fields, const char *prefix, FILE *out) {
-    for (int i = 0; i < fields.count; i++) {
-        char range[128];
-        const mw_field *f = &fields.list[i];
-        mw_field_range(range, sizeof range, f);
-        fprintf(out, "| %s%s | %s | %s | %s |\n", prefix, f->name, f->initial, range, f->help);
-    }
-}

@@ -60,7 +60,5 @@ const mw_field *mw_fields_difference(mw_fields fields, const void *wanted, const
 
 void mw_field_text(char *out, size_t size, const mw_field *field, const void *object); /* as typed */
 void mw_field_range(char *out, size_t size, const mw_field *field);                    /* for people */
-/* Rows of a Markdown table: name, default, range, meaning. */
-void mw_fields_list(mw_fields fields, const char *prefix, FILE *out);
 
 #endif

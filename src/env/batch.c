@@ -131,7 +131,21 @@ typedef struct {
     mw_outcome *outcomes;
     float *obs;
     uint8_t *legal;
+    float *last_obs;
+    uint64_t *seeds; /* NULL: ended episodes stay as they are */
 } step_job;
+
+static bool over(const mw_outcome *outcome) {
+    return outcome->terminated || outcome->truncated;
+}
+
+static void begin_next(const step_job *job, int i) {
+    const mw_env_batch *batch = job->batch;
+    const size_t stride = (size_t)batch->obs_stride;
+    if (job->last_obs) mw_env_observe(batch->envs[i], job->last_obs + (size_t)i * stride);
+    job->seeds[i] += (uint64_t)batch->count;
+    mw_env_reset(batch->envs[i], job->seeds[i]);
+}
 
 static void step_share(void *context, int worker) {
     const step_job job = *(const step_job *)context;
@@ -147,6 +161,7 @@ static void step_share(void *context, int worker) {
         mw_status status = mw_env_step(
             batch->envs[i], action, job.rewards + (size_t)i * (size_t)batch->agents, &job.outcomes[i], error);
         if (status != MW_OK && failed->index < 0) failed->index = i;
+        if (status == MW_OK && job.seeds && over(&job.outcomes[i])) begin_next(&job, i);
         look(batch, i, job.obs, job.legal);
     }
 }
@@ -167,9 +182,19 @@ static mw_status first_failure(mw_env_batch *batch, mw_error *error) {
 
 mw_status mw_env_batch_step(mw_env_batch *batch, mw_action action, float *rewards, mw_outcome *outcomes,
                             float *obs, uint8_t *legal, mw_error *error) {
-    step_job job = {batch, action, rewards, outcomes, obs, legal};
+    step_job job = {batch, action, rewards, outcomes, obs, legal, NULL, NULL};
     mw_pool_run(batch->pool, step_share, &job);
     return first_failure(batch, error);
+}
+
+mw_status mw_env_batch_advance(mw_env_batch *batch, mw_env_batch_arrays *arrays, mw_error *error) {
+    step_job job = {batch,       arrays->action, arrays->rewards,  arrays->outcomes,
+                    arrays->obs, arrays->legal,  arrays->last_obs, arrays->seeds};
+    arrays->ended = 0;
+    mw_pool_run(batch->pool, step_share, &job);
+    MW_TRY(first_failure(batch, error));
+    for (int i = 0; i < batch->count; i++) arrays->ended += over(&arrays->outcomes[i]);
+    return MW_OK;
 }
 
 /* ---- scripts ---- */

@@ -7,6 +7,9 @@
 #include "eval/metrics.h"
 #include "plan/bundle.h"
 
+/* Fails with MW_ERR_MISMATCH unless the data is of the bundle's task, rules and sizes. */
+mw_status mw_bundle_expect_data(const mw_bundle *bundle, const mw_dataset *data, mw_error *error);
+
 json_t *mw_same_state_json(const mw_same_state *result);
 json_t *mw_snippets_json(const mw_snippets *result);
 

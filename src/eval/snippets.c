@@ -27,7 +27,7 @@ void mw_snippet_options_init(mw_snippet_options *options, size_t size, const mw_
     mw_options_fill(options, size, &defaults, sizeof defaults);
 }
 
-static mw_status match(const mw_bundle *bundle, const mw_dataset *data, mw_error *error) {
+mw_status mw_bundle_expect_data(const mw_bundle *bundle, const mw_dataset *data, mw_error *error) {
     const mw_bundle_info *b = &bundle->info;
     const mw_dataset_spec *d = &data->spec;
     if (strcmp(b->task, d->task) || strcmp(b->rules, d->rules))
@@ -179,7 +179,7 @@ mw_status mw_snippets_run(mw_snippets *result, const mw_bundle *bundle, const mw
     mw_snippet_options options = defaults_of(given ? NULL : bundle);
     *result = (mw_snippets){0};
     MW_TRY(mw_options_take(&options, sizeof options, given, "mw_snippet_options_init", error));
-    MW_TRY(match(bundle, dataset, error));
+    MW_TRY(mw_bundle_expect_data(bundle, dataset, error));
     if (options.count < MW_SNIPPET_GROUP)
         return mw_fail(error, MW_ERR_ARGUMENT, "snippets are ranked in groups of %d; %d are too few",
                        MW_SNIPPET_GROUP, options.count);

@@ -283,7 +283,7 @@ static double run(direct_part *p, const batch_slot *s, bool update) {
 static mw_status advance(mw_training_part *part, double *losses, mw_error *error) {
     direct_part *p = (direct_part *)part;
     (void)error;
-    mw_training_part_schedule(part, p->settings->fit.rate, p->settings->fit.warmup);
+    mw_training_part_schedule(part, p->settings->fit.rate, p->settings->fit.warmup, p->settings->fit.final);
     losses[0] = run(p, mw_prefetch_next(p->prefetch), true);
     return MW_OK;
 }

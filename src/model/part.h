@@ -73,9 +73,10 @@ static inline void mw_training_part_swap(const mw_training_part *part) {
     part->optimizer->average = values;
 }
 
-/* Adam's rate at a step: warm-up, then a cosine to 1% of it. */
-static inline void mw_training_part_schedule(const mw_training_part *part, double rate, int warmup) {
-    part->optimizer->adam.rate = (float)rate * mw_schedule(part->step, warmup, part->steps, 0.01f);
+/* Adam's rate at a step: warm-up, then a cosine to a final share of it. */
+static inline void mw_training_part_schedule(const mw_training_part *part, double rate, int warmup,
+                                             double final) {
+    part->optimizer->adam.rate = (float)rate * mw_schedule(part->step, warmup, part->steps, (float) final);
 }
 
 #endif

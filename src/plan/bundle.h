@@ -8,11 +8,12 @@
 #include "plan/provenance.h"
 #include "plan/settings.h"
 
-#define MW_BUNDLE_VERSION 2
+#define MW_BUNDLE_VERSION 3
 
 /* What the bundle is for. */
 typedef struct mw_bundle_info {
     char task[MW_WORD], rules[MW_WORD], quality[MW_WORD];
+    char method[MW_WORD]; /* the preset that it was trained with: "mawam", "paper" */
     int agents, obs, act;
     bool discrete;
     int episode_limit;

@@ -49,7 +49,7 @@ static mw_status find_rules(mw_chain *c, mw_error *error) {
 
 mw_status mw_chain_preset(mw_preset *preset, const char *task, const mw_study_options *options,
                           mw_error *error) {
-    *preset = mw_preset_of(task, options->budget);
+    MW_TRY(mw_preset_choose(preset, options->method, task, options->budget, error));
     for (int i = 0; i < options->assignment_count; i++)
         MW_TRY(mw_preset_set(preset, options->assignments[i], error));
     return mw_preset_check(preset, error);

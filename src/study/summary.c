@@ -95,10 +95,10 @@ mw_status mw_chain_summarize(mw_chain *c, mw_error *error) {
     for (int s = 0; s < MW_STUDY_STAGES; s++)
         json_object_set_new(seconds, mw_study_stage_name((mw_study_stage)s),
                             isnan(c->seconds[s]) ? json_null() : json_real(c->seconds[s]));
-    json_t *summary =
-        json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o*, s:o}", "setting", c->name, "task", c->setting->task,
-                  "quality", c->setting->quality, "family", c->family, "rules", c->rules, "bundle",
-                  c->checksum, "data", data, "training", training_json(c));
+    json_t *summary = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:o*, s:o}", "setting", c->name,
+                                "method", c->preset.method, "task", c->setting->task, "quality",
+                                c->setting->quality, "family", c->family, "rules", c->rules, "bundle",
+                                c->checksum, "data", data, "training", training_json(c));
     if (status == MW_OK) status = take(summary, c->eval, eval_keys, error);
     if (status == MW_OK) status = take(summary, c->diagnose, diagnose_keys, error);
     json_object_set_new(summary, "seconds", seconds);

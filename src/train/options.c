@@ -15,7 +15,7 @@ static mw_status take(mw_train_options *options, const mw_train_options *given, 
 
 static mw_status choose_preset(mw_preset *preset, const mw_train_options *o, const char *task,
                                mw_error *error) {
-    *preset = mw_preset_of(task, o->budget);
+    MW_TRY(mw_preset_choose(preset, o->method, task, o->budget, error));
     preset->parts |= o->only;
     for (int i = 0; i < o->assignment_count; i++) MW_TRY(mw_preset_set(preset, o->assignments[i], error));
     return MW_OK;

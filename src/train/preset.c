@@ -2,36 +2,9 @@
 #include "train/preset.h"
 
 #include "model/flow/flow.h"
+#include "train/methods.h"
 
 #include <string.h>
-
-/* What differs from the defaults. Segments are short, because the cost of everything grows with them. */
-typedef struct {
-    const char *task, *settings, *quick;
-} row;
-
-/* clang-format off */
-#define PARTS  "parts=flow,inverse,rwm "
-#define ANT    "parts=flow,inverse,rwm,advantage flow.scale=1 rwm.dynamics_features=0 rwm.concat_agents=on rwm.steps=4000 " \
-               "plan.action_offset=0.03 plan.temperature=0.5 plan.scorer=advantage "
-#define BATTLE PARTS "flow.context=9 flow.generated=3 plan.horizon=3 plan.return_to_go=on "
-#define STEPS(flow) "flow.steps=" flow " inverse.steps=" flow " "
-
-static const row rows[] = {
-    {"spread",   PARTS "plan.action_offset=0.3 plan.temperature=0.3 plan.warm_start=on",  STEPS("600") "rwm.steps=1000"},
-    {"tag",      PARTS STEPS("2000") "rwm.steps=7000 plan.action_offset=0.1",             STEPS("600") "rwm.steps=1000"},
-    {"world",    PARTS STEPS("2000") "rwm.steps=8000 plan.action_offset=0.1",             STEPS("600") "rwm.steps=1000"},
-    {"2ant",     ANT STEPS("2000"),                                                       STEPS("600") "rwm.steps=1000"},
-    {"4ant",     ANT STEPS("1800"),                                                       STEPS("600") "rwm.steps=1000"},
-    {"3m",       BATTLE STEPS("1500") "rwm.steps=3000",                                   STEPS("600") "rwm.steps=1000"},
-    {"8m",       BATTLE STEPS("700") "rwm.steps=1500",                                    STEPS("300") "rwm.steps=500"},
-    {"5m_vs_6m", BATTLE STEPS("1000") "rwm.steps=2500",                                   STEPS("400") "rwm.steps=600"},
-    {"2s3z",     PARTS STEPS("800") "flow.context=8 rwm.steps=2000",                      STEPS("300") "rwm.steps=500"},
-    {"other",    PARTS,                                                                   STEPS("600") "rwm.steps=1000"},
-};
-/* clang-format on */
-
-enum { ROWS = sizeof rows / sizeof rows[0] };
 
 static const mw_field data_list[] = {{"held_out",
                                       MW_FIELD_REAL,
@@ -43,12 +16,6 @@ static const mw_field data_list[] = {{"held_out",
                                       {0},
                                       NULL}};
 static const mw_fields data_fields = MW_FIELDS(data_list);
-
-static const row *row_of(const char *task) {
-    for (int i = 0; i < ROWS - 1; i++)
-        if (!strcmp(rows[i].task, task)) return &rows[i];
-    return &rows[ROWS - 1];
-}
 
 /* ---- fields by name ---- */
 
@@ -97,17 +64,35 @@ mw_status mw_preset_set(mw_preset *p, const char *assignment, mw_error *error) {
                : set_one(p, assignment, error);
 }
 
-mw_preset mw_preset_of(const char *task, mw_budget budget) {
-    const row *r = row_of(task);
+/* The rows of the table are read by a test, so they cannot fail here. */
+static void fill(mw_preset *p, const mw_method *method, const char *task, mw_budget budget) {
+    const mw_method_row *row = mw_method_row_of(method, task);
     const mw_model_class *class;
-    mw_preset p = {0};
-    snprintf(p.task, sizeof p.task, "%.63s", task);
-    mw_fields_defaults(data_fields, &p);
-    mw_fields_defaults(mw_plan_fields, &p.plan);
-    for (int i = 0; (class = mw_model_class_at(i)); i++) mw_fields_defaults(class->fields, &p.config[i]);
-    set_all(&p, r->settings, NULL); /* a test reads every row */
-    if (budget == MW_BUDGET_QUICK) set_all(&p, r->quick, NULL);
+    *p = (mw_preset){0};
+    snprintf(p->task, sizeof p->task, "%.63s", task);
+    snprintf(p->method, sizeof p->method, "%s", method->name);
+    mw_fields_defaults(data_fields, p);
+    mw_fields_defaults(mw_plan_fields, &p->plan);
+    for (int i = 0; (class = mw_model_class_at(i)); i++) mw_fields_defaults(class->fields, &p->config[i]);
+    set_all(p, method->common, NULL);
+    set_all(p, row->settings, NULL);
+    if (budget == MW_BUDGET_QUICK) set_all(p, row->quick, NULL);
+}
+
+mw_preset mw_preset_of(const char *task, mw_budget budget) {
+    mw_preset p;
+    fill(&p, mw_method_at(0), task, budget);
     return p;
+}
+
+mw_status mw_preset_choose(mw_preset *p, const char *name, const char *task, mw_budget budget,
+                           mw_error *error) {
+    const mw_method *method = name ? mw_method_find(name) : mw_method_at(0);
+    char known[128] = "";
+    for (int i = 0; mw_method_at(i); i++) strcat(strcat(known, i ? ", " : ""), mw_method_at(i)->name);
+    if (!method) return mw_fail(error, MW_ERR_ARGUMENT, "there is no method '%.40s'; known: %s", name, known);
+    fill(p, method, task, budget);
+    return MW_OK;
 }
 
 mw_status mw_preset_check(const mw_preset *p, mw_error *error) {
@@ -124,6 +109,33 @@ mw_status mw_preset_check(const mw_preset *p, mw_error *error) {
 
 /* ---- out ---- */
 
+bool mw_preset_field_at(const mw_preset *p, int index, mw_preset_field *field) {
+    const mw_model_class *class;
+    struct {
+        const char *name;
+        mw_fields fields;
+        const void *object;
+    } groups[MW_MODELS + 2] = {{"data", data_fields, p}};
+    int count = 1;
+    for (int i = 0; (class = mw_model_class_at(i)); i++, count++) {
+        groups[count].name = class->name;
+        groups[count].fields = class->fields;
+        groups[count].object = &p->config[i];
+    }
+    groups[count].name = "plan";
+    groups[count].fields = mw_plan_fields;
+    groups[count++].object = &p->plan;
+    for (int g = 0; g < count && index >= 0; index -= groups[g++].fields.count)
+        if (index < groups[g].fields.count) {
+            const mw_field *f = &groups[g].fields.list[index];
+            *field = (mw_preset_field){.field = f};
+            snprintf(field->name, sizeof field->name, "%s.%s", groups[g].name, f->name);
+            mw_field_text(field->value, sizeof field->value, f, groups[g].object);
+            return true;
+        }
+    return false;
+}
+
 static void parts_text(char *out, unsigned parts) {
     *out = 0;
     for (int i = 0; mw_model_class_at(i); i++)
@@ -133,30 +145,11 @@ static void parts_text(char *out, unsigned parts) {
 json_t *mw_preset_json(const mw_preset *p) {
     char parts[256];
     parts_text(parts, p->parts);
-    json_t *out = json_pack("{s:s, s:o, s:o}", "parts", parts, "data", mw_fields_json(data_fields, p), "plan",
-                            mw_fields_json(mw_plan_fields, &p->plan));
+    json_t *out = json_pack("{s:s, s:s, s:o, s:o}", "method", p->method, "parts", parts, "data",
+                            mw_fields_json(data_fields, p), "plan", mw_fields_json(mw_plan_fields, &p->plan));
     for (int i = 0; out && mw_model_class_at(i); i++)
         if (p->parts & 1u << i)
             json_object_set_new(out, mw_model_class_at(i)->name,
                                 mw_fields_json(mw_model_class_at(i)->fields, &p->config[i]));
     return out;
-}
-
-void mw_preset_list(FILE *out) {
-    const mw_model_class *class;
-    fputs("| task | differs from the defaults | quick |\n|---|---|---|\n", out);
-    for (int r = 0; r < ROWS; r++)
-        fprintf(out, "| %s | %s | %s |\n", rows[r].task, rows[r].settings, rows[r].quick);
-    fputs("\n| setting | default | range | what it is |\n|---|---|---|---|\n", out);
-    fputs("| parts | flow,inverse,rwm | names with commas | models that the bundle gets |\n", out);
-    mw_fields_list(data_fields, "data.", out);
-    for (int i = 0; (class = mw_model_class_at(i)); i++) {
-        char prefix[MW_WORD + 1];
-        snprintf(prefix, sizeof prefix, "%s.", class->name);
-        mw_fields_list(class->fields, prefix, out);
-    }
-    mw_fields_list(mw_plan_fields, "plan.", out);
-    fputs("\n| model | what it is |\n|---|---|\n", out);
-    for (int i = 0; (class = mw_model_class_at(i)); i++)
-        fprintf(out, "| %s | %s |\n", class->name, class->help);
 }

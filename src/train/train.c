@@ -188,6 +188,7 @@ static mw_status describe_task(training *t, mw_error *error) {
     MW_TRY(copy_name(i->task, "task", s->task, error));
     MW_TRY(copy_name(i->rules, "rules", s->rules, error));
     MW_TRY(copy_name(i->quality, "quality", s->quality, error));
+    MW_TRY(copy_name(i->method, "method", t->request->preset->method, error));
     if (!t->other) return MW_OK;
     const mw_bundle_info *o = &t->other->info;
     if (strcmp(i->task, o->task) || strcmp(i->rules, o->rules) || i->agents != o->agents ||

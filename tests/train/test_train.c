@@ -614,6 +614,31 @@ static void test_settings(void **state) {
     }
 }
 
+/* The bundle says how it was trained, and rates that shall stay do. */
+static void test_method(void **state) {
+    (void)state;
+    run r;
+    mw_bundle *bundle;
+    json_t *line;
+    char *log, *rest = NULL;
+    run_begin(&r, scratch("spread"), scratch("paper.safetensors"));
+    CHECK_OK(mw_preset_choose(&r.preset, "paper", "spread", MW_BUDGET_QUICK, &r.error), r.error);
+    for (int i = 0; i < TINY; i++)
+        if (!strstr(tiny[i], "warmup")) CHECK_OK(mw_preset_set(&r.preset, tiny[i], &r.error), r.error);
+    CHECK_OK(run_go(&r), r.error);
+    CHECK_OK(mw_bundle_load(&bundle, scratch("paper.safetensors"), &r.error), r.error);
+    assert_string_equal(mw_bundle_describe(bundle).method, "paper");
+    CHECK_NEAR(mw_bundle_plan(bundle).action_offset, 0, 0);
+    mw_bundle_free(bundle);
+    CHECK_OK(mw_file_read_text(scratch("paper.jsonl"), &log, NULL, &r.error), r.error);
+    for (char *one = strtok_r(log, "\n", &rest); one; one = strtok_r(NULL, "\n", &rest)) {
+        CHECK_OK(mw_json_parse(&line, one, strlen(one), "line", &r.error), r.error);
+        CHECK_NEAR(json_number_value(json_object_get(line, "rate")), 3e-3, 1e-9);
+        json_decref(line);
+    }
+    free(log);
+}
+
 /* Episodes of two steps with rewards 1 and r: returns 1 + r/2 and r at discount one half. */
 static void test_returns(void **state) {
     (void)state;
@@ -781,6 +806,7 @@ int main(void) {
         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_advantage_part),
         cmocka_unit_test(test_settings),
+        cmocka_unit_test(test_method),
         cmocka_unit_test(test_returns),
         cmocka_unit_test(test_chart),
         cmocka_unit_test(test_program_is_interrupted),

@@ -170,7 +170,7 @@ static void run(flow_part *p, const batch_slot *s, bool update, double *losses) 
 static mw_status advance(mw_training_part *part, double *losses, mw_error *error) {
     flow_part *p = (flow_part *)part;
     (void)error;
-    mw_training_part_schedule(part, p->settings->fit.rate, p->settings->fit.warmup);
+    mw_training_part_schedule(part, p->settings->fit.rate, p->settings->fit.warmup, p->settings->fit.final);
     run(p, mw_prefetch_next(p->prefetch), true, losses);
     return MW_OK;
 }

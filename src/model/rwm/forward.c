@@ -112,19 +112,19 @@ static void shared_rows(const mw_world_net *net, mw_world_work *w, const float *
     memcpy(w->shared_out + first * o, out, count * o * sizeof *out);
 }
 
-/* The next observation and the reward tokens with their routes, for joint rows [begin, end). */
-static void combine_share(const mw_world_net *net, mw_world_work *w, const float *values, const float *packed,
-                          const float *obs, float *next, int batch, int begin, int end) {
+void mw_world_mix(const mw_world_net *net, mw_world_work *w, const float *values, const float *obs,
+                  float *next, int batch, int begin, int end, int without) {
     const mw_world_config *c = &net->config;
-    const int n = c->agents, o = c->obs, d = c->act, slots = c->experts * c->slots;
+    const int n = c->agents, o = c->obs, slots = c->experts * c->slots;
     for (int r = begin * n; r < end * n; r++) {
         float *mixed = w->mixed + (size_t)r * (size_t)o, *out = next + (size_t)r * (size_t)o;
         const float *from = obs + (size_t)r * (size_t)o;
-        if (c->shared)
+        if (c->shared && without != c->experts)
             memcpy(mixed, w->shared_out + (size_t)r * (size_t)o, (size_t)o * sizeof *mixed);
         else
             memset(mixed, 0, (size_t)o * sizeof *mixed);
         for (int l = 0; l < slots; l++) {
+            if (l / c->slots == without) continue;
             const float weight = w->combine[(size_t)r * (size_t)slots + (size_t)l];
             const float *v =
                 w->slot_out + (((size_t)(l / c->slots) * (size_t)batch + (size_t)(r / n)) * (size_t)c->slots +
@@ -132,20 +132,33 @@ static void combine_share(const mw_world_net *net, mw_world_work *w, const float
                                   (size_t)o;
             mw_add_scaled(mixed, weight, v, o);
         }
-        float *raw = w->reward.raw + (size_t)r * (size_t)net->reward_token.raw;
-        memcpy(raw, w->dynamics.raw + (size_t)r * (size_t)net->dynamics_token.raw,
-               (size_t)(o + d) * sizeof *raw);
         if (c->standardise) {
             for (int i = 0; i < o; i++)
                 out[i] = from[i] + values[net->delta_mean + (size_t)i] +
                          values[net->delta_scale + (size_t)i] * mixed[i];
-            standard(raw + o + d, out, values + net->obs_mean, values + net->obs_scale, o);
         } else {
             mw_layernorm_forward(out, w->mixed_stats + 2 * r, mixed, values + net->output_w,
                                  values + net->output_b, 1, o);
             for (int i = 0; i < o; i++) out[i] += from[i];
-            memcpy(raw + o + d, out, (size_t)o * sizeof *raw);
         }
+    }
+}
+
+/* The next observation and the reward tokens with their routes, for joint rows [begin, end). */
+static void combine_share(const mw_world_net *net, mw_world_work *w, const float *values, const float *packed,
+                          const float *obs, float *next, int batch, int begin, int end) {
+    const mw_world_config *c = &net->config;
+    const int n = c->agents, o = c->obs, d = c->act;
+    mw_world_mix(net, w, values, obs, next, batch, begin, end, MW_WITHOUT_NONE);
+    for (int r = begin * n; r < end * n; r++) {
+        const float *out = next + (size_t)r * (size_t)o;
+        float *raw = w->reward.raw + (size_t)r * (size_t)net->reward_token.raw;
+        memcpy(raw, w->dynamics.raw + (size_t)r * (size_t)net->dynamics_token.raw,
+               (size_t)(o + d) * sizeof *raw);
+        if (c->standardise)
+            standard(raw + o + d, out, values + net->obs_mean, values + net->obs_scale, o);
+        else
+            memcpy(raw + o + d, out, (size_t)o * sizeof *raw);
     }
     share_values(&net->reward_token, w->reward.raw, c, begin, end);
     const int first = begin * n, rows = (end - begin) * n;

@@ -103,7 +103,7 @@ static void put_losses(double *losses, mw_world_loss loss, double weight) {
 static mw_status advance(mw_training_part *part, double *losses, mw_error *error) {
     rwm_part *p = (rwm_part *)part;
     (void)error;
-    mw_training_part_schedule(part, p->settings->fit.rate, p->settings->fit.warmup);
+    mw_training_part_schedule(part, p->settings->fit.rate, p->settings->fit.warmup, p->settings->fit.final);
     const mw_transition_batch batch = batch_of(p, mw_prefetch_next(p->prefetch));
     memset(losses, 0, MW_PART_LOSSES * sizeof *losses);
     put_losses(losses, mw_world_trainer_step(p->trainer, &batch, true), 1);

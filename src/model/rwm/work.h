@@ -42,6 +42,13 @@ struct mw_world_work {
     float *scratch[2];
 };
 
+/* The end of the dynamics, from what slots and the shared expert have said: mixed and next for joint rows
+ * [begin, end). The outputs of expert `without` count as zero, and the others' weights stay as they are;
+ * the number of experts stands for the shared one. */
+enum { MW_WITHOUT_NONE = -1 };
+void mw_world_mix(const mw_world_net *net, mw_world_work *w, const float *values, const float *obs,
+                  float *next, int batch, int begin, int end, int without);
+
 /* In training each expert's rows stay with one worker, so that its gradient is one sum, and the heaviest
  * expert goes to whoever has least to do. owner[i] for the dynamics' experts, then the shared one (unless
  * there is none), then the reward's experts with the rows that picked them; `dynamics` or `reward` false

@@ -1,0 +1,68 @@
+/* All settings as Markdown, for people and docs/training.md: what each method sets, in what the methods
+ * differ, every setting with its range and meaning. */
+#include "train/methods.h"
+#include "train/preset.h"
+
+#include <string.h>
+
+static void list_methods(FILE *out) {
+    const mw_method *method;
+    for (int i = 0; (method = mw_method_at(i)); i++) {
+        fprintf(out, "| method %s | differs from the defaults | quick |\n|---|---|---|\n", method->name);
+        fprintf(out, "| all tasks | %s | |\n", method->common);
+        for (const mw_method_row *r = method->rows; r < method->rows + method->count; r++)
+            fprintf(out, "| %s | %s | %s |\n", r->task, r->settings, r->quick);
+        fputs("\n", out);
+    }
+}
+
+/* The values that a setting has in the tasks of a method, each once, in the order of its rows. */
+static void values_of(char *out, size_t size, const mw_method *method, int index) {
+    char seen[16][MW_WORD];
+    int count = 0;
+    size_t used = 0;
+    *out = 0;
+    for (int r = 0; r < method->count - 1; r++) {
+        mw_preset preset;
+        mw_preset_field field;
+        bool known = false;
+        mw_preset_choose(&preset, method->name, method->rows[r].task, MW_BUDGET_FULL, NULL);
+        mw_preset_field_at(&preset, index, &field);
+        for (int i = 0; i < count; i++) known |= !strcmp(seen[i], field.value);
+        if (known || count == 16 || used >= size) continue;
+        strcpy(seen[count++], field.value);
+        used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "", field.value);
+    }
+}
+
+/* Settings in which the methods differ, in any task. */
+static void list_differences(FILE *out) {
+    mw_preset preset = mw_preset_of("other", MW_BUDGET_FULL);
+    mw_preset_field field;
+    fprintf(out, "| setting, by task where there are several | %s | %s |\n|---|---|---|\n",
+            mw_method_at(0)->name, mw_method_at(1)->name);
+    for (int i = 0; mw_preset_field_at(&preset, i, &field); i++) {
+        char ours[256], theirs[256];
+        values_of(ours, sizeof ours, mw_method_at(0), i);
+        values_of(theirs, sizeof theirs, mw_method_at(1), i);
+        if (strcmp(ours, theirs)) fprintf(out, "| %s | %s | %s |\n", field.name, ours, theirs);
+    }
+}
+
+void mw_preset_list(FILE *out) {
+    const mw_model_class *class;
+    mw_preset preset = mw_preset_of("other", MW_BUDGET_FULL);
+    mw_preset_field field;
+    list_methods(out);
+    list_differences(out);
+    fputs("\n| setting | default | range | what it is |\n|---|---|---|---|\n", out);
+    fputs("| parts | flow,inverse,rwm | names with commas | models that the bundle gets |\n", out);
+    for (int i = 0; mw_preset_field_at(&preset, i, &field); i++) {
+        char range[128];
+        mw_field_range(range, sizeof range, field.field);
+        fprintf(out, "| %s | %s | %s | %s |\n", field.name, field.field->initial, range, field.field->help);
+    }
+    fputs("\n| model | what it is |\n|---|---|\n", out);
+    for (int i = 0; (class = mw_model_class_at(i)); i++)
+        fprintf(out, "| %s | %s |\n", class->name, class->help);
+}
