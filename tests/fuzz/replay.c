@@ -51,7 +51,8 @@ int main(int argc, char **argv) {
     }
     for (unsigned seed = 0; seed < 4; seed++) {
         static uint8_t made[1 << 16];
-        const size_t size = LLVMFuzzerCustomMutator ? LLVMFuzzerCustomMutator(made, 0, sizeof made, seed) : 0;
+        const size_t size =
+            LLVMFuzzerCustomMutator ? LLVMFuzzerCustomMutator(made, 0, sizeof made, 256 * seed) : 0;
         if (size) run(made, size, "what the mutator makes of nothing", true);
     }
     printf("%d inputs\n", count);
