@@ -152,6 +152,7 @@ typedef struct mw_same_state_options {
     uint64_t seed;               /* 2000 */
     int threads;                 /* 1 to MW_MAX_THREADS; 0: one per core */
     const mw_env_options *world; /* may be NULL */
+    const mw_stop_flag *stop;    /* may be NULL; not 0: return MW_ERR_INTERRUPTED */
     bool accept_rules;           /* as in mw_eval_options */
 } mw_same_state_options;
 MW_API void mw_same_state_options_init(mw_same_state_options *options, size_t size);
@@ -235,8 +236,8 @@ enum { MW_CHANGE, MW_ACTION, MW_REWARD, MW_MAGNITUDES }; /* |o' - o|, |a|, |r| o
 /* Of consecutive recorded transitions. */
 typedef struct mw_routing_statistics {
     int transitions, agents, experts;
-    double affinity[MW_ROUTING_AGENTS][MW_ROUTING_EXPERTS]; /* mean mass: rows are agents and sum to 1 */
-    double dominant_share[MW_ROUTING_EXPERTS];              /* of agent transitions */
+    double affinity[MW_ROUTING_AGENTS][MW_ROUTING_EXPERTS];  /* mean mass: rows are agents and sum to 1 */
+    double dominant_share[MW_ROUTING_EXPERTS];               /* of agent transitions */
     double cuts[MW_MAGNITUDES][2], shares[MW_MAGNITUDES][3]; /* borders of the thirds, and what is in each */
     int contexts;                                            /* of 27 that occur */
     mw_routing_nmi context, agent;
@@ -267,8 +268,8 @@ typedef struct mw_routing_graphs {
 typedef struct mw_router {
     int transitions, agents;
     int experts, slots, reward_experts, top_k;
-    int shared;                                             /* width of the shared expert; 0: none */
-    double affinity[MW_ROUTING_AGENTS][MW_ROUTING_EXPERTS]; /* mean mass */
+    int shared;                                                 /* width of the shared expert; 0: none */
+    double affinity[MW_ROUTING_AGENTS][MW_ROUTING_EXPERTS];     /* mean mass */
     double reward_share[MW_ROUTING_AGENTS][MW_ROUTING_EXPERTS]; /* of an agent's picks of the reward */
     double mse, mse_without[MW_ROUTING_EXPERTS + 1]; /* one step; without each expert, then the shared one */
     double routed_share;     /* of the mixture's length that is not the shared expert's */
@@ -291,7 +292,8 @@ enum { MW_ROUTING_MODELS = 8 };
 typedef struct mw_routing {
     mw_router trained, untrained; /* the same structure as training starts it: the baseline */
     int anchors, model_count;
-    mw_influence_match models[MW_ROUTING_MODELS]; /* every world model of the bundle, then the untrained one */
+    mw_influence_match models[MW_ROUTING_MODELS]; /* every world model of the bundle, then the untrained one
+                                                   */
     double seconds;
 } mw_routing;
 

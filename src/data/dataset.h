@@ -10,12 +10,6 @@
 
 #define MW_DATASET_VERSION 1
 
-/* ---- writing ------------------------------------------------------------------------------------------- */
-
-/* Replaces what the spec said at opening: for counts known only at the end. sources are copied. */
-mw_status mw_dataset_writer_sources(mw_dataset_writer *writer, const mw_data_source *sources, int count,
-                                    mw_error *error);
-
 /* Removes the files of a dataset and the folder, unless that holds anything else. dataset.json goes first:
  * what is left after an interruption is not a dataset. */
 void mw_dataset_remove(const char *folder);

@@ -4,7 +4,7 @@
 
 #include "core/file.h"
 #include "core/json.h"
-#include "core/safetensors.h"
+#include "core/tensor/safetensors.h"
 #include "eval/statistics.h"
 #include "report/analysis.h"
 
