@@ -47,8 +47,7 @@ static mw_status visit_marked(walk *w, mw_error *error) {
 static void choose_first(walk *w) {
     mw_worlds *s = &w->worlds;
     for (int e = 0; e < s->count; e++)
-        for (int m = 0; s->active[e] && m < w->candidates; m++)
-            mw_planner_scores(w->planner, e)[m] = m == 0;
+        for (int m = 0; s->active[e] && m < w->candidates; m++) mw_planner_scores(w->planner, e)[m] = m == 0;
     mw_planner_choose(w->planner, s->active, s->real, s->index);
 }
 
@@ -81,7 +80,7 @@ static mw_status play_round(walk *w, uint64_t seed, long first, mw_error *error)
 static mw_status walk_create(walk *w, const mw_bundle *bundle, const mw_plan_settings *plan,
                              const mw_env_options *world, mw_pool *pool, mw_error *error) {
     const int wanted = (w->left + MARKS - 1) / MARKS, envs = wanted < MAX_ENVS ? wanted : MAX_ENVS;
-    MW_TRY(mw_worlds_create(&w->worlds, bundle, world, envs, pool, error));
+    MW_TRY(mw_worlds_create(&w->worlds, bundle, world, false, envs, pool, error));
     mw_planner_options options;
     mw_planner_options_init(&options, sizeof options, bundle);
     options.envs = envs;

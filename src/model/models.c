@@ -28,6 +28,8 @@ int mw_model_class_index(const char *name) {
 }
 
 mw_status mw_model_classes_parse(const char *text, unsigned *set, mw_error *error) {
+    MW_NEED(text);
+    MW_NEED(set);
     char known[512] = "";
     unsigned found = 0;
     for (int i = 0; i < CLASSES; i++) strcat(strcat(known, i ? ", " : ""), classes[i]->name);

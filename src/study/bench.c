@@ -355,10 +355,12 @@ void mw_bench_options_init(mw_bench_options *options, size_t size) {
 }
 
 mw_status mw_bench_run(const mw_bench_options *given, mw_bench_report *report, mw_error *error) {
+    MW_NEED(report);
     bench b = {0};
     mw_bench_options options = defaults;
     *report = (mw_bench_report){0};
-    MW_TRY(mw_options_take(&options, sizeof options, given, "mw_bench_options_init", error));
+    MW_TRY(mw_options_take(&options, sizeof options, MW_FIELD_END(mw_bench_options, seconds), given,
+                           "mw_bench_options_init", error));
     if (options.envs < 1 || options.candidates < 1 || options.steps < 1 || options.horizon < 0)
         return mw_fail(error, MW_ERR_ARGUMENT,
                        "cannot measure %d environments x %d candidates, %d sampling steps, horizon %d",

@@ -113,6 +113,8 @@ static mw_status verify_task(const char *dir, const char *task, int *found, mw_v
 }
 
 mw_status mw_verify_net(const char *dir, mw_verify *report, mw_error *error) {
+    MW_NEED(dir);
+    MW_NEED(report);
     struct dirent **entries = NULL;
     const int count = scandir(dir, &entries, NULL, alphasort);
     if (count < 0) return mw_fail(error, MW_ERR_IO, "%s: cannot read this folder", dir);
