@@ -5,8 +5,13 @@ CONFIG   := -G Ninja -DMAWAM_WERROR=ON
 JOBS     ?= $(shell nproc)
 
 MINUTES  ?= 1
+HOURS    ?= 8
+MOST     ?= 50
 
-.PHONY: all deps demo test fingerprints bench arm asan tsan fuzz faults format install clean
+PREFIX   ?= /usr/local
+DESTDIR  ?=
+
+.PHONY: all deps demo test fingerprints bench arm asan tsan fuzz fuzzers faults campaign format install uninstall deb clean FORCE
 
 all: $(BUILD)/.configured
 	@ninja -C $(BUILD) -j $(JOBS)
@@ -14,14 +19,23 @@ all: $(BUILD)/.configured
 deps:
 	@cmake/need.sh $(PACKAGES)
 
-$(BUILD)/.configured: | deps
+# Configured again whenever the options are others than the last time.
+$(BUILD)/.options: FORCE
+	@mkdir -p $(BUILD)
+	@echo '$(OPTIONS)' | cmp -s - $@ || echo '$(OPTIONS)' > $@
+
+FORCE:
+
+$(BUILD)/.configured: $(BUILD)/.options | deps
 	@cmake $(CONFIG) -B $(BUILD) $(OPTIONS) > $(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
 	@mv $(BUILD).log $@
 
 demo: all
 	$(BUILD)/mawam demo
 
+# With clang there the fuzz targets are built too, for the short run among the tests; not under sanitizers.
 test: all
+	@$(if $(OPTIONS),,if command -v clang >/dev/null; then $(MAKE) --no-print-directory fuzzers; fi)
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 
 bench: all
@@ -51,21 +65,43 @@ tsan:
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)-tsan OPTIONS="-DMAWAM_SANITIZE_THREADS=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo" test
 
 # MINUTES for each target; TARGET names some, all otherwise.
-fuzz:
-	@cmake/need.sh clang libclang-rt-14-dev
-	@cmake $(filter-out -DMAWAM_WERROR=ON,$(CONFIG)) -B $(BUILD)-fuzz -DCMAKE_C_COMPILER=clang -DMAWAM_FUZZ=ON -DMAWAM_TESTS=OFF -DMAWAM_ARCH=native > $(BUILD)-fuzz.log 2>&1 || { cat $(BUILD)-fuzz.log; exit 1; }
-	@ninja -C $(BUILD)-fuzz -j $(JOBS) fuzzers | tail -1
+fuzz: fuzzers
 	@tests/fuzz/run.sh $(BUILD)-fuzz $(MINUTES) $(TARGET)
 
+fuzzers:
+	@cmake/need.sh clang libclang-rt-14-dev
+	@cmake $(filter-out -DMAWAM_WERROR=ON,$(CONFIG)) -B $(BUILD)-fuzz -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=Fuzz -DMAWAM_FUZZ=ON -DMAWAM_TESTS=OFF -DMAWAM_ARCH=native > $(BUILD)-fuzz.log 2>&1 || { cat $(BUILD)-fuzz.log; exit 1; }
+	@ninja -C $(BUILD)-fuzz -j $(JOBS) fuzzers | tail -1
+
+# MOST failures of every kind in every command, or in those that COMMANDS names; 0: all there are.
 faults: all
-	@tests/faults/run.sh $(BUILD)
+	@tests/faults/run.sh $(BUILD) $(MOST) $(COMMANDS)
+
+# Both for HOURS; the counts go to results/reliability.json, those of one revision are added up, and from there to the
+# table in docs/reliability.md.
+campaign: all fuzzers
+	@tests/campaign.py $(BUILD) $(BUILD)-fuzz $(HOURS)
 
 format:
 	@cmake/need.sh clang-format
 	@git ls-files '*.c' '*.h' | xargs clang-format -i
 
+# Below DESTDIR if given, for PREFIX; what was put where is in $(BUILD)/install_manifest.txt for `make uninstall`.
 install: all
-	cmake --install $(BUILD)
+	@cmake -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(BUILD) > $(BUILD)/.install.log 2>&1 || { cat $(BUILD)/.install.log; exit 1; }
+	@ninja -C $(BUILD) -j $(JOBS) > $(BUILD)/.install.log 2>&1 || { cat $(BUILD)/.install.log; exit 1; }
+	@DESTDIR=$(DESTDIR) cmake --install $(BUILD) > $(BUILD)/.install.log || { cat $(BUILD)/.install.log; exit 1; }
+	@echo "installed $$(wc -l < $(BUILD)/install_manifest.txt) files in $(DESTDIR)$(PREFIX)"
+
+uninstall:
+	@test -f $(BUILD)/install_manifest.txt || { echo "$(BUILD)/install_manifest.txt is missing: nothing is known to be installed"; exit 1; }
+	@while read -r file || [ -n "$$file" ]; do rm -f "$(DESTDIR)$$file"; rmdir -p "$$(dirname "$(DESTDIR)$$file")" 2> /dev/null || true; done < $(BUILD)/install_manifest.txt
+	@rm $(BUILD)/install_manifest.txt
+
+deb: all
+	@cmake/need.sh dpkg-dev
+	@cd $(BUILD) && cpack -G DEB > .deb.log 2>&1 || { cat .deb.log; exit 1; }
+	@ls -l $(BUILD)/*.deb
 
 clean:
 	rm -rf build build-* build*.log demo

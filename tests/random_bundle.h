@@ -53,6 +53,7 @@ static mw_bundle *random_bundle(mw_bundle_info info, uint64_t seed) {
         CHECK_OK(mw_fields_assign(mw_plan_fields, &plan, "action_offset=0.1 warm_start=on", "", &error),
                  error);
     if (!info.quality[0]) snprintf(info.quality, sizeof info.quality, "test");
+    if (!info.method[0]) snprintf(info.method, sizeof info.method, "test");
     CHECK_OK(mw_bundle_create(&bundle, &info, &plan, &error), error);
     add_random_model(bundle, "flow",
                      info.discrete

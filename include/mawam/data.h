@@ -1,5 +1,6 @@
 /* Datasets: episodes on disk, in folders of .npy columns with a description. Opening and checking them,
- * looking into them, making them by play, bringing in data of others and handing ours out. */
+ * looking into them, recording one's own episodes, making them by play, bringing in data of others and
+ * handing ours out. */
 #ifndef MAWAM_DATA_H
 #define MAWAM_DATA_H
 
@@ -23,7 +24,8 @@ typedef struct mw_data_source {
 /* What a dataset says about itself. Strings may be NULL (stored as "") except task and rules. */
 typedef struct mw_dataset_spec {
     const char *task;    /* a built-in task's name or the user's own */
-    const char *rules;   /* version of the world's rules; "<layout>-import" for imported data */
+    const char *rules;   /* version of the world's rules, one's own for a task of one's own; "<layout>-import"
+                            for imported data */
     const char *quality; /* "medium-replay", ... */
     int agents, obs_size, act_size;
     bool discrete;
@@ -85,6 +87,23 @@ typedef struct mw_dataset_columns {
 } mw_dataset_columns;
 MW_API mw_dataset_columns mw_dataset_view(const mw_dataset *dataset);
 
+/* How far recorded transitions agree with our world of the data's task. */
+typedef struct mw_rules_report {
+    long compared; /* transitions that were replayed; 0: the task's observations do not hold its state */
+    long agreed;   /* of them: same observations and rewards up to the rounding of what was recorded */
+    double worst_obs, worst_reward; /* largest differences */
+    long values, outside;           /* observation values looked at; those out of their feature's range */
+} mw_rules_report;
+
+/* Replays `sample` transitions from all over the data (which has passed mw_dataset_check) in a world of its
+ * task, each from the state that its observation tells of. world may be NULL. */
+MW_API mw_status mw_dataset_replay(const mw_dataset *dataset, const mw_env_options *world, long sample,
+                                   mw_rules_report *report, mw_error *error);
+
+/* Says of the dataset in a folder that its world followed these rules; `note` (may be NULL) replaces what it
+ * tells people. Nobody else may be writing there. */
+MW_API mw_status mw_dataset_declare(const char *folder, const char *rules, const char *note, mw_error *error);
+
 /* ---- reports ------------------------------------------------------------------------------------------- */
 
 /* What people want to see of a dataset: the distribution of returns, ranges of features, use of actions. */
@@ -99,6 +118,45 @@ MW_API void mw_data_report_free(mw_data_report *report);
 MW_API void mw_data_report_text(const mw_data_report *report, FILE *out);
 MW_API mw_status mw_data_report_json(const mw_data_report *report, FILE *out, mw_error *error);
 MW_API mw_status mw_data_report_svg(const mw_data_report *report, const char *path, mw_error *error);
+
+/* ---- recording ----------------------------------------------------------------------------------------- */
+
+/* One recorded episode of `length` steps: obs[t] is what was seen before actions[t], which earned rewards[t].
+ */
+typedef struct mw_episode {
+    long length;
+    const float *obs;      /* [length][n][o] */
+    const float *last_obs; /* [n][o]: after the last step; NULL if unknown, then so for all episodes */
+    const float *real;     /* [length][n][d]; where actions are real */
+    const int32_t *index;  /* [length][n]; where they are discrete */
+    const uint8_t *legal;  /* [length][n][d], 0 or 1; discrete only. NULL: all actions are */
+    const float *rewards;  /* [length][n] */
+    uint8_t outcome;       /* MW_ENDED_BY_... */
+} mw_episode;
+
+/* Episodes of one's own into a dataset, of a built-in task or of any other name and sizes. Everything goes to
+ * a hidden folder next to the target, which takes the target's name only when complete: an interrupted writer
+ * leaves nothing that looks like a dataset. One thread at a time. */
+typedef struct mw_dataset_writer mw_dataset_writer;
+
+/* Fails if the folder exists (unless empty); with `overwrite` a dataset that is there is replaced on commit,
+ * but never a folder that holds anything else. Strings of the spec are copied. */
+MW_API mw_status mw_dataset_writer_open(mw_dataset_writer **writer, const char *folder,
+                                        const mw_dataset_spec *spec, bool overwrite, mw_error *error);
+
+/* Checks the episode (lengths, finite numbers, legal actions) and appends it. One that is refused changes
+ * nothing; after a write that failed (MW_ERR_IO, MW_ERR_MEMORY) the writer can only be abandoned. */
+MW_API mw_status mw_dataset_writer_add(mw_dataset_writer *writer, const mw_episode *episode, mw_error *error);
+
+/* Replaces what the spec said at opening: for counts known only at the end. sources are copied. */
+MW_API mw_status mw_dataset_writer_sources(mw_dataset_writer *writer, const mw_data_source *sources,
+                                           int count, mw_error *error);
+
+MW_API long mw_dataset_writer_steps(const mw_dataset_writer *writer); /* so far, over all episodes */
+
+/* Fails if there is no episode. Frees the writer either way. */
+MW_API mw_status mw_dataset_writer_commit(mw_dataset_writer *writer, mw_error *error);
+MW_API void mw_dataset_writer_abandon(mw_dataset_writer *writer); /* NULL is fine */
 
 /* ---- making -------------------------------------------------------------------------------------------- */
 
@@ -152,7 +210,8 @@ typedef struct mw_import_report {
 MW_API const char *mw_import_layout(int index);
 
 /* Turns data of others into a dataset of a built-in task or of any name. Its rules read "<layout>-import": it
- * belongs to the world that made it, so no simulator of ours is assumed to agree with it. */
+ * belongs to the world that made it, so no simulator of ours is assumed to agree with it (mw_dataset_declare
+ * says otherwise). Data of ours for the same task, as exported, keeps its rules and quality. */
 MW_API mw_status mw_dataset_import(const char *layout, const char *source, const char *folder,
                                    const char *task, const mw_import_options *options,
                                    mw_import_report *report, mw_error *error);

@@ -102,7 +102,7 @@ static void anchors_lie_on_reactive_play(void **state) {
     many.plan.candidates = 5;
     many.plan.warm_start = false;
     const mw_env_options world = MW_ENV_OPTIONS_DEFAULT;
-    CHECK_OK(mw_worlds_create(&stage, bundle, &world, 1, NULL, &error), error);
+    CHECK_OK(mw_worlds_create(&stage, bundle, &world, false, 1, NULL, &error), error);
     CHECK_OK(mw_planner_create(&reactive, bundle, &one, &error), error);
     CHECK_OK(mw_planner_create(&wide, bundle, &many, &error), error);
     CHECK_OK(mw_oracle_create(&oracle, "spread", NULL, NULL, &error), error);
@@ -297,6 +297,12 @@ static void refusals(void **state) {
     CHECK_FAILS(mw_same_state_run(&same, bundle, &anchors, &error), MW_ERR_MISMATCH, error, "mpe-old-0");
     anchors.assignments = single;
     CHECK_FAILS(mw_same_state_run(&same, bundle, &anchors, &error), MW_ERR_ARGUMENT, error, "2 candidates");
+    mw_bundle_free(bundle);
+    bundle = tiny_bundle("spread", NULL);
+    anchors = few_anchors();
+    anchors.stop = &(mw_stop_flag){1};
+    CHECK_FAILS(mw_same_state_run(&same, bundle, &anchors, &error), MW_ERR_INTERRUPTED, error,
+                "stopped after 0");
     mw_bundle_free(bundle);
 }
 
