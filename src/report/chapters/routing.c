@@ -2,8 +2,6 @@
 #include "report/page.h"
 #include "report/report.h"
 
-#include "eval/statistics.h"
-
 #include <math.h>
 #include <string.h>
 
@@ -105,25 +103,15 @@ static void fact_points(mw_page *page, double values[FACTS][MW_TABLE_ROWS], int 
                                            points, MW_TABLE_ROWS, series, 3, y < 4, NAN, NAN});
 }
 
-/* "context above agent in 26 of 30, mean difference ...". */
 static void say_difference(mw_page *page, const char *what, const double *more, const double *less,
                            int published, double mean, double low, double high) {
-    double difference[MW_TABLE_ROWS];
-    int n = 0, above = 0;
-    mw_interval interval;
-    mw_error error;
-    for (int i = 0; i < MW_TABLE_ROWS; i++) {
-        if (isnan(more[i]) || isnan(less[i])) continue;
-        difference[n++] = more[i] - less[i];
-        above += more[i] > less[i];
-    }
-    if (n < 1 || mw_bootstrap_mean(&interval, difference, n, MW_BOOTSTRAP_RESAMPLES, 0, &error) != MW_OK)
-        return;
+    mw_paired_summary s;
+    if (mw_paired_compare(&s, more, less, MW_TABLE_ROWS, 0, NULL) != MW_OK) page->status = MW_ERR_MEMORY;
     mw_page_say(page,
                 "%s in %d of %d settings; mean difference %.3f [%.3f, %.3f], p = %.3g. Paper: %d of %d, %.3f "
                 "[%.3f, %.3f].",
-                what, above, n, interval.mean, interval.low, interval.high, mw_sign_test(above, n - above),
-                published, mw_paper_routing_figures()->settings, mean, low, high);
+                what, s.positive, s.settings, s.difference.mean, s.difference.low, s.difference.high,
+                s.sign_test, published, mw_paper_routing_figures()->settings, mean, low, high);
 }
 
 void mw_item_context(mw_page *page) {
