@@ -7,7 +7,8 @@
 
 static const char help[] =
     "usage: mawam diagnose BUNDLE [DATASET] [--anchors N] [--M N] [--H N] [--K N] [--snippets N] [--seed S]\n"
-    "                      [--split-seed S] [--threads N] [--prey FILE] [--json | --json=FILE]\n"
+    "                      [--split-seed S] [--threads N] [--prey FILE] [--accept-rules]\n"
+    "                      [--json | --json=FILE]\n"
     "\n"
     "Same state: at anchors of reactive play the M candidates are scored (by rwm unless --scorer says "
     "otherwise) and executed in\n"
@@ -22,14 +23,15 @@ static const char help[] =
     "  --split-seed S  the training's seed of held-out episodes (as the bundle says)\n"
     "  --threads N     (one per core)\n"
     "  --prey FILE     tag, world: a prey network (safetensors) in place of the default prey\n"
+    "  --accept-rules  play although the bundle was trained under other rules; results say so\n"
     "  --json          the result as JSON, printed or written to a file\n"
     "\n"
     "example: mawam diagnose spread-medium.bundle data/spread-medium\n";
 
 static void print_same_state(const mw_same_state *r) {
     const mw_ranking *k = &r->ranking;
-    printf("same state: %s, %d anchors of %ld episodes, M=%d, H=%d, executions repeat %s\n", r->scorer,
-           r->anchors, r->episodes, r->candidates, r->horizon,
+    printf("same state: %s, rules %s, %d anchors of %ld episodes, M=%d, H=%d, executions repeat %s\n",
+           r->scorer, r->rules, r->anchors, r->episodes, r->candidates, r->horizon,
            r->exact ? "to the bit" : "WITH DIFFERENT BITS");
     printf("%-18s %9s %9s\n", "", "model", "random");
     printf("%-18s %9.3f %9.3f\n", "top 1", k->top1, 1.0 / r->candidates);
@@ -80,6 +82,7 @@ int mw_cli_diagnose(int argc, char **argv) {
                                  {"split-seed", MW_OPT_U64, &split_seed, 0, 0},
                                  {"threads", MW_OPT_INT, &anchors.threads, 0, MW_MAX_THREADS},
                                  {"prey", MW_OPT_STRING, &world.prey_file, 0, 0},
+                                 {"accept-rules", MW_OPT_FLAG, &anchors.accept_rules, 0, 0},
                                  {"json", MW_OPT_OPTIONAL, &json, 0, 0},
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, help, positional, 2, &count);

@@ -9,7 +9,7 @@
 static const char help[] =
     "usage: mawam eval BUNDLE [--arms A,B,...] [--seeds N] [--episodes N] [--first-seed S] [--envs N]\n"
     "                  [--threads N] [--timed N] [--prey FILE] [--json | --json=FILE] [--replay FILE.html]\n"
-    "                  [--PLAN-SETTING X]...\n"
+    "                  [--accept-rules] [--PLAN-SETTING X]...\n"
     "\n"
     "Plays the same episodes with every arm and compares them. Return: sum over steps of the agents' mean\n"
     "reward; mean over episodes, +- standard deviation over seeds. Gain: paired difference of returns to\n"
@@ -28,6 +28,7 @@ static const char help[] =
     "  --threads N     (one per core)\n"
     "  --timed N       decisions timed for a single environment (60); 0: none\n"
     "  --prey FILE     tag, world: a prey network (safetensors) in place of the default prey\n"
+    "  --accept-rules  play although the bundle was trained under other rules; results say so\n"
     "  --json          the result as JSON, printed or written to a file\n"
     "  --replay FILE   also writes one planned episode as a page with the candidates of every decision\n"
     "\n"
@@ -99,6 +100,7 @@ static void print_table(const mw_eval_result *result) {
         if (mw_plan_settings_get(&about.plan, setting.name, value, sizeof value, &error) == MW_OK)
             printf(" %s=%s", setting.symbol ? setting.symbol : setting.name, value);
     }
+    if (about.accepted_rules) printf("\ntrained under other rules, accepted: %s", about.accepted_rules);
     printf("\n%d seeds from %llu x %d episodes\n", about.seeds, (unsigned long long)about.first_seed,
            about.episodes);
     printf("%-9s %16s", "arm", "return");
@@ -154,6 +156,7 @@ int mw_cli_eval(int argc, char **argv) {
                                  {"threads", MW_OPT_INT, &o.threads, 0, MW_MAX_THREADS},
                                  {"timed", MW_OPT_INT, &o.timed, 0, 100000},
                                  {"prey", MW_OPT_STRING, &world.prey_file, 0, 0},
+                                 {"accept-rules", MW_OPT_FLAG, &o.accept_rules, 0, 0},
                                  {"json", MW_OPT_OPTIONAL, &json, 0, 0},
                                  {"replay", MW_OPT_STRING, &replay, 0, 0},
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};

@@ -28,7 +28,7 @@ static const char run_help[] =
     "--list-settings)\n"
     "  --seed S           of data and training (0)\n"
     "  --threads N        threads; 0: one per core (0)\n"
-    "  --behaviors DIR    behaviour files (MAWAM_BEHAVIORS, ./behaviors or the installed ones)\n"
+    "  --behaviors DIR    behaviour files (those of $MAWAM_DATA, or that came with mawam)\n"
     "  --transitions N    joint steps of a dataset (250000; ant 200000)\n"
     "  --arms LIST        names of mawam eval --help (reactive, random, plan, paper, oracle)\n"
     "  --seeds N          evaluation seeds from 1000 on (5)\n"

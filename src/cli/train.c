@@ -8,7 +8,7 @@
 static const char help[] =
     "usage: mawam train DATASET [-o FILE] [--only A,B] [--with BUNDLE] [--resume]\n"
     "                   [--method mawam|paper] [--set NAME=VALUE]... [--budget quick|full] [--seed S]\n"
-    "                   [--threads N] [--wide]\n"
+    "                   [--threads N] [--wide] [--accept-rules] [--prey FILE]\n"
     "       mawam train --list-settings\n"
     "\n"
     "Trains the models that planning needs on a dataset folder, one after the other, and writes them into "
@@ -31,6 +31,8 @@ static const char help[] =
     "  --seed S           seed (0)\n"
     "  --threads N        threads; 0: one per core (0)\n"
     "  --wide             store weights in single precision instead of half\n"
+    "  --accept-rules     train on data of other rules than our world of its task has; the bundle says so\n"
+    "  --prey FILE        tag, world: the prey of the world that made the data\n"
     "  --list-settings    all settings and the presets of the tasks\n"
     "\n"
     "examples: mawam train data/spread-medium -o bundles/spread-medium.safetensors\n"
@@ -123,15 +125,24 @@ int mw_cli_train(int argc, char **argv) {
     const char *folder = NULL, *output = NULL, *only = NULL, *budget = "full";
     mw_strings settings = {0};
     mw_train_options o;
+    mw_env_options world = MW_ENV_OPTIONS_DEFAULT;
     mw_train_options_init(&o, sizeof o);
+    o.world = &world;
     bool list = false;
-    const mw_option options[] = {
-        {"o", MW_OPT_STRING, &output, 0, 0},         {"only", MW_OPT_STRING, &only, 0, 0},
-        {"with", MW_OPT_STRING, &o.with, 0, 0},      {"resume", MW_OPT_FLAG, &o.resume, 0, 0},
-        {"set", MW_OPT_STRINGS, &settings, 0, 0},    {"budget", MW_OPT_STRING, &budget, 0, 0},
-        {"seed", MW_OPT_U64, &o.seed, 0, 0},         {"threads", MW_OPT_INT, &o.threads, 0, MW_MAX_THREADS},
-        {"wide", MW_OPT_FLAG, &o.wide, 0, 0},        {"method", MW_OPT_STRING, &o.method, 0, 0},
-        {"list-settings", MW_OPT_FLAG, &list, 0, 0}, {NULL, MW_OPT_FLAG, NULL, 0, 0}};
+    const mw_option options[] = {{"o", MW_OPT_STRING, &output, 0, 0},
+                                 {"only", MW_OPT_STRING, &only, 0, 0},
+                                 {"with", MW_OPT_STRING, &o.with, 0, 0},
+                                 {"resume", MW_OPT_FLAG, &o.resume, 0, 0},
+                                 {"set", MW_OPT_STRINGS, &settings, 0, 0},
+                                 {"budget", MW_OPT_STRING, &budget, 0, 0},
+                                 {"seed", MW_OPT_U64, &o.seed, 0, 0},
+                                 {"threads", MW_OPT_INT, &o.threads, 0, MW_MAX_THREADS},
+                                 {"wide", MW_OPT_FLAG, &o.wide, 0, 0},
+                                 {"method", MW_OPT_STRING, &o.method, 0, 0},
+                                 {"list-settings", MW_OPT_FLAG, &list, 0, 0},
+                                 {"accept-rules", MW_OPT_FLAG, &o.accept_rules, 0, 0},
+                                 {"prey", MW_OPT_STRING, &world.prey_file, 0, 0},
+                                 {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, help, &folder, 1, &count);
     if (code >= 0) return code;
     if (list) {

@@ -93,6 +93,26 @@ static void observe(const mw_env *env, float *obs) {
     }
 }
 
+/* Every agent tells of itself, the first one of everything else; the order is that of mw_mpe_observe. */
+static void recall(mw_env *env, const float *obs) {
+    const mw_mpe_task *task = model_of(env)->task;
+    mw_mpe_state *state = env->state;
+    const int o = env->info.obs_size, n = task->learners, landmarks = task->entities - task->agents;
+    const float *prey = obs + 4 + 2 * landmarks + 2 * (n - 1);
+    for (int c = 0; c < 2; c++) {
+        for (int i = 0; i < n; i++) {
+            state->vel[i][c] = obs[i * o + c];
+            state->pos[i][c] = obs[i * o + 2 + c];
+        }
+        for (int e = 0; e < landmarks; e++)
+            state->pos[task->agents + e][c] = state->pos[0][c] + obs[4 + 2 * e + c];
+        if (!mw_mpe_has_prey(task)) continue;
+        state->pos[n][c] = state->pos[0][c] + prey[c];
+        state->vel[n][c] = prey[2 + c];
+    }
+    memcpy(state->start, state->pos, (size_t)task->agents * sizeof state->pos[0]);
+}
+
 /* ---- description: the order of mw_mpe_observe ---- */
 
 static void name_feature(mw_feature *feature, const char *unit, double bound, const char *format, ...)
@@ -205,6 +225,7 @@ const mw_env_class mw_mpe_class = {
     .reset = reset,
     .step = step,
     .observe = observe,
+    .recall = recall,
     .state_size = state_size,
     .save = save,
     .check = check,
