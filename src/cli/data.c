@@ -34,13 +34,14 @@ static mw_status find_features(const mw_dataset *dataset, mw_feature **features,
 /* ---- info ---------------------------------------------------------------------------------------------- */
 
 static const char info_help[] =
-    "usage: mawam data info DIR [--svg FILE] [--json]\n"
+    "usage: mawam data info DIR [--svg FILE [--overwrite]] [--json]\n"
     "\n"
     "What a dataset holds: where it comes from, sizes, the distribution of returns, the\n"
     "range of every observation feature (dead ones are marked), and how the actions are\n"
     "spread. Returns are sums over steps of the mean reward of the agents.\n"
     "\n"
     "  --svg FILE   also draw the histogram of returns\n"
+    "  --overwrite  replace a drawing that is there\n"
     "  --json       print everything as JSON instead\n"
     "\n"
     "examples: mawam data info data/spread-medium\n"
@@ -48,9 +49,10 @@ static const char info_help[] =
 
 static int data_info(int argc, char **argv) {
     const char *folder, *svg = NULL;
-    bool json = false;
+    bool json = false, overwrite = false;
     const mw_option options[] = {{"svg", MW_OPT_STRING, &svg, 0, 0},
                                  {"json", MW_OPT_FLAG, &json, 0, 0},
+                                 {"overwrite", MW_OPT_FLAG, &overwrite, 0, 0},
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, info_help, &folder, 1, &count);
     if (code >= 0) return code;
@@ -59,7 +61,8 @@ static int data_info(int argc, char **argv) {
     mw_dataset *dataset = NULL;
     mw_feature *features = NULL;
     mw_data_report *report = NULL;
-    mw_status status = mw_dataset_load(&dataset, folder, &error);
+    mw_status status = mw_cli_output(svg, overwrite, &error);
+    if (status == MW_OK) status = mw_dataset_load(&dataset, folder, &error);
     if (status == MW_OK) status = mw_dataset_check(dataset, &error);
     if (status == MW_OK) status = find_features(dataset, &features, &error);
     if (status == MW_OK) status = mw_data_report_create(&report, dataset, features, &error);

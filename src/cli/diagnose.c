@@ -8,7 +8,7 @@
 static const char help[] =
     "usage: mawam diagnose BUNDLE [DATASET] [--anchors N] [--M N] [--H N] [--K N] [--snippets N] [--seed S]\n"
     "                      [--split-seed S] [--threads N] [--prey FILE] [--accept-rules]\n"
-    "                      [--json | --json=FILE]\n"
+    "                      [--json | --json=FILE] [--overwrite]\n"
     "\n"
     "Same state: at anchors of reactive play the M candidates are scored (by rwm unless --scorer says "
     "otherwise) and executed in\n"
@@ -25,6 +25,7 @@ static const char help[] =
     "  --prey FILE     tag, world: a prey network (safetensors) in place of the default prey\n"
     "  --accept-rules  play although the bundle was trained under other rules; results say so\n"
     "  --json          the result as JSON, printed or written to a file\n"
+    "  --overwrite     replace a file of --json that is there\n"
     "\n"
     "example: mawam diagnose spread-medium.bundle data/spread-medium\n";
 
@@ -73,6 +74,7 @@ int mw_cli_diagnose(int argc, char **argv) {
     mw_snippet_options_init(&snippets, sizeof snippets, NULL);
     anchors.world = &world;
     mw_assignments plan = {0};
+    bool overwrite = false;
     uint64_t split_seed = UINT64_MAX; /* not given */
     const char *positional[2] = {NULL, NULL}, *json = NULL;
     const mw_option options[] = {{"anchors", MW_OPT_INT, &anchors.anchors, 0, 100000},
@@ -84,6 +86,7 @@ int mw_cli_diagnose(int argc, char **argv) {
                                  {"prey", MW_OPT_STRING, &world.prey_file, 0, 0},
                                  {"accept-rules", MW_OPT_FLAG, &anchors.accept_rules, 0, 0},
                                  {"json", MW_OPT_OPTIONAL, &json, 0, 0},
+                                 {"overwrite", MW_OPT_FLAG, &overwrite, 0, 0},
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, help, positional, 2, &count);
     if (code >= 0) return code;
@@ -96,7 +99,11 @@ int mw_cli_diagnose(int argc, char **argv) {
     mw_error error = {0};
     mw_same_state same = {0};
     mw_snippets calibration = {0};
-    if (mw_bundle_load(&bundle, positional[0], &error) != MW_OK) return mw_cli_fail(&error);
+    char path[4096];
+    if (mw_cli_output(json, overwrite, &error) != MW_OK ||
+        mw_cli_bundle_path(path, sizeof path, positional[0], &error) != MW_OK ||
+        mw_bundle_load(&bundle, path, &error) != MW_OK)
+        return mw_cli_fail(&error);
     const int wanted = snippets.count;
     mw_snippet_options_init(&snippets, sizeof snippets, bundle);
     snippets.count = wanted;

@@ -177,6 +177,7 @@ void mw_progress_update(mw_progress *progress, double done, const char *format, 
 
 void mw_progress_finish(mw_progress *progress) {
     if (progress->visible) paint(progress, mw_clock_seconds(), true);
-    if (progress->lines) print_line(progress, mw_clock_seconds(), true);
+    if (progress->lines && progress->painted > progress->started)
+        print_line(progress, mw_clock_seconds(), true);
     progress->visible = progress->lines = false;
 }
