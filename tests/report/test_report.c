@@ -333,10 +333,14 @@ static void test_beside(void **state) {
               "[{\"setting\": "
               "\"3m-medium\", \"batching\": {\"sequential\": 77.5, \"batched\": 31}}], \"mean\": [{\"M\": 8, "
               "\"generate\": 61.5, \"score\": 7.25}]}}");
-    make_file("beside/routing/tag-medium.json",
-              "{\"routing\": {\"trained\": {\"experts\": 8, \"statistics\": {\"nmi_agent\": {\"corrected\": "
-              "0.125}, "
-              "\"nmi_context\": {\"corrected\": 0.375}, \"effective_experts\": 6.5}}}}");
+    make_file(
+        "beside/routing/tag-medium.json",
+        "{\"routing\": {\"trained\": {\"experts\": 8, \"affinity\": [[0.25, 0.75], [\"x\"]], \"increase\": "
+        "[0.5, 1, 2], "
+        "\"graphs\": {\"influence\": [[1, 2], [3, 4]], \"routing_flow\": [[0.5, 0.5], [0.125, 0.875]]}, "
+        "\"statistics\": {\"nmi_agent\": {\"corrected\": "
+        "0.125}, "
+        "\"nmi_context\": {\"corrected\": 0.375}, \"effective_experts\": 6.5}}}}");
     make_file(
         "beside/selectors/tag-medium.json",
         "{\"eval\": {\"task\": \"tag\", \"quality\": \"medium\", \"arms\": {\"paper\": {\"score\": 61.5}, "
