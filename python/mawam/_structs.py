@@ -149,6 +149,7 @@ mw_outcome:
     bool terminated truncated won
     int step
 mw_env_options:
+    size size
     text prey_file
     double spawn_jitter
 mw_shape:

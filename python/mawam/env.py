@@ -9,8 +9,8 @@ import numpy as np
 
 from mawam import _abi
 from mawam._arrays import address, taken
-from mawam._library import ArgumentError, Handle, Owner, PathLike, as_dict, call, encode, failure, fill, lib, names
-from mawam._library import record, text
+from mawam._library import ArgumentError, Handle, Owner, PathLike, as_dict, call, encode, failure, lib, names
+from mawam._library import options, record, text
 
 FLOAT, INDEX, BYTE = np.dtype(np.float32), np.dtype(np.int32), np.dtype(np.uint8)
 # Laid out as mw_outcome: the library writes whole batches of them into an array.
@@ -89,8 +89,7 @@ class WorldOptions:
     def __init__(self, prey_file: Optional[PathLike] = None, spawn_jitter: Optional[float] = None) -> None:
         """prey_file: of tag and world, a policy network or "script"; spawn_jitter: of battles, displacement of units
         at reset."""
-        self.struct = _abi.STRUCT["mw_env_options"](None, -1.0)
-        fill(self.struct, {"prey_file": prey_file, "spawn_jitter": spawn_jitter})
+        self.struct = options("mw_env_options", prey_file=prey_file, spawn_jitter=spawn_jitter)
 
     @property
     def pointer(self) -> int:

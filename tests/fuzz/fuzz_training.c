@@ -2,7 +2,7 @@
  * checksum is made right again, or the lines of a log. */
 #include "fuzz.h"
 
-#include "core/safetensors.h"
+#include "core/tensor/safetensors.h"
 #include "train/training_log.h"
 
 enum { WEIGHTS = 4, PARTS = 2 };

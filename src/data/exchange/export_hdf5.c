@@ -183,6 +183,8 @@ static mw_status work(void *context, void *result, mw_error *error) {
 }
 
 mw_status mw_export_hdf5(const mw_dataset *dataset, const char *path, bool overwrite, mw_error *error) {
+    MW_NEED(dataset);
+    MW_NEED(path);
     if (mw_file_exists(path) && !overwrite)
         return mw_fail(error, MW_ERR_ARGUMENT, "'%s' exists; ask to overwrite it", path);
     MW_TRY(mw_file_replaceable(path, error));
