@@ -52,6 +52,13 @@ class Episode(NamedTuple):
     outcome: int = ENDED_BY_LIMIT
 
 
+def _sources(pointer: Optional[int], count: int) -> List[Dict[str, Any]]:
+    """Who acted: name, checksum, episodes of each policy."""
+    if not pointer:
+        return []
+    return [as_dict(source) for source in (_abi.STRUCT["mw_data_source"] * count).from_address(pointer)]
+
+
 class Dataset(Owner):
     """A dataset's folder, open. Its arrays stay valid as long as anybody holds one of them."""
 
@@ -71,9 +78,7 @@ class Dataset(Owner):
         self.seed: int = spec["seed"]
         self.command: str = spec["command"]
         self.note: str = spec["note"]
-        sources = (_abi.STRUCT["mw_data_source"] * about.spec.source_count).from_address(about.spec.sources or 0) \
-            if about.spec.source_count else ()
-        self.sources: List[Dict[str, Any]] = [as_dict(source) for source in sources]
+        self.sources: List[Dict[str, Any]] = _sources(about.spec.sources, about.spec.source_count)
         self.made_by: str = about.made_by.decode()
         self.steps: int = about.steps
         self.episodes: int = about.episodes

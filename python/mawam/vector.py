@@ -8,7 +8,7 @@ from typing import Any, Dict, Optional, Sequence, Tuple, Union
 import numpy as np
 
 from mawam import _abi
-from mawam._arrays import address, refuse, taken
+from mawam._arrays import address, taken
 from mawam._library import ArgumentError, Handle, Owner, call, encode, failure, lib, prepared
 from mawam.env import BYTE, FLOAT, OUTCOME, Env, EnvInfo, WorldOptions, env_info, world_pointer
 from mawam.spaces import Space, batched_space, space_of_actions, space_of_observations
@@ -44,7 +44,6 @@ class VectorEnv(Owner):
         self.outcomes = np.zeros(num_envs, OUTCOME)
         self.last_obs = np.zeros_like(self.obs)  # of the episodes that ended
         self.seeds = np.arange(num_envs, dtype=_SEED)  # of the present episodes
-        self._mask = np.zeros(num_envs, BYTE)
         self._infos: Dict[str, np.ndarray] = {"won": self.outcomes["won"], "step": self.outcomes["step"]}
         if self.legal is not None:
             self._infos["action_mask"] = self.legal
@@ -61,6 +60,7 @@ class VectorEnv(Owner):
         self._action_type = self.info.action_type
         self._discrete = self.info.discrete
         self._actions: Optional[np.ndarray] = None  # that the struct points to
+        self._buffers = (self.obs, self.rewards, self.legal, self.outcomes, self.last_obs, self.seeds)  # the others
         self._arrays = _abi.STRUCT["mw_env_batch_arrays"](
             rewards=at(self.rewards), outcomes=at(self.outcomes), obs=at(self.obs), legal=at(self.legal),
             last_obs=at(self.last_obs), seeds=at(self.seeds) if self.autoreset else None)
@@ -103,23 +103,18 @@ class VectorEnv(Owner):
         """Starts an episode everywhere, or where options["reset_mask"] [E] is true: seeds [E], or the first of E in a
         row; None goes on from the present ones."""
         if seed is None:
-            self.seeds += _SEED.type(self.num_envs)
+            seeds = self.seeds + _SEED.type(self.num_envs)
         elif isinstance(seed, (int, np.integer)):
-            self.seeds[:] = np.arange(self.num_envs, dtype=_SEED) + _SEED.type(int(seed))
+            seeds = np.arange(self.num_envs, dtype=_SEED) + _SEED.type(int(seed) % (1 << 64))
         else:
-            self.seeds[:] = taken("seed", seed, (self.num_envs,), _SEED)
-        mask = (options or {}).get("reset_mask")
-        if mask is None:
-            self._mask[:] = 1
-        else:
-            self._mask[:] = taken("reset_mask", mask, (self.num_envs,), BYTE)
-        self.outcomes[self._mask != 0] = 0
-        self._reset()
+            seeds = taken("seed", seed, (self.num_envs,), _SEED)
+        mask = (options or {}).get("reset_mask", np.ones(self.num_envs, bool))
+        chosen = taken("reset_mask", mask, (self.num_envs,), BYTE)
+        np.copyto(self.seeds, seeds, where=chosen != 0)
+        self.outcomes[chosen != 0] = 0
+        lib.mw_env_batch_reset(self._pointer, self.seeds.ctypes.data, chosen.ctypes.data,
+                               self._arrays.obs, self._arrays.legal)
         return self.obs, self._infos
-
-    def _reset(self) -> None:
-        lib.mw_env_batch_reset(self._pointer, self.seeds.ctypes.data, self._mask.ctypes.data, self.obs.ctypes.data,
-                               None if self.legal is None else self.legal.ctypes.data)
 
     def _point(self, actions: np.ndarray) -> None:
         place = address("actions", actions, self._action_shape, self._action_type)
@@ -145,9 +140,10 @@ class VectorEnv(Owner):
     def script(self, script: str, seeds: Optional[np.ndarray] = None, out: Optional[np.ndarray] = None) -> np.ndarray:
         """The joint actions of a scripted policy in all environments; seeds [E], else the episodes' own."""
         actions = np.empty(self._action_shape, self._action_type) if out is None else out
-        if actions.shape != self._action_shape or actions.dtype != self._action_type:
-            raise refuse("out", actions, self._action_shape, self._action_type)
+        place = address("out", actions, self._action_shape, self._action_type)
+        if not actions.flags.writeable:
+            raise ArgumentError("out: expected an array that can be written; found a read-only one")
         chosen = self.seeds if seeds is None else taken("seeds", seeds, (self.num_envs,), _SEED)
-        real, index = (None, actions.ctypes.data) if self.info.discrete else (actions.ctypes.data, None)
+        real, index = (None, place) if self._discrete else (place, None)
         call(lib.mw_env_batch_script, self._pointer, encode(script), chosen.ctypes.data, real, index)
         return actions
