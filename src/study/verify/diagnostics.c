@@ -1,5 +1,5 @@
 /* Recorded statistics and diagnostics: the list of what `mawam verify diagnostics` checks in a folder. */
-#include "study/verify_diagnostics.h"
+#include "study/verify/diagnostics.h"
 
 static mw_verify_part *const parts[] = {
     mw_verify_study,
