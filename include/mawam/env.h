@@ -43,13 +43,17 @@ typedef struct mw_outcome {
 } mw_outcome;
 
 typedef struct mw_env_options {
+    size_t size;           /* of this struct, set by init */
     const char *prey_file; /* tag, world: prey policy network (safetensors), or "script" for the scripted
                               prey; NULL: the frozen prey of the task */
     double spawn_jitter;   /* battles: displacement of units at reset; negative: the task's default (0.5) */
 } mw_env_options;
 
+MW_API void mw_env_options_init(mw_env_options *options, size_t size);
+
+/* The same where a constant is wanted. */
 #define MW_ENV_OPTIONS_DEFAULT                                                                               \
-    { NULL, -1.0 }
+    { sizeof(mw_env_options), NULL, -1.0 }
 
 typedef struct mw_env mw_env;
 
@@ -73,7 +77,8 @@ MW_API int mw_env_places(const mw_env *env, const float *obs, float (*places)[2]
 MW_API void mw_env_reset(mw_env *env, uint64_t seed);
 
 /* Advances one step. rewards[n] receives the per-agent rewards (their mean is the team's score for the step).
- * A rejected action leaves the state untouched. Stepping a finished episode is an error. */
+ * outcome may be NULL. A rejected action leaves the state untouched. Stepping a finished episode is an error.
+ */
 MW_API mw_status mw_env_step(mw_env *env, mw_action action, float *rewards, mw_outcome *outcome,
                              mw_error *error);
 

@@ -56,6 +56,8 @@ void mw_setting_name(const mw_setting *setting, char *out, size_t size) {
 }
 
 mw_status mw_setting_find(const mw_setting **setting, const char *name, mw_error *error) {
+    MW_NEED(setting);
+    MW_NEED(name);
     char known[64];
     for (int i = 0; i < SETTINGS; i++) {
         mw_setting_name(&settings[i], known, sizeof known);
@@ -82,6 +84,8 @@ double mw_score(const char *task, double episode_return) {
 
 mw_status mw_behavior_path(char *out, size_t size, const char *given, const mw_setting *setting,
                            mw_error *error) {
+    MW_NEED(out);
+    MW_NEED(setting);
     char name[96];
     mw_setting_name(setting, name, sizeof name);
     strncat(name, ".safetensors", sizeof name - strlen(name) - 1);

@@ -21,7 +21,8 @@ void mw_eval_options_init(mw_eval_options *options, size_t size) {
 mw_status mw_eval_options_take(mw_eval_options *options, const mw_eval_options *given, mw_error *error) {
     static const mw_env_options usual = MW_ENV_OPTIONS_DEFAULT;
     *options = defaults;
-    MW_TRY(mw_options_take(options, sizeof *options, given, "mw_eval_options_init", error));
+    MW_TRY(mw_options_take(options, sizeof *options, MW_FIELD_END(mw_eval_options, context), given,
+                           "mw_eval_options_init", error));
     if (!options->world) options->world = &usual;
     return MW_OK;
 }
@@ -304,6 +305,7 @@ mw_status mw_eval_run(mw_eval_result *result, const mw_bundle *bundle, const mw_
                       mw_error *error) {
     *result = (mw_eval_result){0};
     MW_TRY(mw_eval_options_take(&result->options, options, error));
+    MW_NEED(bundle);
     mw_status status = resolve(result, bundle, error);
     for (int a = 0; a < MW_ARMS && status == MW_OK; a++) {
         if (!(result->options.arms >> a & 1)) continue;
@@ -328,6 +330,7 @@ const char *mw_eval_accepted(const mw_eval_result *r) {
 
 mw_status mw_bundle_evaluate(mw_eval_result **out, const mw_bundle *bundle, const mw_eval_options *options,
                              mw_error *error) {
+    MW_NEED(out);
     mw_eval_result *result = *out = malloc(sizeof *result);
     if (!result) return mw_fail(error, MW_ERR_MEMORY, "out of memory for an evaluation");
     const mw_status status = mw_eval_run(result, bundle, options, error);

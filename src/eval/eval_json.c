@@ -103,10 +103,14 @@ mw_status mw_eval_report_put(json_t *value, const char *command, const char *pat
 
 mw_status mw_eval_result_print(const mw_eval_result *result, const char *command, FILE *out,
                                mw_error *error) {
+    MW_NEED(result);
+    MW_NEED(out);
     return mw_eval_report_put(mw_eval_json(result), command, NULL, out, error);
 }
 
 mw_status mw_eval_result_save(const mw_eval_result *result, const char *command, const char *path,
                               mw_error *error) {
+    MW_NEED(result);
+    MW_NEED(path);
     return mw_eval_report_put(mw_eval_json(result), command, path, NULL, error);
 }

@@ -91,6 +91,8 @@ mw_status mw_eval_replay(const mw_bundle *bundle, const mw_eval_options *given, 
     mw_replay *replay = NULL;
     char subtitle[256];
     MW_TRY(mw_eval_options_take(&o, given, error));
+    MW_NEED(bundle);
+    MW_NEED(path);
     MW_TRY(mw_worlds_create(&worlds, bundle, o.world, o.accept_rules, 1, NULL, error));
     mw_controller_request request = {.bundle = bundle,
                                      .plan = bundle->plan,

@@ -176,9 +176,13 @@ static mw_status roll_places(mw_snippets *result, const mw_bundle *bundle, const
 
 mw_status mw_snippets_run(mw_snippets *result, const mw_bundle *bundle, const mw_dataset *dataset,
                           const mw_snippet_options *given, mw_error *error) {
+    MW_NEED(result);
     mw_snippet_options options = defaults_of(given ? NULL : bundle);
     *result = (mw_snippets){0};
-    MW_TRY(mw_options_take(&options, sizeof options, given, "mw_snippet_options_init", error));
+    MW_TRY(mw_options_take(&options, sizeof options, MW_FIELD_END(mw_snippet_options, threads), given,
+                           "mw_snippet_options_init", error));
+    MW_NEED(bundle);
+    MW_NEED(dataset);
     MW_TRY(mw_bundle_expect_data(bundle, dataset, error));
     if (options.count < MW_SNIPPET_GROUP)
         return mw_fail(error, MW_ERR_ARGUMENT, "snippets are ranked in groups of %d; %d are too few",

@@ -2,6 +2,7 @@
 #include "plan/planner_state.h"
 
 #include "core/clock.h"
+#include "core/options.h"
 #include "core/rng.h"
 #include "model/flow/flow.h"
 #include "plan/choice.h"
@@ -106,24 +107,29 @@ static mw_status set_up(mw_planner *p, mw_error *error) {
     return p->options.deadline > 0 ? mw_planner_measure(p, error) : MW_OK;
 }
 
-void mw_planner_options_init(mw_planner_options *options, size_t size, const mw_bundle *bundle) {
-    const mw_planner_options defaults = {.size = size, .envs = 1, .plan = bundle->plan};
-    memset(options, 0, size);
-    memcpy(options, &defaults, size < sizeof defaults ? size : sizeof defaults);
+static mw_planner_options defaults_of(const mw_bundle *bundle) {
+    return (mw_planner_options){
+        .size = sizeof(mw_planner_options), .envs = 1, .plan = bundle ? bundle->plan : (mw_plan_settings){0}};
 }
 
-mw_status mw_planner_create(mw_planner **out, const mw_bundle *bundle, const mw_planner_options *options,
+void mw_planner_options_init(mw_planner_options *options, size_t size, const mw_bundle *bundle) {
+    const mw_planner_options defaults = defaults_of(bundle);
+    mw_options_fill(options, size, &defaults, sizeof defaults);
+}
+
+mw_status mw_planner_create(mw_planner **out, const mw_bundle *bundle, const mw_planner_options *given,
                             mw_error *error) {
+    MW_NEED(out);
     *out = NULL;
+    MW_NEED(bundle);
     MW_TRY(mw_cpu_check(error));
-    if (options && (options->size < offsetof(mw_planner_options, plan) || options->size > 65536))
-        return mw_fail(error, MW_ERR_ARGUMENT, "the options were not set by mw_planner_options_init");
+    mw_planner_options options = defaults_of(bundle);
+    MW_TRY(mw_options_take(&options, sizeof options, MW_FIELD_END(mw_planner_options, plan.choice), given,
+                           "mw_planner_options_init", error));
     mw_planner *p = calloc(1, sizeof *p);
     if (!p) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a planner");
     p->bundle = bundle;
-    mw_planner_options_init(&p->options, sizeof p->options, bundle);
-    if (options) /* of an earlier version it is shorter */
-        memcpy(&p->options, options, options->size < sizeof *options ? options->size : sizeof *options);
+    p->options = options;
     p->plan = p->options.plan;
     mw_status status = set_up(p, error);
     if (status != MW_OK) {

@@ -293,7 +293,7 @@ static mw_status create_parts(training *t, mw_error *error) {
         t->state.part[at] = NULL;
         t->trains[at] = trained & 1u << i;
         t->state.count++;
-        MW_TRY(class->train(&t->state.part[at], t->models[at], &t->data, error));
+        MW_TRY(mw_model_train(&t->state.part[at], t->models[at], &t->data, error));
     }
     return MW_OK;
 }

@@ -1,6 +1,6 @@
 /* The study's statistics against recorded ones: study.json holds the settings' means and what follows from
  * them, bootstrap.safetensors the resamples of its interval. Any settings, families and selectors will do. */
-#include "study/verify_diagnostics.h"
+#include "study/verify/diagnostics.h"
 
 #include "core/file.h"
 #include "core/json.h"
