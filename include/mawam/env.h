@@ -91,6 +91,10 @@ MW_API size_t mw_env_snapshot_size(const mw_env *env);
 MW_API void mw_env_snapshot(const mw_env *env, void *buffer);
 MW_API mw_status mw_env_restore(mw_env *env, const void *buffer, size_t size, mw_error *error);
 
+/* Starts an episode in the state that a joint observation obs[n][o] tells of, up to its rounding. Fails with
+ * MW_ERR_UNSUPPORTED where the task's observations do not hold the whole state. */
+MW_API mw_status mw_env_recall(mw_env *env, const float *obs, mw_error *error);
+
 /* Shapes for a picture, in world coordinates. */
 typedef enum mw_shape_kind { MW_SHAPE_CIRCLE, MW_SHAPE_CAPSULE, MW_SHAPE_LINE, MW_SHAPE_RECT } mw_shape_kind;
 

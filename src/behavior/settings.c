@@ -86,18 +86,10 @@ mw_status mw_behavior_path(char *out, size_t size, const char *given, const mw_s
                            mw_error *error) {
     MW_NEED(out);
     MW_NEED(setting);
-    const char *environment = getenv("MAWAM_BEHAVIORS");
-    const char *folders[] = {given, given ? NULL : environment, given || environment ? NULL : "behaviors",
-                             given || environment ? NULL : MAWAM_BEHAVIORS};
-    char name[64];
+    char name[96];
     mw_setting_name(setting, name, sizeof name);
-    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
-        if (!folders[i]) continue;
-        snprintf(out, size, "%s/%s.safetensors", folders[i], name);
-        if (mw_file_exists(out)) return MW_OK;
-    }
-    return mw_fail(error, MW_ERR_IO, "no behaviour file %s.safetensors in %s", name,
-                   given         ? given
-                   : environment ? environment
-                                 : "./behaviors or " MAWAM_BEHAVIORS);
+    strncat(name, ".safetensors", sizeof name - strlen(name) - 1);
+    if (!given) return mw_data_find(out, size, "behaviors", name, error);
+    snprintf(out, size, "%s/%s", given, name);
+    return mw_file_exists(out) ? MW_OK : mw_fail(error, MW_ERR_IO, "no behaviour file %s in %s", name, given);
 }

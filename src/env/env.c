@@ -166,6 +166,21 @@ void mw_env_legal(const mw_env *env, uint8_t *legal) {
         memset(legal, 1, (size_t)(env->info.agents * env->info.act_size));
 }
 
+mw_status mw_env_recall(mw_env *env, const float *obs, mw_error *error) {
+    const int o = env->info.obs_size;
+    if (!env->kind->recall)
+        return mw_fail(error, MW_ERR_UNSUPPORTED, "%s: its observations do not hold the whole state",
+                       env->info.task);
+    for (int i = 0; i < env->info.agents * o; i++)
+        if (!(fabsf(obs[i]) <= (float)MW_ENV_FARTHEST))
+            return mw_fail(error, MW_ERR_ARGUMENT,
+                           "%s: observation feature %d of agent %d is %g; it must be at most %g in size",
+                           env->info.task, i % o, i / o, (double)obs[i], MW_ENV_FARTHEST);
+    mw_env_reset(env, 0);
+    env->kind->recall(env, obs);
+    return MW_OK;
+}
+
 /* ---- snapshots: an envelope that names the world, the shared state, the family's state ---- */
 
 typedef struct {

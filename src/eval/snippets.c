@@ -235,6 +235,10 @@ static json_t *diagnosis_json(const mw_bundle *bundle, const mw_same_state *same
     json_t *object = json_pack("{s:s, s:s, s:s, s:s}", "mawam", mw_version(), "task", bundle->info.task,
                                "quality", bundle->info.quality, "rules", bundle->info.rules);
     if (same) json_object_set_new(object, "same_state", mw_same_state_json(same));
+    if (same && strcmp(same->rules, bundle->info.rules)) {
+        json_object_set_new(object, "rules", json_string(same->rules));
+        json_object_set_new(object, "accepted_rules", json_string(bundle->info.rules));
+    }
     if (snippets) json_object_set_new(object, "snippets", mw_snippets_json(snippets));
     return object;
 }

@@ -7,15 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-mw_status mw_bundle_expect(const mw_bundle *bundle, const mw_env_info *info, mw_error *error) {
+mw_status mw_bundle_expect(const mw_bundle *bundle, const mw_env_info *info, bool accept_rules,
+                           mw_error *error) {
     const mw_bundle_info *b = &bundle->info;
     if (strcmp(b->task, info->task))
         return mw_fail(error, MW_ERR_MISMATCH, "the bundle plans for %s, the environment is %s", b->task,
                        info->task);
-    if (strcmp(b->rules, info->rules))
+    if (strcmp(b->rules, info->rules) && !accept_rules)
         return mw_fail(error, MW_ERR_MISMATCH,
-                       "%s: the bundle was trained under rules %s, this environment has rules %s", info->task,
-                       b->rules, info->rules);
+                       "%s: the bundle was trained under rules %s, this environment has rules %s; "
+                       "--accept-rules plays it all the same and marks the result",
+                       info->task, b->rules, info->rules);
     if (b->agents != info->agents || b->obs != info->obs_size || b->act != info->act_size ||
         b->discrete != info->discrete)
         return mw_fail(error, MW_ERR_MISMATCH,
@@ -43,21 +45,21 @@ static mw_status allocate(mw_worlds *s, mw_error *error) {
     return MW_OK;
 }
 
-static mw_status build(mw_worlds *s, const mw_bundle *bundle, const mw_env_options *world, mw_pool *pool,
-                       mw_error *error) {
+static mw_status build(mw_worlds *s, const mw_bundle *bundle, const mw_env_options *world, bool accept_rules,
+                       mw_pool *pool, mw_error *error) {
     if (s->count < 1 || s->count > 65536)
         return mw_fail(error, MW_ERR_ARGUMENT, "1 to 65536 environments can play together; got %d", s->count);
     MW_TRY(mw_env_batch_create_on(&s->batch, bundle->info.task, world, s->count, pool, error));
     s->envs = mw_env_batch_envs(s->batch);
-    MW_TRY(mw_bundle_expect(bundle, mw_env_describe(s->envs[0]), error));
+    MW_TRY(mw_bundle_expect(bundle, mw_env_describe(s->envs[0]), accept_rules, error));
     s->info = mw_env_describe(s->envs[0]);
     return allocate(s, error);
 }
 
-mw_status mw_worlds_create(mw_worlds *worlds, const mw_bundle *bundle, const mw_env_options *world, int count,
-                           mw_pool *pool, mw_error *error) {
+mw_status mw_worlds_create(mw_worlds *worlds, const mw_bundle *bundle, const mw_env_options *world,
+                           bool accept_rules, int count, mw_pool *pool, mw_error *error) {
     *worlds = (mw_worlds){.count = count};
-    mw_status status = build(worlds, bundle, world, pool, error);
+    mw_status status = build(worlds, bundle, world, accept_rules, pool, error);
     if (status != MW_OK) mw_worlds_free(worlds);
     return status;
 }

@@ -299,16 +299,16 @@ mw_status mw_study_report(const char *const *folders, int count, const char *out
                           mw_error *error) {
     MW_NEED(folders);
     MW_NEED(output);
-    mw_study_table *table = malloc(sizeof *table);
-    if (!table) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a table");
-    mw_status status = mw_study_table_read(table, folders, count, error);
+    mw_sources *sources = malloc(sizeof *sources);
+    if (!sources) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a report");
+    mw_status status = mw_sources_read(sources, folders, count, output, error);
     if (status == MW_OK) {
-        status = table->present ? mw_report_write(table, output, error)
-                                : mw_fail(error, MW_ERR_IO, "no summaries in %.300s/results",
-                                          count > 0 ? folders[0] : "no folder");
-        if (present) *present = table->present;
-        mw_study_table_free(table);
+        status = sources->table.present ? mw_report_write(sources, output, error)
+                                        : mw_fail(error, MW_ERR_IO, "no summaries in %.300s/results",
+                                                  count > 0 ? folders[0] : "no folder");
+        if (present) *present = sources->table.present;
+        mw_sources_free(sources);
     }
-    free(table);
+    free(sources);
     return status;
 }

@@ -1,4 +1,5 @@
 /* The public face of training: options, which name settings, become a request, which holds the preset. */
+#include "core/file.h"
 #include "core/options.h"
 #include "train/train.h"
 
@@ -40,6 +41,9 @@ mw_status mw_bundle_train(const mw_dataset *dataset, const char *output, const m
     MW_NEED(dataset);
     MW_NEED(output);
     MW_TRY(choose_preset(&preset, &o, dataset->spec.task, error));
+    if (!o.resume && !o.overwrite && mw_file_exists(output))
+        return mw_fail(error, MW_ERR_ARGUMENT,
+                       "'%.300s' is finished; --overwrite replaces it, -o names another file", output);
     return mw_training_run(&(mw_training_request){.dataset = dataset,
                                                   .preset = &preset,
                                                   .output = output,
@@ -50,6 +54,10 @@ mw_status mw_bundle_train(const mw_dataset *dataset, const char *output, const m
                                                   .resume = o.resume,
                                                   .wide = o.wide,
                                                   .command = o.command,
+                                                  .world = o.world,
+                                                  .accept_rules = o.accept_rules,
+                                                  .force = o.force,
+                                                  .begin = o.begin,
                                                   .stop = o.stop,
                                                   .progress = o.progress,
                                                   .context = o.context},

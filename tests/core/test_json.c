@@ -1,4 +1,5 @@
 /* JSON: what is refused and where the message points, and the spelling of what is written. */
+#include "allocations.h"
 #include "core/json.h"
 #include "core/rng.h"
 #include "scratch.h"
@@ -280,6 +281,57 @@ static void failures_are_remembered(void **state) {
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, scratch_setup, scratch_teardown)
 
+/* All of a value or an error, whichever allocation fails; jansson by itself leaves out letters and digits. */
+static void value_without_memory(void **state) {
+    (void)state;
+    static const char text[] = "{\"a key that needs room\": \"and a text that needs more of it than that\", "
+                               "\"number\": 12345678901234567, \"list\": [1.25000000000000000000001, true]}";
+    mw_error error;
+    json_t *whole, *value;
+    CHECK_OK(parse(&whole, text, &error), error);
+    const long before = allocations();
+    CHECK_OK(parse(&value, text, &error), error);
+    const long needed = allocations() - before;
+    json_decref(value);
+    for (long at = 1; at <= needed; at++) {
+        allocations_fail_at(at);
+        const mw_status status = parse(&value, text, &error);
+        allocations_fail_at(0);
+        if (status == MW_OK)
+            assert_true(json_equal(value, whole));
+        else
+            assert_int_equal(status, MW_ERR_MEMORY);
+        assert_true((status == MW_OK) == (value != NULL));
+        assert_false(mw_json_failed());
+        json_decref(value);
+    }
+    json_decref(whole);
+}
+
+/* All of a text or nothing, whichever allocation fails; jansson by itself leaves out keys. */
+static void text_without_memory(void **state) {
+    (void)state;
+    json_error_t problem;
+    json_t *value = json_loads(
+        "{\"first\": [1, {\"a much longer key than most\": null}], \"second\": {\"x\": \"y\"}}", 0, &problem);
+    char *whole = mw_json_dumps(value, JSON_INDENT(2));
+    const long before = allocations();
+    free(mw_json_dumps(value, JSON_INDENT(2)));
+    const long needed = allocations() - before;
+    int none = 0;
+    for (long at = 1; at <= needed; at++) {
+        allocations_fail_at(at);
+        char *text = mw_json_dumps(value, JSON_INDENT(2));
+        allocations_fail_at(0);
+        if (text) assert_string_equal(text, whole);
+        none += !text;
+        free(text);
+    }
+    assert_true(none > 0 || !COUNTING);
+    free(whole);
+    json_decref(value);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(failures_are_remembered),
@@ -290,6 +342,8 @@ int main(void) {
         TEST(numbers),
         TEST(refused_files),
         TEST(random_damage),
+        TEST(text_without_memory),
+        TEST(value_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

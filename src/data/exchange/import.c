@@ -93,13 +93,15 @@ mw_episode mw_import_room_episode(const mw_import_room *room, const mw_dataset_s
 
 /* ---- the description ----------------------------------------------------------------------------------- */
 
-mw_status mw_import_spec(mw_dataset_spec *spec, const mw_import_request *request, const char *rules,
-                         int agents, int obs_size, int act_size, bool discrete, int episode_limit,
-                         mw_error *error) {
+mw_status mw_import_spec(mw_dataset_spec *spec, const mw_import_request *request,
+                         const mw_import_origin *origin, const char *foreign, int agents, int obs_size,
+                         int act_size, bool discrete, int episode_limit, mw_error *error) {
     const mw_env_info *info = request->options.info;
+    const bool known = origin && *origin->rules && !strcmp(origin->task, request->task);
+    const char *quality = request->options.quality;
     *spec = (mw_dataset_spec){.task = request->task,
-                              .rules = rules,
-                              .quality = request->options.quality,
+                              .rules = known ? origin->rules : foreign,
+                              .quality = quality || !known ? quality : origin->quality,
                               .agents = agents,
                               .obs_size = obs_size,
                               .act_size = act_size,
