@@ -17,6 +17,8 @@ static const char net_help[] = "usage: mawam verify net DIR\n"
                                "\n"
                                "Recomputes recorded network outputs, losses and gradients and prints the "
                                "largest error of every quantity.\n"
+                               "DIR holds folders with world, policy, mono, independent, q or "
+                               "direct.safetensors.\n"
                                "Exits 1 when an error exceeds its tolerance.\n"
                                "\n"
                                "example: mawam verify net golden/net\n";
