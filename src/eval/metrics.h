@@ -4,6 +4,8 @@
 
 #include "core/json.h"
 
+#define MW_RANGE_FLOOR 1e-8 /* regrets are divided by a group's range, but by no less */
+
 /* realized, predicted [groups][size]; the first of equals wins an argmax. */
 mw_status mw_ranking_of(mw_ranking *ranking, const float *realized, const float *predicted, int groups,
                         int size, mw_error *error);
