@@ -5,8 +5,10 @@ CONFIG   := -G Ninja -DMAWAM_WERROR=ON
 JOBS     ?= $(shell nproc)
 
 MINUTES  ?= 1
+HOURS    ?= 8
+MOST     ?= 50
 
-.PHONY: all deps demo test fingerprints bench arm asan tsan fuzz faults format install clean
+.PHONY: all deps demo test fingerprints bench arm asan tsan fuzz fuzzers faults campaign format install clean
 
 all: $(BUILD)/.configured
 	@ninja -C $(BUILD) -j $(JOBS)
@@ -21,7 +23,9 @@ $(BUILD)/.configured: | deps
 demo: all
 	$(BUILD)/mawam demo
 
+# With clang there the fuzz targets are built too, for the short run among the tests; not under sanitizers.
 test: all
+	@$(if $(OPTIONS),,if command -v clang >/dev/null; then $(MAKE) --no-print-directory fuzzers; fi)
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 
 bench: all
@@ -51,14 +55,22 @@ tsan:
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)-tsan OPTIONS="-DMAWAM_SANITIZE_THREADS=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo" test
 
 # MINUTES for each target; TARGET names some, all otherwise.
-fuzz:
-	@cmake/need.sh clang libclang-rt-14-dev
-	@cmake $(filter-out -DMAWAM_WERROR=ON,$(CONFIG)) -B $(BUILD)-fuzz -DCMAKE_C_COMPILER=clang -DMAWAM_FUZZ=ON -DMAWAM_TESTS=OFF -DMAWAM_ARCH=native > $(BUILD)-fuzz.log 2>&1 || { cat $(BUILD)-fuzz.log; exit 1; }
-	@ninja -C $(BUILD)-fuzz -j $(JOBS) fuzzers | tail -1
+fuzz: fuzzers
 	@tests/fuzz/run.sh $(BUILD)-fuzz $(MINUTES) $(TARGET)
 
+fuzzers:
+	@cmake/need.sh clang libclang-rt-14-dev
+	@cmake $(filter-out -DMAWAM_WERROR=ON,$(CONFIG)) -B $(BUILD)-fuzz -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=Fuzz -DMAWAM_FUZZ=ON -DMAWAM_TESTS=OFF -DMAWAM_ARCH=native > $(BUILD)-fuzz.log 2>&1 || { cat $(BUILD)-fuzz.log; exit 1; }
+	@ninja -C $(BUILD)-fuzz -j $(JOBS) fuzzers | tail -1
+
+# MOST failures of every kind in every command, or in those that COMMANDS names; 0: all there are.
 faults: all
-	@tests/faults/run.sh $(BUILD)
+	@tests/faults/run.sh $(BUILD) $(MOST) $(COMMANDS)
+
+# Both for HOURS; the counts go to results/reliability.json, those of one revision are added up, and from there to the
+# table in docs/reliability.md.
+campaign: all fuzzers
+	@tests/campaign.py $(BUILD) $(BUILD)-fuzz $(HOURS)
 
 format:
 	@cmake/need.sh clang-format

@@ -1,5 +1,6 @@
 /* Datasets: episodes on disk, in folders of .npy columns with a description. Opening and checking them,
- * looking into them, making them by play, bringing in data of others and handing ours out. */
+ * looking into them, recording one's own episodes, making them by play, bringing in data of others and
+ * handing ours out. */
 #ifndef MAWAM_DATA_H
 #define MAWAM_DATA_H
 
@@ -23,7 +24,8 @@ typedef struct mw_data_source {
 /* What a dataset says about itself. Strings may be NULL (stored as "") except task and rules. */
 typedef struct mw_dataset_spec {
     const char *task;    /* a built-in task's name or the user's own */
-    const char *rules;   /* version of the world's rules; "<layout>-import" for imported data */
+    const char *rules;   /* version of the world's rules, one's own for a task of one's own; "<layout>-import"
+                            for imported data */
     const char *quality; /* "medium-replay", ... */
     int agents, obs_size, act_size;
     bool discrete;
@@ -99,6 +101,45 @@ MW_API void mw_data_report_free(mw_data_report *report);
 MW_API void mw_data_report_text(const mw_data_report *report, FILE *out);
 MW_API mw_status mw_data_report_json(const mw_data_report *report, FILE *out, mw_error *error);
 MW_API mw_status mw_data_report_svg(const mw_data_report *report, const char *path, mw_error *error);
+
+/* ---- recording ----------------------------------------------------------------------------------------- */
+
+/* One recorded episode of `length` steps: obs[t] is what was seen before actions[t], which earned rewards[t].
+ */
+typedef struct mw_episode {
+    long length;
+    const float *obs;      /* [length][n][o] */
+    const float *last_obs; /* [n][o]: after the last step; NULL if unknown, then so for all episodes */
+    const float *real;     /* [length][n][d]; where actions are real */
+    const int32_t *index;  /* [length][n]; where they are discrete */
+    const uint8_t *legal;  /* [length][n][d], 0 or 1; discrete only. NULL: all actions are */
+    const float *rewards;  /* [length][n] */
+    uint8_t outcome;       /* MW_ENDED_BY_... */
+} mw_episode;
+
+/* Episodes of one's own into a dataset, of a built-in task or of any other name and sizes. Everything goes to
+ * a hidden folder next to the target, which takes the target's name only when complete: an interrupted writer
+ * leaves nothing that looks like a dataset. One thread at a time. */
+typedef struct mw_dataset_writer mw_dataset_writer;
+
+/* Fails if the folder exists (unless empty); with `overwrite` a dataset that is there is replaced on commit,
+ * but never a folder that holds anything else. Strings of the spec are copied. */
+MW_API mw_status mw_dataset_writer_open(mw_dataset_writer **writer, const char *folder,
+                                        const mw_dataset_spec *spec, bool overwrite, mw_error *error);
+
+/* Checks the episode (lengths, finite numbers, legal actions) and appends it. One that is refused changes
+ * nothing; after a write that failed (MW_ERR_IO, MW_ERR_MEMORY) the writer can only be abandoned. */
+MW_API mw_status mw_dataset_writer_add(mw_dataset_writer *writer, const mw_episode *episode, mw_error *error);
+
+/* Replaces what the spec said at opening: for counts known only at the end. sources are copied. */
+MW_API mw_status mw_dataset_writer_sources(mw_dataset_writer *writer, const mw_data_source *sources,
+                                           int count, mw_error *error);
+
+MW_API long mw_dataset_writer_steps(const mw_dataset_writer *writer); /* so far, over all episodes */
+
+/* Fails if there is no episode. Frees the writer either way. */
+MW_API mw_status mw_dataset_writer_commit(mw_dataset_writer *writer, mw_error *error);
+MW_API void mw_dataset_writer_abandon(mw_dataset_writer *writer); /* NULL is fine */
 
 /* ---- making -------------------------------------------------------------------------------------------- */
 

@@ -153,6 +153,7 @@ typedef struct mw_same_state_options {
     uint64_t seed;               /* 2000 */
     int threads;                 /* 1 to MW_MAX_THREADS; 0: one per core */
     const mw_env_options *world; /* may be NULL */
+    const mw_stop_flag *stop;    /* may be NULL; not 0: return MW_ERR_INTERRUPTED */
 } mw_same_state_options;
 MW_API void mw_same_state_options_init(mw_same_state_options *options, size_t size);
 

@@ -79,7 +79,7 @@ static mw_status copy_file(mw_map *map, int fd, size_t size, const char *path, m
         return status;
     }
     mprotect(data, size, PROT_READ);
-    *map = (mw_map){data, size, true};
+    *map = (mw_map){.data = data, .size = size, .copied = true};
     return MW_OK;
 }
 
@@ -96,14 +96,18 @@ mw_status mw_map_open(mw_map *map, const char *path, mw_error *error) {
         if (data == MAP_FAILED)
             status = fail_system(error, "map", path);
         else
-            *map = (mw_map){data, size, false};
+            *map = (mw_map){.data = data, .size = size};
     }
     close(fd);
     return status;
 }
 
+mw_map mw_map_over(const void *data, size_t size) {
+    return (mw_map){.data = size ? data : NULL, .size = size, .copied = true, .borrowed = true};
+}
+
 void mw_map_close(mw_map *map) {
-    if (map->data) munmap((void *)map->data, map->size);
+    if (map->data && !map->borrowed) munmap((void *)map->data, map->size);
     *map = (mw_map){0};
 }
 
@@ -155,8 +159,10 @@ mw_status mw_lock_take(mw_lock *lock, const char *path, mw_error *error) {
         if (fd < 0)
             status = fail_system(error, "create", name);
         else if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-            status = mw_fail(error, MW_ERR_IO, "'%s' is being made by another process ('%s' is locked)", path, name);
-        if (status == MW_OK && fstat(fd, &info) == 0 && info.st_nlink > 0) { /* else its holder just removed it */
+            status = mw_fail(error, MW_ERR_IO, "'%s' is being made by another process ('%s' is locked)", path,
+                             name);
+        if (status == MW_OK && fstat(fd, &info) == 0 && info.st_nlink > 0) { /* else its holder just removed
+                                                                                it */
             *lock = (mw_lock){fd, name};
             return MW_OK;
         }

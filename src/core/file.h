@@ -7,9 +7,10 @@
 #include <stdio.h>
 
 typedef struct mw_map {
-    const unsigned char *data; /* page-aligned; NULL for an empty file */
+    const unsigned char *data; /* page-aligned unless borrowed; NULL for an empty file */
     size_t size;
-    bool copied; /* the data are a copy, which no change of the file reaches */
+    bool copied;   /* the data are a copy, which no change of the file reaches */
+    bool borrowed; /* they are somebody else's memory, which closing leaves alone */
 } mw_map;
 
 #define MW_MAP_COPIED ((size_t)256 << 20)
@@ -19,7 +20,8 @@ typedef struct mw_map {
  * answered by the system with SIGBUS (the program turns that into a message), and its values may change after
  * they were checked. Replacing a file by rename, as the writer below does, is always safe. */
 mw_status mw_map_open(mw_map *map, const char *path, mw_error *error); /* *map is empty after a failure */
-void mw_map_close(mw_map *map);                                        /* safe to call twice */
+mw_map mw_map_over(const void *data, size_t size); /* a file that is in memory, aligned as malloc does */
+void mw_map_close(mw_map *map);                    /* safe to call twice */
 
 /* A file that becomes visible under its path only when committed. Until then it is a hidden temporary file in
  * the same folder; those of processes that were killed are removed on the way. */

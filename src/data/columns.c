@@ -157,13 +157,17 @@ static mw_status check_discrete(const checker *c) {
     return MW_OK;
 }
 
+mw_status mw_episode_length_check(const mw_dataset_spec *spec, long length, long number, const char *where,
+                                  mw_error *error) {
+    if (length >= 1 && length <= spec->episode_limit) return MW_OK;
+    return mw_fail(error, MW_ERR_FORMAT, "%spath_lengths.npy: episode %ld has %ld steps, expected 1 to %d",
+                   where, number, length, spec->episode_limit);
+}
+
 mw_status mw_episode_check(const mw_dataset_spec *spec, const mw_episode *episode, long number,
                            const char *where, mw_error *error) {
     checker c = {spec, episode, number, where, error};
-    if (episode->length < 1 || episode->length > spec->episode_limit)
-        return mw_fail(error, MW_ERR_FORMAT,
-                       "%spath_lengths.npy: episode %ld has %ld steps, expected 1 to %d", where, number,
-                       episode->length, spec->episode_limit);
+    MW_TRY(mw_episode_length_check(spec, episode->length, number, where, error));
     if (episode->outcome != MW_ENDED_BY_LIMIT && episode->outcome != MW_ENDED_BY_WORLD &&
         episode->outcome != MW_ENDED_BY_VICTORY)
         return mw_fail(error, MW_ERR_FORMAT, "%soutcomes.npy: episode %ld has %d, expected 0, 1 or 3", where,

@@ -28,6 +28,9 @@ bool mw_column_layout(const mw_dataset_spec *spec, bool last_known, mw_column co
 /* Sizes within bounds, names printable. `where` opens the messages. */
 mw_status mw_dataset_spec_check(const mw_dataset_spec *spec, const char *where, mw_error *error);
 
+mw_status mw_episode_length_check(const mw_dataset_spec *spec, long length, long number, const char *where,
+                                  mw_error *error);
+
 /* Every value of an episode against the spec. Messages read "<where>obs.npy: episode 3, step 7, ...". */
 mw_status mw_episode_check(const mw_dataset_spec *spec, const mw_episode *episode, long number,
                            const char *where, mw_error *error);

@@ -10,47 +10,9 @@
 
 #define MW_DATASET_VERSION 1
 
-/* One recorded episode of `length` steps: obs[t] is what was seen before actions[t], which earned rewards[t].
- */
-typedef struct mw_episode {
-    long length;
-    const float *obs;      /* [length][n][o] */
-    const float *last_obs; /* [n][o]: after the last step; NULL if unknown, then so for all episodes */
-    const float *real;     /* [length][n][d], or NULL where actions are discrete */
-    const int32_t *index;  /* [length][n], or NULL where they are real */
-    const uint8_t *legal;  /* [length][n][d], 0 or 1; discrete only */
-    const float *rewards;  /* [length][n] */
-    uint8_t outcome;       /* MW_ENDED_BY_... */
-} mw_episode;
-
-/* ---- writing ------------------------------------------------------------------------------------------- */
-
-/* Everything goes to a hidden folder next to the target, which takes the target's name only when complete:
- * an interrupted writer leaves nothing that looks like a dataset. One thread at a time. */
-typedef struct mw_dataset_writer mw_dataset_writer;
-
-/* Fails if the folder exists (unless empty); with `overwrite` a dataset that is there is replaced on commit,
- * but never a folder that holds anything else. Strings of the spec are copied. */
-mw_status mw_dataset_writer_open(mw_dataset_writer **writer, const char *folder, const mw_dataset_spec *spec,
-                                 bool overwrite, mw_error *error);
-
-/* Checks the episode (lengths, finite numbers, legal actions) and appends it. After a failure the writer can
- * only be abandoned. */
-mw_status mw_dataset_writer_add(mw_dataset_writer *writer, const mw_episode *episode, mw_error *error);
-
-/* Replaces what the spec said at opening: for counts known only at the end. sources are copied. */
-mw_status mw_dataset_writer_sources(mw_dataset_writer *writer, const mw_data_source *sources, int count,
-                                    mw_error *error);
-
-long mw_dataset_writer_steps(const mw_dataset_writer *writer); /* so far, over all episodes */
-
 /* Removes the files of a dataset and the folder, unless that holds anything else. dataset.json goes first:
  * what is left after an interruption is not a dataset. */
 void mw_dataset_remove(const char *folder);
-
-/* Fails if there is no episode. Frees the writer either way. */
-mw_status mw_dataset_writer_commit(mw_dataset_writer *writer, mw_error *error);
-void mw_dataset_writer_abandon(mw_dataset_writer *writer); /* NULL is fine */
 
 /* ---- reading ------------------------------------------------------------------------------------------- */
 

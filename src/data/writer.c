@@ -1,5 +1,5 @@
 /* Writing a dataset: columns are streamed into a hidden folder next to the target, and the folder takes the
- * target's name when everything is on disk; see dataset.h. */
+ * target's name when everything is on disk; see mawam/data.h. */
 #include "core/json.h"
 #include "data/columns.h"
 
@@ -20,6 +20,9 @@ struct mw_dataset_writer {
     mw_npy_writer columns[MW_COLUMN_COUNT];
     double *returns;
     long episodes, capacity, steps, wins;
+    uint8_t *all_legal; /* [all_legal_size] ones: legality where an episode gives none */
+    size_t all_legal_size;
+    bool failed; /* a write did: the columns may be of different lengths */
 };
 
 static mw_status fail_system(mw_error *error, const char *action, const char *path) {
@@ -160,11 +163,14 @@ static void writer_free(mw_dataset_writer *w) {
     free(w->folder);
     free(w->hidden);
     free(w->returns);
+    free(w->all_legal);
     free(w);
 }
 
 mw_status mw_dataset_writer_sources(mw_dataset_writer *w, const mw_data_source *sources, int count,
                                     mw_error *error) {
+    if (!w || count < 0 || (count > 0 && !sources))
+        return mw_fail(error, MW_ERR_ARGUMENT, "%d behaviours without a list or a dataset writer", count);
     mw_data_source *copy = calloc((size_t)count + 1, sizeof *copy);
     mw_dataset_spec fresh = {.sources = copy, .source_count = copy ? count : 0};
     bool ok = copy != NULL;
@@ -203,6 +209,8 @@ static mw_status copy_spec(mw_dataset_writer *w, const char *folder, const mw_da
 
 mw_status mw_dataset_writer_open(mw_dataset_writer **writer, const char *folder, const mw_dataset_spec *spec,
                                  bool overwrite, mw_error *error) {
+    if (!writer || !folder || !spec)
+        return mw_fail(error, MW_ERR_ARGUMENT, "a dataset writer needs a folder and a description, not NULL");
     *writer = NULL;
     if (!folder[strspn(folder, "/.")])
         return mw_fail(error, MW_ERR_ARGUMENT, "cannot write a dataset to '%s': not a folder's name", folder);
@@ -230,7 +238,7 @@ void mw_dataset_writer_abandon(mw_dataset_writer *w) {
 }
 
 long mw_dataset_writer_steps(const mw_dataset_writer *w) {
-    return w->steps;
+    return w ? w->steps : 0;
 }
 
 /* ---- episodes ------------------------------------------------------------------------------------------ */
@@ -269,15 +277,9 @@ static mw_status note_return(mw_dataset_writer *w, const mw_episode *episode, mw
     return MW_OK;
 }
 
-mw_status mw_dataset_writer_add(mw_dataset_writer *w, const mw_episode *episode, mw_error *error) {
-    MW_TRY(mw_episode_check(&w->spec, episode, w->episodes, "", error));
-    if (w->episodes == 0) MW_TRY(open_columns(w, episode->last_obs != NULL, error));
-    if ((episode->last_obs != NULL) != w->last_known)
-        return mw_fail(error, MW_ERR_ARGUMENT,
-                       "last_obs.npy: episode %ld %s its last observation, unlike the ones before",
-                       w->episodes, w->last_known ? "lacks" : "has");
-    int64_t length = episode->length;
-    size_t steps = (size_t)length;
+static mw_status write_rows(mw_dataset_writer *w, const mw_episode *episode, mw_error *error) {
+    const int64_t length = episode->length;
+    const size_t steps = (size_t)length;
     const struct {
         const void *rows;
         size_t count;
@@ -290,9 +292,40 @@ mw_status mw_dataset_writer_add(mw_dataset_writer *w, const mw_episode *episode,
         [MW_COLUMN_LAST_OBS] = {episode->last_obs, 1},
         [MW_COLUMN_OUTCOMES] = {&episode->outcome, 1},
     };
+    if (w->episodes == 0) MW_TRY(open_columns(w, episode->last_obs != NULL, error));
     for (mw_column c = 0; c < MW_COLUMN_COUNT; c++)
         if (w->open[c]) MW_TRY(mw_npy_writer_rows(&w->columns[c], parts[c].rows, parts[c].count, error));
     return note_return(w, episode, error);
+}
+
+/* Ones for every action of an episode that says nothing about them. */
+static mw_status allow_all(mw_dataset_writer *w, mw_episode *episode, mw_error *error) {
+    const size_t size = (size_t)episode->length * (size_t)w->spec.agents * (size_t)w->spec.act_size;
+    if (size > w->all_legal_size) {
+        free(w->all_legal);
+        w->all_legal = malloc(size);
+        w->all_legal_size = w->all_legal ? size : 0;
+        if (!w->all_legal) return mw_fail(error, MW_ERR_MEMORY, "out of memory for %zu legal actions", size);
+        memset(w->all_legal, 1, size);
+    }
+    episode->legal = w->all_legal;
+    return MW_OK;
+}
+
+mw_status mw_dataset_writer_add(mw_dataset_writer *w, const mw_episode *given, mw_error *error) {
+    if (!w || !given) return mw_fail(error, MW_ERR_ARGUMENT, "a dataset writer and an episode, not NULL");
+    if (w->failed) return mw_fail(error, MW_ERR_ARGUMENT, "'%s': a write failed before", w->folder);
+    mw_episode episode = *given;
+    MW_TRY(mw_episode_length_check(&w->spec, episode.length, w->episodes, "", error));
+    if (w->spec.discrete && !episode.legal) MW_TRY(allow_all(w, &episode, error));
+    MW_TRY(mw_episode_check(&w->spec, &episode, w->episodes, "", error));
+    if (w->episodes > 0 && (episode.last_obs != NULL) != w->last_known)
+        return mw_fail(error, MW_ERR_ARGUMENT,
+                       "last_obs.npy: episode %ld %s its last observation, unlike the ones before",
+                       w->episodes, w->last_known ? "lacks" : "has");
+    const mw_status status = write_rows(w, &episode, error);
+    w->failed = status != MW_OK;
+    return status;
 }
 
 /* ---- the description ----------------------------------------------------------------------------------- */
@@ -381,6 +414,7 @@ static mw_status take_name(mw_dataset_writer *w, mw_error *error) {
 }
 
 static mw_status commit(mw_dataset_writer *w, mw_error *error) {
+    if (w->failed) return mw_fail(error, MW_ERR_ARGUMENT, "'%s': a write failed before", w->folder);
     if (w->episodes == 0)
         return mw_fail(error, MW_ERR_ARGUMENT, "'%s': a dataset needs at least one episode", w->folder);
     json_t *root = describe(w);
@@ -398,6 +432,7 @@ static mw_status commit(mw_dataset_writer *w, mw_error *error) {
 }
 
 mw_status mw_dataset_writer_commit(mw_dataset_writer *w, mw_error *error) {
+    if (!w) return mw_fail(error, MW_ERR_ARGUMENT, "there is no dataset to commit: NULL");
     mw_status status = commit(w, error);
     if (status == MW_OK)
         writer_free(w);

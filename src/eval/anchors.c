@@ -47,8 +47,7 @@ static mw_status visit_marked(walk *w, mw_error *error) {
 static void choose_first(walk *w) {
     mw_worlds *s = &w->worlds;
     for (int e = 0; e < s->count; e++)
-        for (int m = 0; s->active[e] && m < w->candidates; m++)
-            mw_planner_scores(w->planner, e)[m] = m == 0;
+        for (int m = 0; s->active[e] && m < w->candidates; m++) mw_planner_scores(w->planner, e)[m] = m == 0;
     mw_planner_choose(w->planner, s->active, s->real, s->index);
 }
 

@@ -15,8 +15,8 @@ typedef struct mw_anchor {
 /* Fails to end the walk. */
 typedef mw_status mw_anchor_visit(void *context, const mw_anchor *anchor, mw_error *error);
 
-/* Visits `count` anchors one after the other: at distinct random steps (of the first 200) of episodes in which
- * the first of the plan's candidates plays. The same anchors for any number of threads. */
+/* Visits `count` anchors one after the other: at distinct random steps (of the first 200) of episodes in
+ * which the first of the plan's candidates plays. The same anchors for any number of threads. */
 mw_status mw_anchors_walk(const mw_bundle *bundle, const mw_plan_settings *plan, const mw_env_options *world,
                           int count, uint64_t seed, mw_pool *pool, mw_anchor_visit *visit, void *context,
                           mw_error *error);

@@ -231,6 +231,9 @@ static mw_status play_round(survey *v, long first, mw_error *error) {
         draw_marks(v, e);
     }
     while (running > 0) {
+        if (v->options.stop && *v->options.stop)
+            return mw_fail(error, MW_ERR_INTERRUPTED, "stopped after %d of %d anchors", v->count,
+                           v->options.anchors);
         MW_TRY(mw_planner_propose(v->planner, s->obs, s->legal, s->active, error));
         MW_TRY(survey_anchors(v, error));
         MW_TRY(choose(v, error));

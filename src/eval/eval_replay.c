@@ -67,9 +67,12 @@ static mw_status add_paths(mw_replay *replay, const mw_candidates *c, const mw_w
     return MW_OK;
 }
 
-static mw_status record(mw_worlds *s, mw_controller *controller, mw_replay *replay, mw_error *error) {
+static mw_status record(mw_worlds *s, mw_controller *controller, mw_replay *replay, const mw_stop_flag *stop,
+                        mw_error *error) {
     MW_TRY(mw_replay_frame(replay, s->envs[0], NULL, error));
     while (!mw_worlds_over(s, 0)) {
+        if (stop && *stop)
+            return mw_fail(error, MW_ERR_INTERRUPTED, "stopped at step %d of the episode", s->last[0].step);
         MW_TRY(controller->kind->act(controller, s->obs, s->legal, NULL, s->real, s->index, error));
         const mw_candidates c = controller->kind->candidates(controller, 0);
         MW_TRY(add_scores(replay, &c, s, error));
@@ -106,7 +109,7 @@ mw_status mw_eval_replay(const mw_bundle *bundle, const mw_eval_options *given, 
     if (status == MW_OK) status = mw_replay_create(&replay, worlds.envs[0], subtitle, error);
     if (status == MW_OK) {
         mw_worlds_begin(&worlds, controller, 0, mw_episode_seeds_of(o.first_seed, 0));
-        status = record(&worlds, controller, replay, error);
+        status = record(&worlds, controller, replay, o.stop, error);
     }
     if (status == MW_OK) status = mw_replay_write(replay, path, error);
     mw_replay_free(replay);

@@ -3,6 +3,7 @@
 
 static mw_verify_part *const parts[] = {
     mw_verify_study,
+    mw_verify_routing,
 };
 
 mw_status mw_verify_diagnostics(const char *dir, mw_verify *report, mw_error *error) {

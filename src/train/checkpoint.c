@@ -65,8 +65,11 @@ static bool set_progress(mw_training_part *part, const double *in) {
 static mw_name checksum_of(const mw_tensor *tensors, size_t count, const char *text) {
     uint64_t hash = mw_hash(MW_HASH_START, text, strlen(text));
     for (size_t i = 0; i < count; i++) {
-        hash = mw_hash(hash, tensors[i].name, strlen(tensors[i].name));
-        hash = mw_hash(hash, tensors[i].data, tensors[i].shape[0] * mw_dtype_size(tensors[i].type));
+        const mw_tensor *t = &tensors[i];
+        size_t numbers, bytes = 0; /* a foreign file's tensors have any shape */
+        mw_shape_size(t->type, t->dims, t->shape, &numbers, &bytes);
+        hash = mw_hash(hash, t->name, strlen(t->name));
+        hash = mw_hash(hash, t->data, bytes);
     }
     return mw_name_of("%016llx", (unsigned long long)hash);
 }

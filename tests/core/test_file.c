@@ -27,7 +27,7 @@ static void maps(void **state) {
 static void refused_reads(void **state) {
     (void)state;
     mw_error error;
-    mw_map map = {(const unsigned char *)"", 1, false};
+    mw_map map = {.data = (const unsigned char *)"", .size = 1};
     char *text;
     assert_int_equal(mkfifo(scratch("pipe"), 0600), 0);
     scratch_write(scratch("a"), "", 0);

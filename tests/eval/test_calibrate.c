@@ -348,6 +348,12 @@ static void refusals(void **state) {
     anchors.assignments = single;
     CHECK_FAILS(mw_same_state_run(&same, bundle, &anchors, &error), MW_ERR_ARGUMENT, error, "2 candidates");
     mw_bundle_free(bundle);
+    bundle = tiny_bundle("spread", NULL);
+    anchors = few_anchors();
+    anchors.stop = &(mw_stop_flag){1};
+    CHECK_FAILS(mw_same_state_run(&same, bundle, &anchors, &error), MW_ERR_INTERRUPTED, error,
+                "stopped after 0");
+    mw_bundle_free(bundle);
 }
 
 /* ---- the command ---- */

@@ -301,6 +301,9 @@ static void refusals(void **state) {
     CHECK_FAILS(mw_eval_run(&result, bundle, &options, &error), MW_ERR_ARGUMENT, error, "episodes");
     CHECK_FAILS(mw_eval_replay(bundle, &options, "/nonexistent/page.html", &error), MW_ERR_IO, error,
                 "/nonexistent");
+    options.stop = &(mw_stop_flag){1};
+    CHECK_FAILS(mw_eval_replay(bundle, &options, "/nonexistent/page.html", &error), MW_ERR_INTERRUPTED, error,
+                "step 0");
     mw_bundle_free(bundle);
 }
 

@@ -1,128 +1,270 @@
 #!/bin/bash
-# Provokes failures of the whole program: run.sh BUILD [STRIDE]. Memory that runs out at every STRIDE-th allocation
-# (1: all) of each command, full disks of many sizes, kills at random moments, closed and full outputs, two writers.
-# What must hold: no signal, and exit code 0 only with a result that passes its check. Prints counts; exits 1 on a
-# violation.
-build=$(cd "$1" && pwd) stride=${2:-1}
+# Provokes failures of the whole program: run.sh BUILD [MOST] [NAME...]. Into each command (all, or those named) at most
+# MOST failures of every kind are injected, at places that SEED chooses (0: at all places): memory that runs out, files
+# that cannot be opened, read or written, transfers by halves, full disks, death at a call to do with files or at any
+# moment, signals, closed and full outputs, many cores, two writers. What must hold: no signal, exit code 0 only with the
+# result of an undisturbed run, nothing left lying about; after death the same command (with --resume where there is one)
+# arrives at the same bits. Prints counts, adds them to the file COUNTS if that is set, exits 1 on a violation.
+build=$(cd "$1" && pwd) most=${2:-0}
+shift $(($# > 1 ? 2 : 1))
 source=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d) || exit 1
 trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
 cd "$work" || exit 1
 mawam=$build/mawam
-cc -O2 -fPIC -shared -o failing.so "$source/tests/faults/failing.c" || exit 1
-violations=0
+export MAWAM_BEHAVIORS=$source/behaviors LC_ALL=C
+RANDOM=${SEED:-1}
+cc -O2 -D_GNU_SOURCE -fPIC -shared -o failing.so "$source/tests/faults/failing.c" -ldl || exit 1
+shim=$work/failing.so
+declare -A count=([injected]=0 [files]=0 [disks]=0 [kills]=0 [signals]=0 [outputs]=0 [writers]=0 [cores]=0 [violations]=0 [differences]=0)
 violation() {
-    violations=$((violations + 1))
+    count[violations]=$((count[violations] + 1))
     echo "VIOLATION: $*"
 }
 
-# prepare: what the commands below read
-"$mawam" data import --from madiff "$source/tests/data/import/madiff/battle" -o ready --task toy >/dev/null || exit 1
-"$mawam" data export --to hdf5 ready -o ready.h5 >/dev/null 2>&1 || exit 1
+# ---- the commands: words, how they go on after death, and whether their result is that of an undisturbed run
 
-# Commands, and how their result is checked. "out" is the file or folder they make, "text" what they print.
-names=(info-json check list describe play import-madiff import-omar import-hdf5 export)
+small="--set flow.dim=16 --set flow.mults=1,1,1 --set flow.context=2 --set flow.generated=2 --set flow.forecast=4
+ --set flow.batch=4 --set flow.forecast_batch=4 --set inverse.hidden=4 --set inverse.batch=4 --set rwm.hidden=4
+ --set rwm.experts=2 --set rwm.batch=4 --set rwm.reward_features=2 --set rwm.dynamics_features=2 --set rwm.shared=4
+ --set plan.horizon=2 --set flow.steps=12 --set inverse.steps=12 --set rwm.steps=12"
+readers=(info-json check list describe behaviors behavior-eval verify bench)
+writers=(play import-madiff import-omar import-hdf5 export make train eval diagnose behavior-train study report demo)
 command_of() {
     case $1 in
     info-json) echo "data info ready --json" ;;
     check) echo "data check ready" ;;
     list) echo "env list --json" ;;
     describe) echo "env describe 3m --json" ;;
-    play) echo "env play spread --episodes 2 --envs 2 --json --replay out" ;;
-    import-madiff) echo "data import --from madiff $source/tests/data/import/madiff/battle -o out --task toy" ;;
-    import-omar) echo "data import --from omar $source/tests/data/import/omar -o out --task toy --episode-limit 5" ;;
-    import-hdf5) echo "data import --from hdf5 ready.h5 -o out --task toy" ;;
-    export) echo "data export --to hdf5 ready -o out" ;;
+    behaviors) echo "behavior list spread" ;;
+    behavior-eval) echo "behavior eval $source/behaviors/spread-medium.safetensors --episodes 2 --threads 1" ;;
+    verify) echo "verify net golden" ;;
+    bench) echo "bench --seconds 0.01 --M 2 --threads 1 --only score --json" ;;
+    play) echo "env play spread --episodes 2 --envs 2 --json --replay try/out" ;;
+    import-madiff) echo "data import --from madiff $source/tests/data/import/madiff/battle -o try/out --task toy" ;;
+    import-omar) echo "data import --from omar $source/tests/data/import/omar -o try/out --task toy --episode-limit 5" ;;
+    import-hdf5) echo "data import --from hdf5 ready.h5 -o try/out --task toy" ;;
+    export) echo "data export --to hdf5 ready -o try/out" ;;
+    make) echo "data make spread-medium -o try --transitions 100 --threads 1" ;;
+    train) echo "train data/spread-medium -o try/out.safetensors --threads 1 $small" ;;
+    eval) echo "eval bundle.safetensors --seeds 1 --episodes 1 --M 2 --threads 1 --timed 0 --json=try/out --replay try/out.html" ;;
+    diagnose) echo "diagnose bundle.safetensors data/spread-medium --anchors 2 --snippets 16 --M 2 --threads 1 --json=try/out" ;;
+    behavior-train) echo "behavior train spread -o try/out --steps 6400 --threads 1" ;;
+    study) echo "study run spread-medium --dir try/out --transitions 300 --arms reactive,plan --seeds 1 --episodes 1
+ --anchors 2 --snippets 16 --threads 1 $small" ;;
+    report) echo "study report --dir study -o try/out" ;;
+    demo) echo "demo bundle.safetensors -o try/out --seeds 1 --M 2 --threads 1" ;;
     esac
 }
-sound() {
+again_of() {
     case $1 in
-    import-*) "$mawam" data check out >/dev/null 2>&1 && cmp -s out/dataset.json "whole-$1/dataset.json" ;;
-    export) "$mawam" data import --from hdf5 out -o again --task toy --overwrite >/dev/null 2>&1 ;;
-    play) [ -s out ] && grep -q return_error text ;;
-    *) cmp -s text "whole-$1" ;;
+    train | behavior-train | study) echo --resume ;;
+    make | import-*) echo --overwrite ;;
     esac
 }
-clean() {
-    rm -rf out again
-    ls -A | grep -q '^\.' && violation "$1 left $(ls -A | grep '^\.' | head -3)"
-    ls -A | grep '^\.' | xargs -r rm -rf
+# What of a result is the same in every run: numbers, not times. Weights are what follows a safetensors header.
+weights() { for file; do tail -c +$((9 + $(od -An -tu8 -N8 "$file"))) "$file"; done; }
+lasting() { grep -v 'seconds\|"ms\|"p50"\|"p95"\|per_second\|"cpu"\|"time"\|"command"\|"threads"\|"bundle"' "$1" | tr -d ,; }
+essence() {
+    case $1 in
+    bench) grep -c '^}$' text ;;
+    play) [ -s try/out ] && lasting text ;;
+    import-*) "$mawam" data check try/out >/dev/null 2>&1 && lasting try/out/dataset.json ;;
+    export) "$mawam" data import --from hdf5 try/out -o imported --task toy --overwrite >/dev/null 2>&1 && md5sum imported/*.npy ;;
+    make) "$mawam" data check try/spread-medium >/dev/null 2>&1 && lasting try/spread-medium/dataset.json ;;
+    train) weights try/out.safetensors | md5sum && ! ls try/*.train.safetensors 2>/dev/null ;;
+    eval) tail -c 8 try/out.html | grep html && lasting try/out ;;
+    diagnose) lasting try/out ;;
+    behavior-train) weights try/out/snapshots/* | md5sum && tail -1 try/out/curve.jsonl | cut -d, -f1,2 ;;
+    study) weights try/out/bundles/spread-medium.safetensors | md5sum && lasting try/out/eval/spread-medium.json &&
+        lasting try/out/results/spread-medium.json | grep '"return"\|spearman\|top1' ;;
+    report) md5sum try/out/settings.csv try/out/index.html try/out/README.md ;;
+    demo) tail -c 8 try/out/index.html && ls try/out ;;
+    *) cat text ;;
+    esac
+}
+sound() { essence "$1" >found 2>/dev/null && cmp -s found "whole-$1"; }
+
+# A place of their own for the files of one attempt, and what may not be left in it.
+attempt() {
+    rm -rf try text && mkdir try
+}
+run() { timeout 120 "$mawam" $(command_of "$1") $2 >text 2>complaint; }
+tidy() {
+    local left
+    left=$(find try imported -name '.*' ! -name . -o -name '*.tmp' -o -name '*.lock' 2>/dev/null | head -3)
+    [ -z "$left" ] || violation "$1: left $left"
+}
+judge() { # NAME CODE WHAT
+    [ "$2" -lt 124 ] || violation "$1: $3: code $2"
+    [ "$2" != 0 ] || sound "$1" || violation "$1: $3: code 0 with another result"
+    tidy "$1: $3"
+}
+# Numbers from 1 to $1, at most $2 of them, evenly from a place by chance.
+places() {
+    local step=1
+    [ "$2" = 0 ] || step=$((($1 + $2 - 1) / $2))
+    [ $step -gt 0 ] && seq $((RANDOM % step + 1)) $step "$1"
 }
 
-# ---- memory
-injected=0
-for name in "${names[@]}"; do
-    command=$(command_of "$name")
-    rm -f count
-    FAIL_COUNT=$work/count LD_PRELOAD=$work/failing.so "$mawam" $command >text 2>/dev/null || violation "$name without faults"
-    calls=$(sort -n count | tail -1)
-    case $name in import-hdf5 | export) calls=2000 ;; esac # most are in a child, which does not count them
+# ---- undisturbed runs: what is read, what results are compared with, how many calls there are to break
+
+"$mawam" data import --from madiff "$source/tests/data/import/madiff/battle" -o ready --task toy >/dev/null || exit 1
+"$mawam" data export --to hdf5 ready -o ready.h5 >/dev/null 2>&1 || exit 1
+"$mawam" data make spread-medium -o data --transitions 300 --threads 1 >/dev/null || exit 1
+"$mawam" train data/spread-medium -o bundle.safetensors --threads 1 $small >/dev/null 2>&1 || exit 1
+mkdir -p golden study/results
+cp -r "$source/tests/data/net/metrics.safetensors" "$source/tests/data/net/normalizer.safetensors" golden
+cp "$source/tests/data/fuzz/report/ant" study/results/2ant-good.json
+declare -A allocations calls
+prepare() {
+    attempt
+    rm -f numbers-*
+    FAIL_COUNT=$work/numbers-a FILE_COUNT=$work/numbers-f LD_PRELOAD=$shim run "$1" || violation "$1: undisturbed: $(tail -1 complaint)"
+    essence "$1" >"whole-$1" || violation "$1: no result"
+    allocations[$1]=$(sort -n numbers-a | tail -1) calls[$1]=$(sort -n numbers-f | tail -1)
+    case $1 in import-hdf5 | export) allocations[$1]=2000 calls[$1]=200 ;; esac # most are in a child, which does not count them
+    tidy "$1"
+}
+
+# ---- the failures
+
+memory() {
+    for at in $(places "${allocations[$1]}" "$most"); do
+        attempt
+        FAIL_AT=$at LD_PRELOAD=$shim run "$1"
+        judge "$1" $? "allocation $at"
+        count[injected]=$((count[injected] + 1))
+    done
+}
+files() {
+    for what in fail short; do
+        for at in $(places "${calls[$1]}" "$most"); do
+            attempt
+            FILE_AT=$at FILE_DO=$what LD_PRELOAD=$shim run "$1"
+            judge "$1" $? "call $at: $what"
+            count[files]=$((count[files] + 1))
+        done
+    done
+}
+disks() {
+    for size in $(printf '%s\n' 0 1 2 4 8 16 32 64 128 256 | shuf -n $((most > 0 && most < 10 ? 3 : 10))); do
+        attempt
+        (
+            trap '' XFSZ
+            ulimit -f "$size" # kilobytes, of any file
+            exec timeout 120 "$mawam" $(command_of "$1")
+        ) >text 2>/dev/null
+        judge "$1" $? "disk of $size kB"
+        count[disks]=$((count[disks] + 1))
+    done
+}
+# After death: the old result, the new one or none; then the same command makes it.
+recover() {
+    local name=$1 what=$2 more
     case $name in
-    import-*) rm -rf "whole-$name" && mv out "whole-$name" ;;
-    export | play) ;;
-    *) cp text "whole-$name" ;;
+    train | study | behavior-train) ;; # what is there is continued
+    *) [ ! -e try/out ] && [ ! -e try/spread-medium ] || sound "$name" || [ "$name" = eval ] || [ "$name" = report ] ||
+        [ "$name" = demo ] || [ "$name" = play ] || violation "$name: $what: a broken result" ;;
     esac
-    rm -rf out
-    for ((at = 1; at <= calls; at += stride)); do
-        FAIL_AT=$at LD_PRELOAD=$work/failing.so timeout 60 "$mawam" $command >text 2>/dev/null
-        code=$?
-        injected=$((injected + 1))
-        [ $code -ge 124 ] && violation "$name: allocation $at: code $code"
-        [ $code = 0 ] && ! sound "$name" && violation "$name: allocation $at: code 0 with a broken result"
-        clean "$name: allocation $at"
+    more=$(again_of "$name")
+    run "$name" "$more" || violation "$name: $what: then code $?: $(tail -1 complaint)"
+    sound "$name" || {
+        count[differences]=$((count[differences] + 1))
+        violation "$name: $what: then another result"
+    }
+    tidy "$name: $what"
+}
+kills() {
+    local pid at
+    rm -f numbers-f
+    attempt # again, as time flies there are more checkpoints
+    FAST_CLOCK=10000 FILE_COUNT=$work/numbers-f LD_PRELOAD=$shim run "$1"
+    at=$(sort -n numbers-f | tail -1)
+    [ "$at" -ge "${calls[$1]}" ] || at=${calls[$1]}
+    for at in $(places "$at" "$most"); do
+        attempt
+        FAST_CLOCK=10000 FILE_AT=$at FILE_DO=kill LD_PRELOAD=$shim run "$1" 2>/dev/null
+        recover "$1" "killed at call $at"
+        count[kills]=$((count[kills] + 1))
     done
-    echo "$name: $calls allocations"
-done
-echo "memory: $injected failures injected"
-
-# ---- full disks (file sizes limited; the shell's limit counts kilobytes)
-for name in import-madiff import-hdf5 export play; do
-    for size in 0 1 2 4 8 16 32 64 128; do
-        (trap '' XFSZ; ulimit -f $size; exec timeout 60 "$mawam" $(command_of "$name")) >/dev/null 2>&1
-        code=$?
-        [ $code -ge 124 ] && violation "$name: disk of $size kB: code $code"
-        [ $code = 0 ] && case $name in import-* | export) sound "$name" || violation "$name: disk of $size kB: broken" ;; esac
-        clean "$name: disk of $size kB"
-    done
-done
-
-# ---- outputs
-for name in info-json check list describe; do
-    "$mawam" $(command_of "$name") >/dev/full 2>/dev/null && violation "$name > /dev/full: code 0"
-    "$mawam" $(command_of "$name") >&- 2>/dev/null && violation "$name >&-: code 0"
-done
-
-# ---- kills: what is left is the old result, the new one or none, and the next run cleans up
-kills=0
-for ((round = 0; round < 200 / stride + 5; round++)); do
-    for name in import-madiff import-hdf5 export; do
-        "$mawam" $(command_of "$name") >/dev/null 2>&1 &
+    for ((at = 0; at < (most > 0 ? (most + 1) / 2 : 50); at++)); do
+        attempt
+        FAST_CLOCK=10000 LD_PRELOAD=$shim "$mawam" $(command_of "$1") >text 2>/dev/null &
         pid=$!
-        sleep 0.00$((RANDOM % 10))$((RANDOM % 10))
+        sleep 0.$((RANDOM % 2))$((RANDOM % 10))$((RANDOM % 10))
         kill -9 $pid 2>/dev/null
         wait $pid 2>/dev/null
-        kills=$((kills + 1))
-        sleep 0.005 # a child of it dies with it
-        [ -e out ] && ! sound "$name" && violation "$name: killed: broken result"
-        rm -rf out again
+        sleep 0.01 # a child of it dies with it
+        recover "$1" "killed"
+        count[kills]=$((count[kills] + 1))
     done
-done
-for name in export import-madiff; do
-    rm -rf out
-    "$mawam" $(command_of "$name") >/dev/null 2>&1
-done
-clean "after kills"
-echo "kills: $kills"
+}
+signals() {
+    local pid code
+    for signal in INT TERM HUP; do
+        attempt
+        "$mawam" $(command_of "$1") >text 2>/dev/null &
+        pid=$!
+        sleep 0.0$((RANDOM % 10))$((RANDOM % 10))
+        kill -$signal $pid 2>/dev/null
+        { wait $pid; } 2>/dev/null
+        code=$?
+        # before the program listens, a signal ends it as any other
+        [ $code = 0 ] || [ $code = 130 ] || [ $code = $((128 + $(kill -l $signal))) ] || violation "$1: SIG$signal: code $code"
+        recover "$1" "SIG$signal"
+        count[signals]=$((count[signals] + 1))
+    done
+}
+outputs() {
+    attempt
+    "$mawam" $(command_of "$1") >/dev/full 2>/dev/null && violation "$1 > /dev/full: code 0"
+    attempt
+    "$mawam" $(command_of "$1") >&- 2>/dev/null && violation "$1 >&-: code 0"
+    attempt
+    "$mawam" $(command_of "$1") >text 2>&- <&-
+    judge "$1" $? "only standard output open"
+    count[outputs]=$((count[outputs] + 3))
+}
+many_cores() {
+    for cores in 17 64; do
+        attempt
+        FAKE_CORES=$cores LD_PRELOAD=$shim timeout 120 "$mawam" $(command_of "$1" | sed 's/--threads 1//') >text 2>/dev/null
+        judge "$1" $? "$cores cores"
+        count[cores]=$((count[cores] + 1))
+    done
+}
+# Two at once: one of them may be refused, the result is whole.
+two_writers() {
+    for ((round = 0; round < (most > 0 && most < 20 ? 2 : 20); round++)); do
+        attempt
+        "$mawam" $(command_of "$1") $2 >/dev/null 2>&1 &
+        local first=$!
+        run "$1" "$2"
+        wait $first
+        sound "$1" || violation "$1: two writers: no sound result"
+        tidy "$1: two writers"
+        count[writers]=$((count[writers] + 1))
+    done
+}
 
-# ---- two writers of one target: one of them may lose, the result is whole
-for ((round = 0; round < 20; round++)); do
-    "$mawam" $(command_of import-madiff) --overwrite >/dev/null 2>&1 &
-    first=$!
-    "$mawam" $(command_of import-madiff) --overwrite >/dev/null 2>&1
-    wait $first
-    "$mawam" data check out >/dev/null 2>&1 || violation "two writers: no sound dataset"
-    clean "two writers"
+is_in() { case " $2 " in *" $1 "*) ;; *) return 1 ;; esac; }
+[ $# -gt 0 ] || set -- "${readers[@]}" "${writers[@]}"
+for name; do
+    prepare "$name"
+    memory "$name"
+    files "$name"
+    is_in "$name" "${writers[*]}" && disks "$name"
+    is_in "$name" "import-madiff import-hdf5 export make train eval behavior-train study report" && kills "$name"
+    is_in "$name" "make train behavior-train study" && signals "$name"
+    is_in "$name" "info-json check list describe behaviors verify behavior-eval" && outputs "$name"
+    is_in "$name" "make train eval diagnose behavior-eval" && many_cores "$name"
+    is_in "$name" "import-madiff make train" && two_writers "$name" "$([ "$name" = train ] || echo --overwrite)"
+    echo "$name: ${allocations[$name]} allocations, ${calls[$name]} calls; violations so far: ${count[violations]}"
 done
-
-echo "violations: $violations"
-[ $violations = 0 ]
+echo "allocations that failed: ${count[injected]}; calls that failed or came by halves: ${count[files]}; full disks: ${count[disks]};" \
+    "kills: ${count[kills]}; signals: ${count[signals]}; outputs: ${count[outputs]}; fake machines: ${count[cores]};" \
+    "two writers: ${count[writers]}; different bits: ${count[differences]}; violations: ${count[violations]}"
+[ -z "$COUNTS" ] || for key in "${!count[@]}"; do echo "$key ${count[$key]}"; done >>"$COUNTS"
+[ "${count[violations]}" = 0 ]

@@ -23,6 +23,9 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
         }                                                                                                    \
     } while (0)
 
+/* For what is dear, as writing and reading again: one input in 64, always the same ones. */
+bool fuzz_rarely(const uint8_t *data, size_t size);
+
 /* The path of a file in memory that holds these bytes; the next call changes it. */
 const char *fuzz_file(const uint8_t *data, size_t size);
 

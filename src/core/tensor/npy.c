@@ -218,12 +218,18 @@ static mw_status open_mapped(mw_npy *npy, const char *path, mw_error *error) {
     return MW_OK;
 }
 
-mw_status mw_npy_open(mw_npy *npy, const char *path, mw_error *error) {
-    *npy = (mw_npy){0};
-    MW_TRY(mw_map_open(&npy->map, path, error));
+mw_status mw_npy_read(mw_npy *npy, mw_map map, const char *path, mw_error *error) {
+    *npy = (mw_npy){.map = map};
     mw_status status = open_mapped(npy, path, error);
     if (status != MW_OK) mw_npy_close(npy);
     return status;
+}
+
+mw_status mw_npy_open(mw_npy *npy, const char *path, mw_error *error) {
+    mw_map map;
+    *npy = (mw_npy){0};
+    MW_TRY(mw_map_open(&map, path, error));
+    return mw_npy_read(npy, map, path, error);
 }
 
 void mw_npy_close(mw_npy *npy) {

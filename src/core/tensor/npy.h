@@ -18,6 +18,8 @@ typedef struct mw_npy {
 /* Fails with MW_ERR_FORMAT for what no reader should accept, and with MW_ERR_UNSUPPORTED for valid files of
  * other kinds: big-endian, column-major, objects, records. *npy is empty after a failure. */
 mw_status mw_npy_open(mw_npy *npy, const char *path, mw_error *error);
+/* The same of a file that is at hand; the map becomes the array's, also after a failure. */
+mw_status mw_npy_read(mw_npy *npy, mw_map map, const char *path, mw_error *error);
 void mw_npy_close(mw_npy *npy);
 
 /* Fails unless the array has this type and shape; a negative extent matches any. */

@@ -189,14 +189,19 @@ static mw_status open_mapped(mw_safetensors *file, mw_error *error) {
     return check_cover(file, &section, error);
 }
 
-mw_status mw_safetensors_open(mw_safetensors *file, const char *path, mw_error *error) {
-    *file = (mw_safetensors){0};
-    MW_TRY(mw_map_open(&file->map, path, error));
-    file->path = strdup(path);
+mw_status mw_safetensors_read(mw_safetensors *file, mw_map map, const char *path, mw_error *error) {
+    *file = (mw_safetensors){.map = map, .path = strdup(path)};
     mw_status status = file->path ? open_mapped(file, error)
                                   : mw_fail(error, MW_ERR_MEMORY, "cannot allocate the path '%s'", path);
     if (status != MW_OK) mw_safetensors_close(file);
     return status;
+}
+
+mw_status mw_safetensors_open(mw_safetensors *file, const char *path, mw_error *error) {
+    mw_map map;
+    *file = (mw_safetensors){0};
+    MW_TRY(mw_map_open(&map, path, error));
+    return mw_safetensors_read(file, map, path, error);
 }
 
 void mw_safetensors_close(mw_safetensors *file) {

@@ -35,6 +35,8 @@ typedef struct mw_safetensors {
 
 /* *file is empty after a failure. */
 mw_status mw_safetensors_open(mw_safetensors *file, const char *path, mw_error *error);
+/* The same of a file that is at hand; the map becomes the file's, also after a failure. */
+mw_status mw_safetensors_read(mw_safetensors *file, mw_map map, const char *path, mw_error *error);
 void mw_safetensors_close(mw_safetensors *file); /* safe to call twice */
 
 const mw_tensor *mw_safetensors_find(const mw_safetensors *file, const char *name); /* NULL if absent */

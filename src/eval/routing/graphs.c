@@ -86,7 +86,8 @@ static mw_status rank_correlation(double *spearman, const double *x, const doubl
                                   mw_error *error) {
     float *values = malloc(2 * (size_t)count * sizeof *values);
     double *ranks = malloc(2 * (size_t)count * sizeof *ranks);
-    mw_status status = values && ranks ? MW_OK : mw_fail(error, MW_ERR_MEMORY, "cannot rank %d effects", count);
+    mw_status status =
+        values && ranks ? MW_OK : mw_fail(error, MW_ERR_MEMORY, "cannot rank %d effects", count);
     if (status == MW_OK) {
         for (int i = 0; i < count; i++) {
             values[i] = (float)x[i];

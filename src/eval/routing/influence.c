@@ -14,16 +14,16 @@
 /* Cases of an anchor: the joint action as it is, then with each agent's exchanged. */
 typedef struct {
     const mw_env_info *info;
-    mw_env *env;        /* to try actions in */
+    mw_env *env; /* to try actions in */
     void *snapshot;
     int candidates, horizon, count, anchors;
-    float *obs;         /* [anchors][1 + n][n][o]: the present one, once for each case */
-    float *act;         /* [anchors][1 + n][n][d] */
-    float *next, *score; /* [anchors][1 + n][n][o], [anchors][1 + n]: what a model says */
+    float *obs;                /* [anchors][1 + n][n][o]: the present one, once for each case */
+    float *act;                /* [anchors][1 + n][n][d] */
+    float *next, *score;       /* [anchors][1 + n][n][o], [anchors][1 + n]: what a model says */
     double *truth, *predicted; /* [anchors][n][n] */
-    float *seen;        /* [1 + n][n][o]: what the simulator says */
-    float *rewards;     /* [n] */
-    int32_t *index;     /* [n] */
+    float *seen;               /* [1 + n][n][o]: what the simulator says */
+    float *rewards;            /* [n] */
+    int32_t *index;            /* [n] */
 } trial;
 
 static size_t case_act(const trial *t) {
@@ -218,7 +218,8 @@ mw_status mw_influence_run(mw_routing *result, const mw_bundle *bundle, mw_world
                            const mw_routing_options *options, mw_pool *pool, mw_error *error) {
     mw_plan_settings plan = bundle->plan;
     MW_TRY(mw_fields_assign(mw_plan_fields, &plan,
-                            "scorer=rwm action_offset=0 warm_start=off temperature=0 choice=best", "", error));
+                            "scorer=rwm action_offset=0 warm_start=off temperature=0 choice=best", "",
+                            error));
     trial t = {.candidates = plan.candidates, .horizon = plan.horizon, .anchors = options->anchors};
     mw_status status = trial_create(&t, bundle, options->world, error);
     if (status == MW_OK)

@@ -55,8 +55,7 @@ static double mean_entropy(const margins *m, int rows, int columns) {
 
 /* What `both` of `all` things with both labels add, where a and b have one of them. */
 static double term(long both, long a, long b, long all) {
-    return (double)both / (double)all *
-           mw_ln((double)all * (double)both / ((double)a * (double)b));
+    return (double)both / (double)all * mw_ln((double)all * (double)both / ((double)a * (double)b));
 }
 
 double mw_nmi(const long *counts, int rows, int columns) {

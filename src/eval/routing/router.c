@@ -117,8 +117,8 @@ static void add_influence(mw_router *r, gauge *g, int first, int count, const fl
     for (size_t source = 0; source < n; source++) {
         memcpy(g->act, s->act + at * n * d, (size_t)count * n * d * sizeof *g->act);
         for (size_t t = 0; t < (size_t)count; t++)
-            memcpy(g->act + (t * n + source) * d,
-                   perturbed + (source * (size_t)s->transitions + at + t) * d, d * sizeof *g->act);
+            memcpy(g->act + (t * n + source) * d, perturbed + (source * (size_t)s->transitions + at + t) * d,
+                   d * sizeof *g->act);
         mw_probe_look(g->probe, s->obs + at * n * o, g->act, count, &next);
         for (size_t row = 0; row < (size_t)count * n; row++)
             r->graphs.influence[row % n][source] +=
@@ -144,7 +144,7 @@ static void finish(mw_router *r, int obs) {
     r->mse /= values;
     r->routed_share /= t * r->agents;
     r->effective_agents /= t * r->experts * r->slots;
-    mw_routing_cosine(r->graphs.cosine, (const double (*)[MW_ROUTING_EXPERTS])r->affinity, r->agents,
+    mw_routing_cosine(r->graphs.cosine, (const double(*)[MW_ROUTING_EXPERTS])r->affinity, r->agents,
                       r->experts);
     mw_routing_compare(&r->graphs, r->agents);
 }
@@ -180,8 +180,10 @@ mw_status mw_router_masses(double *mass, mw_world_weights weights, const mw_rout
     const size_t slots = (size_t)(c->experts * c->slots), n = (size_t)c->agents;
     mw_probe *probe;
     float *combine = malloc((size_t)s->transitions * n * slots * sizeof *combine);
-    if (!combine) return mw_fail(error, MW_ERR_MEMORY, "cannot keep the routes of %d transitions", s->transitions);
-    const mw_status status = mw_probe_create(&probe, weights.net, weights.values, weights.packed, pool, error);
+    if (!combine)
+        return mw_fail(error, MW_ERR_MEMORY, "cannot keep the routes of %d transitions", s->transitions);
+    const mw_status status =
+        mw_probe_create(&probe, weights.net, weights.values, weights.packed, pool, error);
     if (status == MW_OK) {
         mw_probe_look(probe, s->obs, s->act, s->transitions, &(mw_probe_view){.combine = combine});
         for (size_t row = 0; row < (size_t)s->transitions * n; row++)

@@ -18,8 +18,7 @@ static mw_rng stream(uint64_t seed, int use, int index) {
 mw_status mw_routing_sample_create(mw_routing_sample *s, int transitions, int agents, int obs, int act,
                                    mw_error *error) {
     const size_t rows = (size_t)transitions * (size_t)agents, o = rows * (size_t)obs, d = rows * (size_t)act;
-    *s = (mw_routing_sample){
-        .transitions = transitions, .agents = agents, .obs_size = obs, .act_size = act};
+    *s = (mw_routing_sample){.transitions = transitions, .agents = agents, .obs_size = obs, .act_size = act};
     s->obs = malloc((2 * o + d + rows) * sizeof *s->obs);
     s->episode = malloc(2 * (size_t)transitions * sizeof *s->episode);
     if (!s->obs || !s->episode) {
@@ -99,7 +98,9 @@ static void blocks(mw_routing_sample *s, const mw_dataset *data, const mw_episod
         const long episode = set->episodes[order[k]],
                    length = (long)(set->starts[order[k] + 1] - set->starts[order[k]]);
         const long most = all ? length : BLOCK, left = s->transitions - filled,
-                   count = length < most ? length < left ? length : left : most < left ? most : left;
+                   count = length < most ? length < left ? length : left
+                           : most < left ? most
+                                         : left;
         if (count < 1) continue;
         const long first = (long)mw_rng_below(&rng, (uint32_t)(length - count + 1));
         for (long t = first; t < first + count; t++) put(s, filled++, data, (mw_place){episode, t});

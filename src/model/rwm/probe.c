@@ -89,8 +89,7 @@ static void look_body(void *context, int worker) {
     put(v->next ? v->next + at * o : NULL, p->next, first, rows, o);
     put(v->dispatch ? v->dispatch + at * slots : NULL, p->work->dispatch, first, rows, slots);
     put(v->combine ? v->combine + at * slots : NULL, p->work->combine, first, rows, slots);
-    if (v->top)
-        memcpy(v->top + (at + first) * top, p->work->top + first * top, rows * top * sizeof *v->top);
+    if (v->top) memcpy(v->top + (at + first) * top, p->work->top + first * top, rows * top * sizeof *v->top);
     for (size_t r = first; v->routed && r < first + rows; r++)
         v->routed[at + r] = routed_share(p->net, p->work, r);
     for (int part = 0; v->without && part < mw_probe_parts(p->net); part++)

@@ -5,7 +5,7 @@
 
 #include "core/tensor/safetensors.h"
 #include "core/verify.h"
-#include "nn/param.h"
+#include "model/rwm/network.h"
 
 #define MW_OUTPUT_TOLERANCE   2e-5
 #define MW_LOSS_TOLERANCE     1e-5
@@ -35,6 +35,11 @@ mw_status mw_record_compare(mw_record *r, const mw_params *params, const float *
 
 /* Largest |seen - expected| over the largest |expected|. */
 double mw_relative_error(const float *seen, const float *expected, size_t count);
+
+/* The structure of a recorded world model, from its metadata, with the batch and the horizon of its inputs.
+ */
+mw_status mw_record_world(const mw_record *r, mw_world_config *config, int *batch, int *horizon,
+                          mw_error *error);
 
 mw_status mw_verify_world(mw_record *r, mw_verify *report, mw_error *error);
 mw_status mw_verify_policy(mw_record *r, mw_verify *report, mw_error *error);

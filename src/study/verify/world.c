@@ -1,4 +1,4 @@
-/* The rewarded world model against recorded numbers: outputs, scores of rollouts, losses, gradients and steps
+/* The routed world model against recorded numbers: outputs, scores of rollouts, losses, gradients and steps
  * of Adam. */
 #include "study/verify/record.h"
 
@@ -29,8 +29,7 @@ static void world_body(void *context, int worker) {
                      p->reward, p->batch, worker);
 }
 
-static mw_status world_config(const mw_record *r, mw_world_config *c, int *batch, int *horizon,
-                              mw_error *error) {
+mw_status mw_record_world(const mw_record *r, mw_world_config *c, int *batch, int *horizon, mw_error *error) {
     int joint = 0;
     *c = mw_world_config_paper();
     MW_TRY(mw_record_int(r, "agents", 1, 64, &c->agents, error));
@@ -111,7 +110,7 @@ static mw_status world_training(world_check *k, mw_record *r, const mw_transitio
 static mw_status verify_world_record(world_check *k, mw_record *r, mw_verify *report, mw_error *error) {
     mw_world_config c;
     int batch = 0, horizon = 0;
-    MW_TRY(world_config(r, &c, &batch, &horizon, error));
+    MW_TRY(mw_record_world(r, &c, &batch, &horizon, error));
     const char *rate = mw_safetensors_meta(&r->file, "lr"), *clip = mw_safetensors_meta(&r->file, "clip");
     mw_adam adam = {rate ? strtof(rate, NULL) : 3e-4f, 0.9f, 0.999f, 1e-8f,
                     clip ? strtof(clip, NULL) : 10,    0};

@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+"""The long campaign: fuzzes every target and provokes every fault for some hours, and records the counts.
+
+campaign.py BUILD FUZZ_BUILD HOURS works in slices until the time is over or Ctrl-C; after every slice
+results/reliability.json holds what was done so far. A campaign of the same revision is added to; another revision
+starts anew. campaign.py table writes the table of docs/reliability.md from that file.
+"""
+import concurrent.futures
+import datetime
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+RESULT = os.path.join(SOURCE, "results", "reliability.json")
+DOCUMENT = os.path.join(SOURCE, "docs", "reliability.md")
+BEGIN, END = "<!-- campaign -->\n", "<!-- end of campaign -->\n"
+# Shares of the fuzzing time: readers that never leave memory make the most of it.
+SHARES = {"npy": 6, "settings": 6, "safetensors": 3, "json": 3, "command": 3, "bundle": 3}
+MOST = {"demo": 3, "study": 20, "bench": 20, "train": 50}  # failures of a kind in a slice of the slower commands
+FUZZ_SLICE, FAULTS = 60, ("injected", "files", "disks", "kills", "differences", "signals", "outputs", "cores", "writers",
+                          "violations")
+
+
+def output_of(*command):
+    return subprocess.run(command, cwd=SOURCE, capture_output=True, text=True, check=False).stdout.strip()
+
+
+class Campaign:
+    """The counts, and the file that holds them after every slice."""
+
+    def __init__(self, mawam):
+        self.lock, self.over = threading.Lock(), False
+        self.revision = output_of("git", "describe", "--always", "--dirty", "--tags")
+        self.counts = {"revision": self.revision, "date": "", "cpu": "", "command": "", "hours": 0.0, "fuzz": {},
+                       "faults": dict.fromkeys(FAULTS, 0)}
+        try:
+            with open(RESULT, encoding="utf-8") as file:
+                earlier = json.load(file)
+            if earlier["revision"] == self.revision:
+                self.counts = earlier
+        except (OSError, ValueError, KeyError):
+            pass
+        self.counts["cpu"] = output_of(mawam, "--version")
+        self.counts["command"] = "make campaign"
+
+    def add(self, part, name, numbers, seconds):
+        """Adds one slice and saves."""
+        with self.lock:
+            entry = self.counts[part].setdefault(name, {}) if name else self.counts[part]
+            for key, value in numbers.items():
+                entry[key] = entry.get(key, 0) + value
+            self.counts["hours"] = round(self.counts["hours"] + seconds / 3600, 4)
+            self.counts["date"] = datetime.date.today().isoformat()
+            os.makedirs(os.path.dirname(RESULT), exist_ok=True)
+            with open(RESULT + ".tmp", "w", encoding="utf-8") as file:
+                json.dump(self.counts, file, indent=2, sort_keys=True)
+                file.write("\n")
+            os.replace(RESULT + ".tmp", RESULT)
+
+
+def fuzz_slice(build, target, seconds, seed):
+    """Runs one target and counts what came of it."""
+    folder = os.path.join(SOURCE, build)
+    corpus, crashes = (os.path.join(folder, name) for name in (f"corpus/{target}", "crashes"))
+    os.makedirs(corpus, exist_ok=True)
+    os.makedirs(crashes, exist_ok=True)
+    # Larger inputs only take longer, but for files that are large by nature.
+    largest = {"hdf5": 65536, "behavior": 65536, "bundle": 16384, "report": 16384}.get(target, 4096)
+    log = subprocess.run([os.path.join(folder, f"fuzz_{target}"), corpus,
+                          os.path.join(SOURCE, "tests", "data", "fuzz", target), f"-max_total_time={seconds}",
+                          f"-seed={seed}", f"-max_len={largest}", "-timeout=10", "-rss_limit_mb=1024",
+                          "-print_final_stats=1", f"-artifact_prefix={crashes}/{target}-"],
+                         capture_output=True, text=True, errors="replace", check=False, stdin=subprocess.DEVNULL,
+                         start_new_session=True)
+    runs = re.search(r"number_of_executed_units: *(\d+)", log.stderr)
+    found = {"runs": int(runs.group(1)) if runs else 0, "crashes": 0, "hangs": 0, "leaks": 0}
+    if log.returncode > 0:
+        kind = "hangs" if "libFuzzer: timeout" in log.stderr else "leaks" if "LeakSanitizer" in log.stderr else "crashes"
+        found[kind] = 1
+        print(f"{target}: {kind}: {log.stderr[-2000:]}", flush=True)
+    return found
+
+
+def faults_slice(build, name, most, seed):
+    """Provokes `most` failures of every kind in one command."""
+    with tempfile.NamedTemporaryFile("r", suffix=".counts") as counts:
+        log = subprocess.run([os.path.join(SOURCE, "tests", "faults", "run.sh"), build, str(most), name],
+                             cwd=SOURCE, capture_output=True, text=True, errors="replace", check=False,
+                             env=dict(os.environ, SEED=str(seed), COUNTS=counts.name), stdin=subprocess.DEVNULL,
+                             start_new_session=True)
+        numbers = {key: int(value) for key, value in (line.split() for line in counts)}
+    if log.returncode > 0 or not numbers:
+        print(log.stdout[-2000:], log.stderr[-2000:], flush=True)
+    return numbers
+
+
+def work(campaign, jobs, until):
+    """Takes one slice after the other from the endless list of jobs."""
+    while time.time() < until and not campaign.over:
+        with campaign.lock:
+            part, name, job = next(jobs)
+        begin = time.time()
+        numbers = job(max(10, min(FUZZ_SLICE, int(until - begin))))
+        campaign.add(part, name if part == "fuzz" else None, numbers, time.time() - begin)
+        print(f"{part} {name}: {numbers}", flush=True)
+
+
+def all_jobs(build, fuzz_build):
+    """Faults of every command between slices of every target, again and again with other seeds."""
+    targets = sorted(name[5:-2] for name in os.listdir(os.path.join(SOURCE, "tests", "fuzz"))
+                     if name.startswith("fuzz_") and name.endswith(".c"))
+    script = open(os.path.join(SOURCE, "tests", "faults", "run.sh"), encoding="utf-8").read()
+    commands = " ".join(re.findall(r"^(?:readers|writers)=\((.*)\)$", script, re.M)).split()
+    seed = int(time.time())
+    slices = [target for target in targets for _ in range(SHARES.get(target, 1))]
+    while True:
+        for at in range(max(len(slices), len(commands))):
+            seed += 1
+            target, command = slices[at % len(slices)], commands[at % len(commands)]
+            yield "fuzz", target, lambda seconds, t=target, s=seed: fuzz_slice(fuzz_build, t, seconds, s)
+            if at < len(commands):
+                most = MOST.get(command, 100)
+                yield "faults", command, lambda _, c=command, m=most, s=seed: faults_slice(build, c, m, s)
+
+
+def run(build, fuzz_build, hours):
+    """Until the time is over, on as many cores as JOBS says. Ctrl-C lets the slices under way finish."""
+    campaign = Campaign(os.path.join(SOURCE, build, "mawam"))
+
+    def stop(*_):
+        campaign.over = True
+        print("the slices under way are finished first", flush=True)
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, stop)
+    jobs, until = all_jobs(build, fuzz_build), time.time() + hours * 3600
+    count = int(os.environ.get("JOBS", os.cpu_count() or 1))
+    with concurrent.futures.ThreadPoolExecutor(count) as pool:
+        for worker in [pool.submit(work, campaign, jobs, until) for _ in range(count)]:
+            worker.result()
+    table()
+
+
+def table():
+    """The table of the document, from the recorded counts."""
+    with open(RESULT, encoding="utf-8") as file:
+        counts = json.load(file)
+    fuzz, faults = counts["fuzz"], counts["faults"]
+    total = {key: sum(entry[key] for entry in fuzz.values()) for key in ("runs", "crashes", "hangs", "leaks")}
+    rows = [f"Revision {counts['revision']}, {counts['date']}, {counts['cpu']}, {counts['hours']:.1f} core hours, "
+            f"`{counts['command']}`.", "", "| target | runs | crashes | hangs | leaks |", "|---|---|---|---|---|"]
+    for name, entry in sorted(fuzz.items()) + [("all", total)]:
+        rows.append(f"| {name} | {entry['runs']:,} | {entry['crashes']} | {entry['hangs']} | {entry['leaks']} |")
+    rows += ["", "| provoked | times |", "|---|---|"]
+    titles = {"injected": "allocations that failed", "files": "calls to do with files that failed or came by halves",
+              "disks": "full disks", "kills": "kills", "differences": "... after which the bits were different",
+              "signals": "signals", "outputs": "closed or full outputs", "cores": "machines of 17 or 64 cores",
+              "writers": "two writers at once", "violations": "violations of all of these"}
+    rows += [f"| {title} | {faults[key]:,} |" for key, title in titles.items()]
+    with open(DOCUMENT, encoding="utf-8") as file:
+        text = file.read()
+    before, rest = text.split(BEGIN)
+    after = rest.split(END)[1]
+    with open(DOCUMENT, "w", encoding="utf-8") as file:
+        file.write(before + BEGIN + "\n".join(rows) + "\n" + END + after)
+    print("\n".join(rows))
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["table"]:
+        table()
+    else:
+        run(sys.argv[1], sys.argv[2], float(sys.argv[3]))

@@ -1,0 +1,155 @@
+/* Bundles, planners and decisions. The input is a byte that chooses the weights and a bundle's description;
+ * the tensors that it asks for are put around it, so that a description with changed numbers is still a
+ * consistent file, unless they would be too many. What loads plans. */
+#include "fuzz.h"
+
+#include "plan/bundle.h"
+
+enum { MOST_TENSORS = 400, MOST_FLOATS = 1 << 19 };
+
+typedef struct {
+    mw_tensor list[MOST_TENSORS];
+    mw_name names[MOST_TENSORS];
+    size_t count, floats;
+} tensor_list;
+
+/* Weights as training leaves them, or of sizes that overflow on the way through a network. */
+static float weight(unsigned kind, size_t at) {
+    static const float special[] = {0, 1e30f, -1e30f, 3e38f, 1e-40f, -1, 1, 65504};
+    const uint32_t bits = (uint32_t)(at * 2654435761u) ^ kind * 40503u;
+    if (kind >= 128 && bits % 61 == 0) return special[bits / 61 % 8];
+    return ((float)(bits >> 8) * 0x1p-23f - 1) * (kind % 2 ? 0.3f : 3);
+}
+
+static void add(tensor_list *t, mw_name name, int dims, const size_t *shape, unsigned kind) {
+    static float values[MOST_FLOATS];
+    if (t->count == MOST_TENSORS) return;
+    mw_tensor *tensor = &t->list[t->count];
+    *tensor = (mw_tensor){.name = t->names[t->count].text, .type = MW_F32, .dims = dims, .count = 1};
+    for (int i = 0; i < dims; i++) {
+        if (shape[i] > MOST_FLOATS) return;
+        tensor->shape[i] = shape[i];
+        tensor->count *= shape[i];
+        if (tensor->count > MOST_FLOATS - t->floats) return;
+    }
+    tensor->data = values + t->floats;
+    for (size_t i = 0; i < tensor->count; i++) values[t->floats + i] = weight(kind, t->floats + i);
+    t->names[t->count++] = name;
+    t->floats += tensor->count;
+}
+
+/* What a part's configuration asks for; nothing if it cannot be read, as the loader will say. */
+static void add_part(tensor_list *t, const json_t *part, const mw_model_shape *shape, unsigned kind) {
+    mw_error error;
+    mw_model *model;
+    mw_model_config config = {0};
+    const char *name = json_string_value(json_object_get(part, "kind"));
+    const mw_model_class *class = name ? mw_model_class_at(mw_model_class_index(name)) : NULL;
+    if (!class) return;
+    if (mw_fields_read(class->fields, &config, json_object_get(part, "configuration"), "", &error) != MW_OK)
+        return;
+    if (mw_model_make(&model, class, &config, shape, &error) != MW_OK) return;
+    for (int i = 0; i < model->params->count; i++) {
+        const mw_param *p = &model->params->list[i];
+        const size_t extents[] = {(size_t)p->shape[0], (size_t)p->shape[1], (size_t)p->shape[2]};
+        add(t, mw_name_of("%s.%s", name, p->name), p->dims, extents, kind);
+    }
+    mw_model_free(model);
+}
+
+static void add_normalizer(tensor_list *t, const char *name, int features) {
+    enum { KNOTS = 3 };
+    static const float steps[KNOTS] = {0, 0.25f, 1};
+    static float counts[4096], value[4096 * KNOTS], fraction[4096 * KNOTS];
+    const struct {
+        const char *what;
+        int dims;
+        const float *data;
+    } rows[] = {{"count", 1, counts}, {"value", 2, value}, {"fraction", 2, fraction}};
+    for (int f = 0; f < features; f++) counts[f] = KNOTS;
+    for (int i = 0; i < features * KNOTS; i++) value[i] = 4 * (fraction[i] = steps[i % KNOTS]) - 2;
+    for (int i = 0; i < 3 && t->count < MOST_TENSORS; i++) {
+        t->names[t->count] = mw_name_of("normalizer.%s.%s", name, rows[i].what);
+        t->list[t->count] = (mw_tensor){.name = t->names[t->count].text,
+                                        .type = MW_F32,
+                                        .dims = rows[i].dims,
+                                        .shape = {(size_t)features, KNOTS},
+                                        .data = rows[i].data};
+        t->count++;
+    }
+}
+
+static int size_of(const json_t *root, const char *key, int most) {
+    const json_int_t value = json_integer_value(json_object_get(root, key));
+    return value >= 1 && value <= most ? (int)value : 0;
+}
+
+static void write_bundle(const char *path, const char *text, const json_t *root, unsigned kind) {
+    static tensor_list t;
+    mw_error error;
+    size_t index;
+    json_t *part;
+    const mw_model_shape shape = {size_of(root, "agents", 64), size_of(root, "obs", 4096),
+                                  size_of(root, "act", 4096),
+                                  json_is_true(json_object_get(root, "discrete"))};
+    const mw_meta metadata[] = {{"format", "mawam-bundle"}, {"bundle", text}};
+    t.count = t.floats = 0;
+    if (shape.agents && shape.obs && shape.act) {
+        json_array_foreach(json_object_get(root, "parts"), index, part) {
+            if (index < MW_MODELS) add_part(&t, part, &shape, kind);
+        }
+        add_normalizer(&t, "obs", shape.obs);
+        if (!shape.discrete) add_normalizer(&t, "act", shape.act);
+    }
+    if (mw_safetensors_write(path, t.list, t.count, metadata, 2, &error) != MW_OK)
+        fuzz_put("bundle", NULL, 0);
+}
+
+static void plan(const mw_bundle *bundle) {
+    enum { MOST = 4096 };
+    static float obs[MOST], real[MOST];
+    static int32_t index[64];
+    mw_error error;
+    mw_planner *planner;
+    mw_planner_options options;
+    const mw_bundle_summary s = mw_bundle_describe(bundle);
+    if (s.agents * s.obs_size > MOST || s.agents * s.act_size > MOST) return;
+    mw_planner_options_init(&options, sizeof options, bundle);
+    options.threads = 1;
+    if (options.plan.candidates > 4) options.plan.candidates = 4;
+    if (mw_planner_create(&planner, bundle, &options, &error) != MW_OK) return;
+    mw_planner_begin(planner, 0, 1);
+    for (int step = 0; step < 2; step++) {
+        for (int i = 0; i < MOST; i++) obs[i] = (float)(i % 7 - 3) * (step ? 1e20f : 0.5f);
+        if (mw_planner_act(planner, obs, NULL, NULL, real, index, &error) != MW_OK) break;
+        for (int i = 0; i < s.agents && s.discrete; i++) FUZZ_EXPECT(index[i] >= 0 && index[i] < s.act_size);
+        mw_planner_reward(planner, 0, 1);
+    }
+    mw_planner_free(planner);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    mw_error error;
+    json_t *root;
+    mw_bundle *bundle;
+    if (size < 2 || size > 32768) return 0;
+    char *text = malloc(size);
+    FUZZ_EXPECT(text);
+    memcpy(text, data + 1, size - 1);
+    text[size - 1] = 0;
+    if (mw_json_parse(&root, text, strlen(text), "input", &error) == MW_OK) {
+        write_bundle(fuzz_path("bundle"), text, root, data[0]);
+        json_decref(root);
+        if (mw_bundle_load(&bundle, fuzz_path("bundle"), &error) == MW_OK) {
+            plan(bundle);
+            mw_bundle_free(bundle);
+        }
+    }
+    free(text);
+    return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed) {
+    return size > 1 ? 1 + fuzz_mutate_numbers(data + 1, size - 1, most - 1, seed)
+                    : LLVMFuzzerMutate(data, size, most);
+}

@@ -1,0 +1,104 @@
+/* What a training left: the first byte says whether the rest is a checkpoint as it is, a checkpoint whose
+ * checksum is made right again, or the lines of a log. */
+#include "fuzz.h"
+
+#include "core/safetensors.h"
+#include "train/training_log.h"
+
+enum { WEIGHTS = 4, PARTS = 2 };
+
+/* A training of two parts with few weights, as created; what a checkpoint holds goes into them. */
+static mw_training_state *fresh_state(void) {
+    static const char *const names[PARTS] = {"inverse", "rwm"};
+    static float arrays[PARTS][5][WEIGHTS];
+    static mw_optimizer optimizers[PARTS];
+    static mw_training_part parts[PARTS];
+    static mw_model models[PARTS];
+    static mw_training_state state;
+    if (!state.count) mw_provenance_init(&state.identity, "0123456789abcdef", 7, 0.1, 1);
+    state.count = PARTS;
+    for (int i = 0; i < PARTS; i++) {
+        float(*a)[WEIGHTS] = arrays[i];
+        models[i].kind = mw_model_class_at(mw_model_class_index(names[i]));
+        mw_fields_defaults(models[i].kind->fields, &models[i].config);
+        optimizers[i] =
+            (mw_optimizer){.total = WEIGHTS, .values = a[0], .average = a[1], .m = a[2], .v = a[3]};
+        parts[i] = (mw_training_part){.name = names[i],
+                                      .losses = 1 + i,
+                                      .loss_names = {i ? "dynamics" : "inverse", "reward"},
+                                      .optimizer = &optimizers[i],
+                                      .best_values = i ? a[4] : NULL,
+                                      .total = WEIGHTS,
+                                      .steps = 1000};
+        state.part[i] = &parts[i];
+        state.model[i] = &models[i];
+    }
+    return &state;
+}
+
+/* As the writer sums: the text, then every tensor's name and bytes. */
+static void mend(uint8_t *data, size_t size) {
+    static const char key[] = "\"checksum\":\"";
+    mw_error error;
+    mw_safetensors file;
+    char sum[24];
+    uint8_t *place = memmem(data, size, key, sizeof key - 1);
+    if (!place || (size_t)(data + size - place) < sizeof key + 16) return;
+    if (mw_safetensors_read(&file, mw_map_over(data, size), "input", &error) != MW_OK) return;
+    const char *text = mw_safetensors_meta(&file, "training");
+    uint64_t hash = mw_hash(MW_HASH_START, text ? text : "", text ? strlen(text) : 0);
+    for (size_t i = 0; i < file.tensor_count; i++) {
+        const mw_tensor *t = &file.tensors[i];
+        hash = mw_hash(hash, t->name, strlen(t->name));
+        hash = mw_hash(hash, t->data, t->count * mw_dtype_size(t->type));
+    }
+    mw_safetensors_close(&file);
+    snprintf(sum, sizeof sum, "%016llx", (unsigned long long)hash);
+    memcpy(place + sizeof key - 1, sum, 16);
+}
+
+static void load(const uint8_t *data, size_t size, bool mended) {
+    mw_error error;
+    double seconds, again;
+    mw_training_state *state = fresh_state();
+    uint8_t *copy = malloc(size + 1);
+    FUZZ_EXPECT(copy);
+    memcpy(copy, data, size);
+    if (mended) mend(copy, size);
+    const char *path = fuzz_file(copy, size);
+    free(copy);
+    if (mw_checkpoint_load(path, state, &seconds, &error) != MW_OK) return;
+    for (int i = 0; i < state->count; i++)
+        FUZZ_EXPECT(state->part[i]->step >= 0 && state->part[i]->step <= state->part[i]->steps);
+    if (mw_checkpoint_save(fuzz_path("checkpoint"), state, seconds, &error) != MW_OK) return;
+    FUZZ_EXPECT(mw_checkpoint_load(fuzz_path("checkpoint"), state, &again, &error) == MW_OK);
+}
+
+static void read_log(const uint8_t *data, size_t size) {
+    mw_error error;
+    json_t *summary;
+    mw_training_state *state = fresh_state();
+    fuzz_put("log.jsonl", data, size);
+    mw_training_log_draw(fuzz_path("log.jsonl"), state, "title", fuzz_path("log.svg"), &error);
+    for (int i = 0; i < state->count; i++)
+        if (mw_training_log_summary(&summary, fuzz_path("log.jsonl"), state, state->part[i], &error) == MW_OK)
+            json_decref(summary);
+    state->part[0]->step = 2;
+    if (mw_training_log_rewind(fuzz_path("log.jsonl"), state, &error) == MW_OK)
+        FUZZ_EXPECT(mw_training_log_rewind(fuzz_path("log.jsonl"), state, &error) == MW_OK);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    if (size < 1) return 0;
+    if (data[0] % 4 == 0)
+        read_log(data + 1, size - 1);
+    else
+        load(data + 1, size - 1, data[0] % 4 != 1);
+    return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed) {
+    if (size < 2) return LLVMFuzzerMutate(data, size, most);
+    return 1 + (data[0] % 4 == 0 ? fuzz_mutate_numbers : fuzz_mutate_safetensors)(data + 1, size - 1,
+                                                                                  most - 1, seed);
+}
