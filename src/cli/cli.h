@@ -67,6 +67,10 @@ int mw_cli_parse(int argc, char **argv, const mw_option *options, const char *he
 
 void mw_cli_list_arms(void); /* for help */
 
+/* The rest of `mawam eval --sweep`: json as for it. */
+int mw_cli_sweep(const mw_eval_options *eval, const mw_strings *sweeps, const char *path, const char *json,
+                 const char *command);
+
 double mw_cli_seconds(void); /* since an arbitrary start; never runs backwards */
 
 /* From now on Ctrl-C, SIGTERM and the loss of the terminal do nothing but set this, and the work under way

@@ -262,17 +262,12 @@ static void add_state(mw_same_state *r, const anchor *a, int anchor_index) {
     const float *realized = a->realized;
     int best = 0;
     double sum = 0;
-    float low = realized[0];
     for (int m = 0; m < most; m++) {
         if (realized[m] > realized[best]) best = m;
-        if (realized[m] < low) low = realized[m];
         sum += realized[m];
     }
-    const double regret = (double)realized[best] - sum / most;
     r->best += (double)realized[best] / r->anchors;
     r->average += sum / most / r->anchors;
-    r->random_regret += regret / r->anchors;
-    r->random_normalized_regret += regret / fmax((double)realized[best] - low, MW_RANGE_FLOOR) / r->anchors;
     memcpy(r->realized + (size_t)(anchor_index * most), realized, (size_t)most * sizeof *realized);
     for (int j = 0; j < r->judges; j++) {
         const float *predicted = a->predicted + j * most;
@@ -304,6 +299,7 @@ static mw_status summarise(mw_same_state *r, survey *v, mw_error *error) {
         add_state(r, &v->anchors[k], k);
         r->episodes += k == 0 || v->anchors[k].episode != v->anchors[k - 1].episode;
     }
+    mw_random_choice(&r->random_regret, &r->random_normalized_regret, r->realized, r->anchors, r->candidates);
     for (int j = 0; j < r->judges; j++)
         MW_TRY(mw_ranking_of(&r->judge[j].ranking, r->realized, r->judge[j].predicted, r->anchors,
                              r->candidates, error));

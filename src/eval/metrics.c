@@ -132,6 +132,21 @@ mw_status mw_ranking_of(mw_ranking *ranking, const float *realized, const float 
     return status;
 }
 
+void mw_random_choice(double *regret, double *normalized, const float *realized, int groups, int size) {
+    *regret = *normalized = 0;
+    for (int g = 0; g < groups; g++) {
+        const float *real = realized + (long)g * size;
+        double sum = 0, low = real[0], high = real[0];
+        for (int i = 0; i < size; i++) {
+            sum += real[i];
+            low = fmin(low, real[i]);
+            high = fmax(high, real[i]);
+        }
+        *regret += (high - sum / size) / groups;
+        *normalized += (high - sum / size) / fmax(high - low, MW_RANGE_FLOOR) / groups;
+    }
+}
+
 json_t *mw_ranking_json(const mw_ranking *r) {
     return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "pearson", mw_number_json(r->pearson),
                      "spearman", mw_number_json(r->spearman), "spearman_within",

@@ -10,6 +10,9 @@
 mw_status mw_ranking_of(mw_ranking *ranking, const float *realized, const float *predicted, int groups,
                         int size, mw_error *error);
 
+/* The expectation of a uniform choice: mean over groups of best minus mean, and that by the group's range. */
+void mw_random_choice(double *regret, double *normalized, const float *realized, int groups, int size);
+
 json_t *mw_ranking_json(const mw_ranking *ranking);
 
 double mw_pearson(const double *x, const double *y, long n); /* NaN if one is constant */
