@@ -1,6 +1,6 @@
-/* Counts every allocation of the program by standing in front of the C library's allocator. To be included by
- * one source file of a test program. Sanitizers bring an allocator of their own: under them nothing is
- * counted and COUNTING is 0. */
+/* Counts every allocation of the program by standing in front of the C library's allocator, and lets one of
+ * them fail. To be included by one source file of a test program. Sanitizers bring an allocator of their own:
+ * under them nothing is counted, nothing fails and COUNTING is 0. */
 #ifndef MW_TESTS_ALLOCATIONS_H
 #define MW_TESTS_ALLOCATIONS_H
 
@@ -11,16 +11,28 @@
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
 #define COUNTING 0
-static long allocations(void) {
+static inline long allocations(void) {
     return 0;
+}
+static inline void allocations_fail_at(long number) {
+    (void)number;
 }
 #else
 #define COUNTING 1
 
-static atomic_long allocations_seen;
+static atomic_long allocations_seen, allocation_to_fail;
 
-static long allocations(void) {
+static inline long allocations(void) {
     return atomic_load(&allocations_seen);
+}
+/* From now on counted from 1; 0: none fails. */
+static inline void allocations_fail_at(long number) {
+    atomic_store(&allocation_to_fail, number ? allocations() + number : 0);
+}
+static inline int allocation_fails(void) {
+    const int fails = atomic_fetch_add(&allocations_seen, 1) + 1 == atomic_load(&allocation_to_fail);
+    if (fails) errno = ENOMEM;
+    return fails;
 }
 
 void *__libc_malloc(size_t size);
@@ -29,24 +41,19 @@ void *__libc_realloc(void *block, size_t size);
 void *__libc_memalign(size_t alignment, size_t size);
 
 void *malloc(size_t size) {
-    atomic_fetch_add(&allocations_seen, 1);
-    return __libc_malloc(size);
+    return allocation_fails() ? NULL : __libc_malloc(size);
 }
 void *calloc(size_t count, size_t size) {
-    atomic_fetch_add(&allocations_seen, 1);
-    return __libc_calloc(count, size);
+    return allocation_fails() ? NULL : __libc_calloc(count, size);
 }
 void *realloc(void *block, size_t size) {
-    atomic_fetch_add(&allocations_seen, 1);
-    return __libc_realloc(block, size);
+    return allocation_fails() ? NULL : __libc_realloc(block, size);
 }
 void *aligned_alloc(size_t alignment, size_t size) {
-    atomic_fetch_add(&allocations_seen, 1);
-    return __libc_memalign(alignment, size);
+    return allocation_fails() ? NULL : __libc_memalign(alignment, size);
 }
 int posix_memalign(void **block, size_t alignment, size_t size) {
-    atomic_fetch_add(&allocations_seen, 1);
-    *block = __libc_memalign(alignment, size);
+    *block = allocation_fails() ? NULL : __libc_memalign(alignment, size);
     return *block ? 0 : ENOMEM;
 }
 #endif

@@ -39,7 +39,7 @@ MW_API void mw_setting_name(const mw_setting *setting, char *out, size_t size);
  * their plain return. */
 MW_API double mw_score(const char *task, double episode_return);
 
-/* Where behaviour files are: `given`, else $MAWAM_BEHAVIORS, else ./behaviors, else the installed ones. */
+/* Where behaviour files are: in the folder `given`, else where mw_data_find finds them. */
 MW_API mw_status mw_behavior_path(char *out, size_t size, const char *given, const mw_setting *setting,
                                   mw_error *error);
 

@@ -134,9 +134,13 @@ void mw_make_options_init(mw_make_options *options, size_t size) {
 
 mw_status mw_dataset_make(const char *name, const char *folder, const mw_make_options *given,
                           mw_make_result *result, mw_error *error) {
+    MW_NEED(name);
+    MW_NEED(folder);
+    MW_NEED(result);
     mw_make_options options = defaults;
     const mw_setting *setting;
-    MW_TRY(mw_options_take(&options, sizeof options, given, "mw_make_options_init", error));
+    MW_TRY(mw_options_take(&options, sizeof options, MW_FIELD_END(mw_make_options, context), given,
+                           "mw_make_options_init", error));
     MW_TRY(mw_setting_find(&setting, name, error));
     return collect(setting, folder, &options, result, error);
 }

@@ -163,7 +163,7 @@ static const char list_help[] =
     "  --markdown       as a table for documents\n"
     "  --seed S         seed of the episodes (0)\n"
     "  --threads N      threads (0: one per core)\n"
-    "  --behaviors DIR  behaviour files (MAWAM_BEHAVIORS, ./behaviors or the installed ones)\n"
+    "  --behaviors DIR  behaviour files (those of $MAWAM_DATA, or that came with mawam)\n"
     "\n"
     "example: mawam behavior list spread --episodes 1000\n";
 

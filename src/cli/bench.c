@@ -96,6 +96,7 @@ static unsigned items_of(const char *only, bool train) {
 
 static void show_setting(void *context, const char *task, int done, int total, double left) {
     (void)context;
+    if (mw_cli_quiet) return;
     fprintf(stderr, "%s done, %d of %d, about %.0f s left\n", task, done, total, left);
 }
 
@@ -145,7 +146,11 @@ static int cost_of(const char *const *paths, int count, int threads, bool json, 
     o.threads = threads;
     o.command = command;
     o.progress = show_setting;
-    for (int i = 0; i < count && status == MW_OK; i++) status = mw_bundle_load(&bundles[i], paths[i], &error);
+    for (int i = 0; i < count && status == MW_OK; i++) {
+        char path[4096];
+        status = mw_cli_bundle_path(path, sizeof path, paths[i], &error);
+        if (status == MW_OK) status = mw_bundle_load(&bundles[i], path, &error);
+    }
     if (status == MW_OK) status = mw_cost_run(&text, (const mw_bundle *const *)bundles, count, &o, &error);
     for (int i = 0; i < count; i++) mw_bundle_free(bundles[i]);
     if (status != MW_OK) return mw_cli_fail(&error);

@@ -16,7 +16,7 @@ static const char help[] =
     "  --transitions N  joint steps, at least; the last episode is kept whole (250000; ant 200000)\n"
     "  --seed S         seed of the episodes (0)\n"
     "  --threads N      threads (0: one per core)\n"
-    "  --behaviors DIR  behaviour files (MAWAM_BEHAVIORS, ./behaviors or the installed ones)\n"
+    "  --behaviors DIR  behaviour files (those of $MAWAM_DATA, or that came with mawam)\n"
     "  --overwrite      replace datasets that are there\n"
     "\n"
     "examples: mawam data make spread-medium-replay -o data\n"

@@ -7,7 +7,8 @@
 
 static const char help[] =
     "usage: mawam diagnose BUNDLE [DATASET] [--anchors N] [--M N] [--H N] [--K N] [--snippets N] [--seed S]\n"
-    "                      [--split-seed S] [--threads N] [--prey FILE] [--json | --json=FILE]\n"
+    "                      [--split-seed S] [--threads N] [--prey FILE] [--accept-rules]\n"
+    "                      [--json | --json=FILE] [--overwrite]\n"
     "\n"
     "Same state: at anchors of reactive play the M candidates, as the policy draws them, are scored by\n"
     "everything that the bundle holds (or by --scorer alone) and executed in the simulator, restored before\n"
@@ -24,14 +25,17 @@ static const char help[] =
     "  --split-seed S  the training's seed of held-out episodes (as the bundle says)\n"
     "  --threads N     (one per core)\n"
     "  --prey FILE     tag, world: a prey network (safetensors) in place of the default prey\n"
+    "  --accept-rules  play although the bundle was trained under other rules; results say so\n"
     "  --json          the result as JSON, printed or written to a file\n"
+    "  --overwrite     replace a file of --json that is there\n"
     "\n"
     "example: mawam diagnose spread-medium.bundle data/spread-medium\n";
 
 static void print_same_state(const mw_same_state *r) {
-    printf("same state, candidates %s: %d anchors of %ld episodes, M=%d, H=%d, executions repeat %s\n",
-           r->planned ? "as planned" : "as drawn", r->anchors, r->episodes, r->candidates, r->horizon,
-           r->exact ? "to the bit" : "WITH DIFFERENT BITS");
+    printf(
+        "same state, candidates %s, rules %s: %d anchors of %ld episodes, M=%d, H=%d, executions repeat %s\n",
+        r->planned ? "as planned" : "as drawn", r->rules, r->anchors, r->episodes, r->candidates, r->horizon,
+        r->exact ? "to the bit" : "WITH DIFFERENT BITS");
     printf("%-12s %7s %7s %9s %7s %7s %10s %9s %9s\n", "", "top 1", "top 2", "Spearman", "pairs", "pooled",
            "regret", "norm.", "return");
     for (int j = 0; j < r->judges; j++) {
@@ -75,6 +79,7 @@ int mw_cli_diagnose(int argc, char **argv) {
     mw_snippet_options_init(&snippets, sizeof snippets, NULL);
     anchors.world = &world;
     mw_assignments plan = {0};
+    bool overwrite = false;
     uint64_t split_seed = UINT64_MAX; /* not given */
     const char *positional[2] = {NULL, NULL}, *json = NULL;
     const mw_option options[] = {{"anchors", MW_OPT_INT, &anchors.anchors, 0, 100000},
@@ -84,7 +89,9 @@ int mw_cli_diagnose(int argc, char **argv) {
                                  {"split-seed", MW_OPT_U64, &split_seed, 0, 0},
                                  {"threads", MW_OPT_INT, &anchors.threads, 0, MW_MAX_THREADS},
                                  {"prey", MW_OPT_STRING, &world.prey_file, 0, 0},
+                                 {"accept-rules", MW_OPT_FLAG, &anchors.accept_rules, 0, 0},
                                  {"json", MW_OPT_OPTIONAL, &json, 0, 0},
+                                 {"overwrite", MW_OPT_FLAG, &overwrite, 0, 0},
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, help, positional, 2, &count);
     if (code >= 0) return code;
@@ -97,7 +104,11 @@ int mw_cli_diagnose(int argc, char **argv) {
     mw_error error = {0};
     mw_same_state same = {0}, planned = {0};
     mw_snippets calibration = {0};
-    if (mw_bundle_load(&bundle, positional[0], &error) != MW_OK) return mw_cli_fail(&error);
+    char path[4096];
+    if (mw_cli_output(json, overwrite, &error) != MW_OK ||
+        mw_cli_bundle_path(path, sizeof path, positional[0], &error) != MW_OK ||
+        mw_bundle_load(&bundle, path, &error) != MW_OK)
+        return mw_cli_fail(&error);
     const int wanted = snippets.count;
     mw_snippet_options_init(&snippets, sizeof snippets, bundle);
     snippets.count = wanted;

@@ -15,6 +15,7 @@ static double at(const json_t *object, const char *group, const char *key) {
 static void show_value(void *context, const char *setting, const char *value, int done, int total,
                        double left) {
     (void)context;
+    if (mw_cli_quiet) return;
     fprintf(stderr, "%s=%s done, %d of %d", setting, value, done, total);
     if (isfinite(left)) fprintf(stderr, ", about %.0f s left", left);
     fputc('\n', stderr);
@@ -65,7 +66,10 @@ int mw_cli_sweep(const mw_eval_options *eval, const mw_strings *sweeps, const ch
     o.path = json && *json ? json : NULL;
     o.command = command;
     o.progress = show_value;
-    if (mw_bundle_load(&bundle, path, &error) != MW_OK) return mw_cli_fail(&error);
+    char file[4096];
+    if (mw_cli_bundle_path(file, sizeof file, path, &error) != MW_OK ||
+        mw_bundle_load(&bundle, file, &error) != MW_OK)
+        return mw_cli_fail(&error);
     const mw_status status = mw_sweep_run(&text, bundle, &o, &error);
     mw_bundle_free(bundle);
     if (status != MW_OK) {

@@ -211,30 +211,15 @@ static mw_status put_value(printer *p, const json_t *value, int depth) {
     return json_is_object(value) ? put_object(p, value, depth) : put_array(p, value, depth);
 }
 
-typedef struct buffer {
-    char *text;
-    size_t size, capacity;
-} buffer;
-
-static int grow_text(const char *piece, size_t size, void *context) {
-    buffer *b = context;
-    if (b->size + size + 1 > b->capacity) {
-        const size_t capacity = 2 * (b->size + size) + 256;
-        char *grown = realloc(b->text, capacity);
-        if (!grown) return -1;
-        b->text = grown;
-        b->capacity = capacity;
-    }
-    memcpy(b->text + b->size, piece, size);
-    b->size += size;
-    b->text[b->size] = 0;
-    return 0;
-}
-
+/* In two passes, of which neither can run out of room: jansson goes on after a key that found none. */
 char *mw_json_dumps(const json_t *value, size_t flags) {
-    buffer b = {0};
-    if (!mw_json_failed() && value && json_dump_callback(value, grow_text, &b, flags) == 0) return b.text;
-    free(b.text);
+    const size_t size = !mw_json_failed() && value ? json_dumpb(value, NULL, 0, flags) : 0;
+    char *text = size ? malloc(size + 1) : NULL;
+    if (text && json_dumpb(value, text, size, flags) == size) {
+        text[size] = 0;
+        return text;
+    }
+    free(text);
     return NULL;
 }
 

@@ -196,9 +196,13 @@ static mw_status roll_places(mw_snippets *result, const mw_bundle *bundle, const
 
 mw_status mw_snippets_run(mw_snippets *result, const mw_bundle *bundle, const mw_dataset *dataset,
                           const mw_snippet_options *given, mw_error *error) {
+    MW_NEED(result);
     mw_snippet_options options = defaults_of(given ? NULL : bundle);
     *result = (mw_snippets){0};
-    MW_TRY(mw_options_take(&options, sizeof options, given, "mw_snippet_options_init", error));
+    MW_TRY(mw_options_take(&options, sizeof options, MW_FIELD_END(mw_snippet_options, threads), given,
+                           "mw_snippet_options_init", error));
+    MW_NEED(bundle);
+    MW_NEED(dataset);
     MW_TRY(mw_bundle_expect_data(bundle, dataset, error));
     if (options.count < MW_SNIPPET_GROUP)
         return mw_fail(error, MW_ERR_ARGUMENT, "snippets are ranked in groups of %d; %d are too few",
@@ -255,6 +259,10 @@ static json_t *diagnosis_json(const mw_diagnosis *d) {
     json_t *object = json_pack("{s:s, s:s, s:s, s:s, s:s}", "mawam", mw_version(), "task", info->task,
                                "quality", info->quality, "rules", info->rules, "method", info->method);
     if (d->drawn) json_object_set_new(object, "same_state", mw_same_state_json(d->drawn));
+    if (d->drawn && strcmp(d->drawn->rules, info->rules)) {
+        json_object_set_new(object, "rules", json_string(d->drawn->rules));
+        json_object_set_new(object, "accepted_rules", json_string(info->rules));
+    }
     if (d->planned) json_object_set_new(object, "same_state_planned", mw_same_state_json(d->planned));
     if (d->snippets) json_object_set_new(object, "snippets", mw_snippets_json(d->snippets));
     return object;

@@ -108,10 +108,11 @@ static json_t *inputs_json(const sweep *s) {
     snprintf(bundle, sizeof bundle, "%016llx", (unsigned long long)hash);
     for (int i = 0; i < e->assignment_count; i++)
         json_array_append_new(assignments, json_string(e->assignments[i]));
-    return json_pack("{s:s, s:o, s:I, s:i, s:i, s:i, s:i, s:o, s:I}", "bundle", bundle, "plan",
+    return json_pack("{s:s, s:o, s:I, s:i, s:i, s:i, s:i, s:o, s:I, s:b}", "bundle", bundle, "plan",
                      mw_fields_json(mw_plan_fields, &s->bundle->plan), "first_seed",
                      (json_int_t)e->first_seed, "seeds", e->seeds, "episodes", e->episodes, "timed", e->timed,
-                     "threads", e->threads, "assignments", assignments, "arms", (json_int_t)e->arms);
+                     "threads", e->threads, "assignments", assignments, "arms", (json_int_t)e->arms,
+                     "accept_rules", e->accept_rules);
 }
 
 /* Points of an earlier run with the same inputs. A file that cannot be read is no help and no harm. */
@@ -283,7 +284,9 @@ mw_status mw_sweep_run(char **json, const mw_bundle *bundle, const mw_sweep_opti
     s->options = defaults;
     s->bundle = bundle;
     s->started = mw_clock_seconds();
-    mw_status status = mw_options_take(&s->options, sizeof s->options, given, "mw_sweep_options_init", error);
+    mw_status status =
+        mw_options_take(&s->options, sizeof s->options, MW_FIELD_END(mw_sweep_options, context), given,
+                        "mw_sweep_options_init", error);
     if (status == MW_OK) status = mw_eval_options_take(&s->eval, s->options.eval, error);
     if (status == MW_OK) status = run(s, error);
     if (status == MW_OK && !(*json = json_dumps(s->root, JSON_INDENT(1) | JSON_REAL_PRECISION(10))))

@@ -13,6 +13,8 @@ typedef struct mw_normalizer {
 } mw_normalizer;
 
 mw_status mw_normalizer_create(mw_normalizer *normalizer, int features, int max_knots, mw_error *error);
+/* *to is made here; from may be NULL, and then nothing is done. */
+mw_status mw_normalizer_copy(mw_normalizer *to, const mw_normalizer *from, mw_error *error);
 void mw_normalizer_free(mw_normalizer *normalizer);
 
 /* Sets one feature from its values (sorted in place). If there are more distinct values than knots, those are

@@ -81,7 +81,7 @@ static mw_status scene_create(scene *s, int candidates, bool sequential, int thr
     mw_planner_options p;
     if (!judge) return mw_fail(error, MW_ERR_ARGUMENT, "this bundle has no world model to score with");
     MW_TRY(mw_pool_create(&s->pool, threads, error));
-    MW_TRY(mw_worlds_create(&s->worlds, s->bundle, NULL, o->envs, s->pool, error));
+    MW_TRY(mw_worlds_create(&s->worlds, s->bundle, NULL, false, o->envs, s->pool, error));
     mw_planner_options_init(&p, sizeof p, s->bundle);
     p.envs = o->envs;
     p.threads = threads;
@@ -248,7 +248,8 @@ mw_status mw_cost_run(char **json, const mw_bundle *const *bundles, int count, c
     mw_cost_options o = defaults;
     json_t *root = NULL;
     *json = NULL;
-    MW_TRY(mw_options_take(&o, sizeof o, given, "mw_cost_options_init", error));
+    MW_TRY(mw_options_take(&o, sizeof o, MW_FIELD_END(mw_cost_options, context), given,
+                           "mw_cost_options_init", error));
     if (count < 1 || count > 64 || o.envs < 1 || o.envs > 256 || o.repeats < 1 || o.repeats > 100 ||
         o.timed < 1 || o.timed > 10000 || o.warm_up < 0 || o.warm_up > 10000)
         return mw_fail(error, MW_ERR_ARGUMENT,

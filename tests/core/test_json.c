@@ -1,4 +1,5 @@
 /* JSON: what is refused and where the message points, and the spelling of what is written. */
+#include "allocations.h"
 #include "core/json.h"
 #include "core/rng.h"
 #include "scratch.h"
@@ -280,6 +281,30 @@ static void failures_are_remembered(void **state) {
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, scratch_setup, scratch_teardown)
 
+/* All of a text or nothing, whichever allocation fails; jansson by itself leaves out keys. */
+static void text_without_memory(void **state) {
+    (void)state;
+    json_error_t problem;
+    json_t *value = json_loads(
+        "{\"first\": [1, {\"a much longer key than most\": null}], \"second\": {\"x\": \"y\"}}", 0, &problem);
+    char *whole = mw_json_dumps(value, JSON_INDENT(2));
+    const long before = allocations();
+    free(mw_json_dumps(value, JSON_INDENT(2)));
+    const long needed = allocations() - before;
+    int none = 0;
+    for (long at = 1; at <= needed; at++) {
+        allocations_fail_at(at);
+        char *text = mw_json_dumps(value, JSON_INDENT(2));
+        allocations_fail_at(0);
+        if (text) assert_string_equal(text, whole);
+        none += !text;
+        free(text);
+    }
+    assert_true(none > 0 || !COUNTING);
+    free(whole);
+    json_decref(value);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(failures_are_remembered),
@@ -290,6 +315,7 @@ int main(void) {
         TEST(numbers),
         TEST(refused_files),
         TEST(random_damage),
+        TEST(text_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

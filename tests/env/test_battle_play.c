@@ -56,7 +56,8 @@ static void description(void **state) {
     env = make("3m", 0);
     assert_string_equal(mw_env_describe(env)->rules, "battle-smaclite-1");
     mw_env_free(env);
-    mw_env_options options = {NULL, 100};
+    mw_env_options options = MW_ENV_OPTIONS_DEFAULT;
+    options.spawn_jitter = 100;
     CHECK_FAILS(mw_env_create(&env, "3m", &options, &error), MW_ERR_ARGUMENT, error, "jitter");
     options.spawn_jitter = NAN;
     CHECK_FAILS(mw_env_create(&env, "3m", &options, &error), MW_ERR_ARGUMENT, error, "jitter");

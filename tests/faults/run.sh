@@ -12,7 +12,8 @@ work=$(mktemp -d) || exit 1
 trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 cd "$work" || exit 1
-mawam=$build/mawam
+cp "$build/mawam" . || exit 1 # a build meanwhile does not matter
+mawam=$work/mawam
 export MAWAM_BEHAVIORS=$source/behaviors LC_ALL=C
 RANDOM=${SEED:-1}
 cc -O2 -D_GNU_SOURCE -fPIC -shared -o failing.so "$source/tests/faults/failing.c" -ldl || exit 1
@@ -60,7 +61,7 @@ command_of() {
 again_of() {
     case $1 in
     train | behavior-train | study) echo --resume ;;
-    make | import-*) echo --overwrite ;;
+    make | import-* | export) echo --overwrite ;;
     esac
 }
 # What of a result is the same in every run: numbers, not times. Weights are what follows a safetensors header.
@@ -116,7 +117,7 @@ places() {
 "$mawam" train data/spread-medium -o bundle.safetensors --threads 1 $small >/dev/null 2>&1 || exit 1
 mkdir -p golden study/results
 cp -r "$source/tests/data/net/metrics.safetensors" "$source/tests/data/net/normalizer.safetensors" golden
-cp "$source/tests/data/fuzz/report/ant" study/results/2ant-good.json
+cp "$source/tests/data/fuzz/report/good-ant" study/results/2ant-good.json
 declare -A allocations calls
 prepare() {
     attempt

@@ -80,7 +80,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     fuzz_put(MW_DATASET_JSON, (const uint8_t *)json, f.size[0]);
     free(json);
     if (mw_dataset_open(&d, fuzz_path(""), &error) != MW_OK) return 0;
-    if (mw_dataset_check(&d, &error) == MW_OK) use(&d);
+    if (mw_dataset_check(&d, &error) == MW_OK) {
+        use(&d);
+        fuzz_accepted++;
+    }
     mw_dataset_close(&d);
     return 0;
 }

@@ -24,6 +24,7 @@ static inline void fuzz_import(mw_import_fn *importer, const char *source) {
     FUZZ_EXPECT(d.steps == report.steps && d.episodes == report.episodes);
     mw_dataset_close(&d);
     mw_dataset_remove(folder);
+    fuzz_accepted++;
 }
 
 #endif

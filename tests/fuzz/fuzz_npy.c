@@ -13,6 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     mw_npy_hash(&npy);
     free(values);
     mw_npy_close(&npy);
+    fuzz_accepted++;
     if (!fuzz_rarely(data, size)) return 0;
     FUZZ_EXPECT(mw_npy_open(&npy, fuzz_file(data, size), &error) == MW_OK);
     mw_npy_close(&npy);

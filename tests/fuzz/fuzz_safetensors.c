@@ -30,6 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         mw_safetensors_meta_int(&file, file.metadata[i].key, -5, 1 << 20, &value, &error);
     }
     if (fuzz_rarely(data, size)) write_again(&file);
+    fuzz_accepted++;
     mw_safetensors_close(&file);
     return 0;
 }

@@ -33,6 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     mw_error error;
     char text[1024];
     unsigned set;
+    bool accepted = true;
     if (size < 1 || size > sizeof text) return 0;
     mw_preset preset = mw_preset_of(tasks[data[0] % 4], data[0] & 4 ? MW_BUDGET_QUICK : MW_BUDGET_FULL);
     memcpy(text, data + 1, size - 1);
@@ -40,9 +41,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (char *line = text, *next; line; line = next) {
         if ((next = strchr(line, '\n'))) *next++ = 0;
         mw_model_classes_parse(line, &set, &error);
-        mw_preset_set(&preset, line, &error);
+        accepted = mw_preset_set(&preset, line, &error) == MW_OK && accepted;
     }
-    mw_preset_check(&preset, &error);
+    accepted = mw_preset_check(&preset, &error) == MW_OK && accepted;
+    fuzz_accepted += accepted;
     set_again(&preset);
     if (fuzz_rarely(data, size)) read_again(&preset);
     return 0;

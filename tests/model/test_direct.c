@@ -1,21 +1,22 @@
 /* The direct return predictor against golden numbers made by others, and at work from training to ranking. */
-#define mw_direct_class direct_under_test
-#include "model/direct.c"
-#undef mw_direct_class
-
 #include "core/tensor/safetensors.h"
 #include "eval/scripted.h"
+#include "model/direct.h"
 #include "scratch.h"
 #include "train/train.h"
 
-static mw_model *model_of(int agents, int obs, int act, const char *text) {
+static mw_model *model_of(int agents, int obs, int act, int horizon, const char *hidden) {
     mw_error error;
     mw_model *model;
     mw_model_config config = {0};
     const mw_model_shape shape = {agents, obs, act, false};
-    mw_fields_defaults(direct_under_test.fields, &config);
-    CHECK_OK(mw_fields_assign(direct_under_test.fields, &config, text, "", &error), error);
-    CHECK_OK(mw_model_make(&model, &direct_under_test, &config, &shape, &error), error);
+    mw_fields_defaults(mw_direct_class.fields, &config);
+    char text[32];
+    snprintf(text, sizeof text, "horizon=%d", horizon);
+    CHECK_OK(mw_fields_assign(mw_direct_class.fields, &config, text, "", &error), error);
+    CHECK_OK(mw_fields_assign(mw_direct_class.fields, &config, hidden, "", &error), error);
+    CHECK_OK(mw_fields_assign(mw_direct_class.fields, &config, "batch=6", "", &error), error);
+    CHECK_OK(mw_model_make(&model, &mw_direct_class, &config, &shape, &error), error);
     return model;
 }
 
@@ -39,16 +40,37 @@ static double distance(const float *a, const float *b, size_t count) {
     return worst / largest;
 }
 
+/* A training on one episode of nothing, whose batches the test writes itself. */
+static mw_fit *fit_of(mw_training_part **part, const mw_model *model, int obs, int act, int horizon) {
+    static float zeros[4096];
+    static int64_t length[1], offsets[2];
+    static long episode[1];
+    static mw_dataset dataset;
+    static mw_training_data data;
+    mw_error error;
+    length[0] = offsets[1] = horizon;
+    dataset = (mw_dataset){.spec = {.agents = 3, .obs_size = obs, .act_size = act},
+                           .episodes = 1,
+                           .steps = horizon,
+                           .obs = zeros,
+                           .real = zeros,
+                           .rewards = zeros,
+                           .lengths = length,
+                           .offsets = offsets};
+    data = (mw_training_data){.dataset = &dataset, .split.train = {.count = 1, .episodes = episode}};
+    CHECK_OK(mw_model_train(part, model, &data, &error), error);
+    return (mw_fit *)*part;
+}
+
 /* Scores, loss, gradient and three steps of Adam. */
 static void golden(const char *task, int obs, int act, int horizon) {
     mw_error error;
     mw_safetensors file;
-    char path[256], text[64];
+    char path[256];
     snprintf(path, sizeof path, TEST_DATA "/selectors/%s/direct.safetensors", task);
-    snprintf(text, sizeof text, "horizon=%d hidden=64", horizon);
     CHECK_OK(mw_safetensors_open(&file, path, &error), error);
-    mw_model *model = model_of(3, obs, act, text);
-    const network *net = model->net;
+    mw_model *model = model_of(3, obs, act, horizon, "hidden=64");
+    const mw_value_net *net = model->net;
     CHECK_OK(mw_model_allocate(model, &error), error);
     for (int i = 0; i < model->params->count; i++) {
         const mw_param *param = &model->params->list[i];
@@ -70,7 +92,7 @@ static void golden(const char *task, int obs, int act, int horizon) {
         memcpy(starts + q * joint, score_obs + q / 8 * joint, joint * sizeof *starts);
     mw_scorer *scorer;
     mw_scorer_context context = {.model = model, .max_rows = 16, .horizon = horizon};
-    CHECK_OK(scorer_class.create(&scorer, &context, &error), error);
+    CHECK_OK(mw_direct_class.scorer->create(&scorer, &context, &error), error);
     const mw_scoring call = {
         .scores = scores, .obs = starts, .actions = score_acts, .count = 16, .horizon = horizon, .group = 8};
     CHECK_OK(mw_scorer_score(scorer, &call, &error), error);
@@ -78,35 +100,32 @@ static void golden(const char *task, int obs, int act, int horizon) {
     assert_true(distance(scores, expected, 16) < 1e-5);
     mw_scorer_free(scorer);
     context.horizon++;
-    CHECK_FAILS(scorer_class.create(&scorer, &context, &error), MW_ERR_ARGUMENT, error, "steps, not");
+    CHECK_FAILS(mw_direct_class.scorer->create(&scorer, &context, &error), MW_ERR_ARGUMENT, error,
+                "steps, not");
 
     float *obs_in = floats_of(&file, "in.obs"), *acts_in = floats_of(&file, "in.acts"),
           *z = floats_of(&file, "out.standardised_return"), *loss = floats_of(&file, "out.loss");
     const int rows = (int)mw_safetensors_find(&file, "in.obs")->shape[0];
-    direct_part part = {.net = net};
-    settings fit = *settings_of(model);
-    fit.fit.batch = rows;
-    part.settings = &fit;
-    pass area;
-    part.areas = &area;
-    const mw_adam adam = mw_fit_adam(&fit.fit);
-    CHECK_OK(mw_shards_create(&part.shards, model->params->total, model->params->packed, &adam, 0, rows, 1,
-                              NULL, carve, &part, &error),
-             error);
-    memcpy(part.shards.optimizer.values, model->values, model->params->total * sizeof(float));
-    batch_slot slot = {calloc((size_t)rows * (joint + length), sizeof(float)), z};
+    mw_training_part *part;
+    mw_fit *fit = fit_of(&part, model, obs, act, horizon);
+    memcpy(part->optimizer->values, model->values, model->params->total * sizeof(float));
+    const mw_direct_batch *slot = fit->slots[0];
+    assert_int_equal(fit->settings->batch, rows);
     for (size_t r = 0; r < (size_t)rows; r++) {
-        memcpy(slot.x + r * (joint + length), obs_in + r * joint, joint * sizeof(float));
-        memcpy(slot.x + r * (joint + length) + joint, acts_in + r * length, length * sizeof(float));
+        memcpy(slot->x + r * (joint + length), obs_in + r * joint, joint * sizeof(float));
+        memcpy(slot->x + r * (joint + length) + joint, acts_in + r * length, length * sizeof(float));
+        slot->z[r] = z[r];
     }
-    CHECK_NEAR(run(&part, &slot, false), *loss, 1e-5 * (1 + (double)fabsf(*loss)));
+    double seen;
+    mw_fit_run(fit, slot, false, &seen);
+    CHECK_NEAR(seen, *loss, 1e-5 * (1 + (double)fabsf(*loss)));
     for (int i = 0; i < model->params->count; i++) {
         const mw_param *param = &model->params->list[i];
         if (!strncmp(param->name, "scale.", 6)) continue;
         float *want = floats_of(&file, mw_name_of("grad.%s", param->name).text),
               *got = calloc(param->count, sizeof *got);
         double worst = 0, largest = 0;
-        mw_param_to_file(param, part.shards.optimizer.grads, got);
+        mw_param_to_file(param, part->optimizer->grads, got);
         for (size_t k = 0; k < param->count; k++) {
             worst = fmax(worst, fabs((double)got[k] - (double)want[k]));
             largest = fmax(largest, fabs((double)want[k]));
@@ -115,20 +134,19 @@ static void golden(const char *task, int obs, int act, int horizon) {
         free(want);
         free(got);
     }
-    part.shards.optimizer.adam.rate = 3e-4f;
-    for (int i = 0; i < 3; i++) run(&part, &slot, true);
+    part->optimizer->adam.rate = 3e-4f;
+    for (int i = 0; i < 3; i++) mw_fit_run(fit, slot, true, &seen);
     for (int i = 0; i < model->params->count; i++) {
         const mw_param *param = &model->params->list[i];
         if (!strncmp(param->name, "scale.", 6)) continue;
         float *want = floats_of(&file, mw_name_of("adam3.%s", param->name).text),
               *got = calloc(param->count, sizeof *got);
-        mw_param_to_file(param, part.shards.optimizer.values, got);
+        mw_param_to_file(param, part->optimizer->values, got);
         for (size_t k = 0; k < param->count; k++) CHECK_NEAR(got[k], want[k], 1e-4);
         free(want);
         free(got);
     }
-    mw_shards_free(&part.shards);
-    free(slot.x);
+    mw_training_part_free(part);
     float *const all[] = {mean, std, score_obs, score_acts, expected, starts, obs_in, acts_in, z, loss};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
     mw_model_free(model);
@@ -150,9 +168,7 @@ static void sizes(void **state) {
     } cases[] = {{3, 18, 2, 8, 581837}, {3, 24, 2, 8, 591089},   {2, 56, 4, 8, 619873}, {4, 37, 2, 8, 638377},
                  {3, 33, 9, 3, 621929}, {8, 88, 14, 3, 1063969}, {5, 85, 11, 8, 974019}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char text[32];
-        snprintf(text, sizeof text, "horizon=%d", cases[i].h);
-        mw_model *model = model_of(cases[i].n, cases[i].o, cases[i].d, text);
+        mw_model *model = model_of(cases[i].n, cases[i].o, cases[i].d, cases[i].h, "hidden=512");
         assert_int_equal(mw_params_scalars(model->params) - 2, cases[i].count);
         mw_model_free(model);
     }

@@ -30,7 +30,7 @@ static bool write_attribute(hid_t object, const char *name, hid_t type, const vo
     hid_t space = H5Screate(H5S_SCALAR);
     hid_t attribute = H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
     bool ok = attribute >= 0 && H5Awrite(attribute, type, value) >= 0;
-    if (attribute >= 0) H5Aclose(attribute);
+    ok = attribute >= 0 && H5Aclose(attribute) >= 0 && ok;
     H5Sclose(space);
     return ok;
 }
@@ -55,7 +55,7 @@ static bool write_array(const sink *s, hid_t group, const char *name, hid_t stor
     hid_t space = H5Screate_simple(width ? 2 : 1, dims, NULL);
     hid_t array = H5Dcreate2(group, name, stored, space, H5P_DEFAULT, s->plain, H5P_DEFAULT);
     bool ok = array >= 0 && H5Dwrite(array, given, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0;
-    if (array >= 0) H5Dclose(array);
+    ok = array >= 0 && H5Dclose(array) >= 0 && ok; /* small arrays are written only now */
     H5Sclose(space);
     return ok;
 }
@@ -75,8 +75,7 @@ static bool write_members(const sink *s, hid_t parent, const char *name, hid_t s
         snprintf(member, sizeof member, "agent_%zu", i);
         ok = write_array(s, group, member, stored, given, rows + (last != NULL), width, s->row);
     }
-    if (group >= 0) H5Gclose(group);
-    return ok;
+    return group >= 0 && H5Gclose(group) >= 0 && ok;
 }
 
 static bool write_flags(const sink *s, hid_t group, const mw_episode *e) {
@@ -96,8 +95,7 @@ static bool write_infos(const sink *s, hid_t group, const mw_episode *e) {
     if (ok && e->legal)
         ok = write_members(s, infos, "legal_actions", s->boolean, s->boolean, (size_t)e->length, d, d,
                            e->legal, NULL);
-    if (infos >= 0) H5Gclose(infos);
-    return ok;
+    return infos >= 0 && H5Gclose(infos) >= 0 && ok;
 }
 
 static bool write_episode(const sink *s, long number) {
@@ -119,8 +117,7 @@ static bool write_episode(const sink *s, long number) {
                            e.real, NULL);
     ok = ok && write_array(s, group, "rewards", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, rows, n, e.rewards) &&
          write_flags(s, group, &e) && write_infos(s, group, &e);
-    if (group >= 0) H5Gclose(group);
-    return ok;
+    return group >= 0 && H5Gclose(group) >= 0 && ok;
 }
 
 /* NumPy's booleans, as h5py stores them. */
@@ -139,7 +136,9 @@ static bool write_all(sink *s, const char *path) {
     s->file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     if (s->file < 0) return false;
     bool ok = write_text(s->file, "dataset_id", id) && write_text(s->file, "author", author) &&
-              write_text(s->file, "rules", d->spec.rules) && write_number(s->file, "total_steps", d->steps) &&
+              write_text(s->file, "task", d->spec.task) && write_text(s->file, "rules", d->spec.rules) &&
+              write_text(s->file, "quality", d->spec.quality) &&
+              write_number(s->file, "total_steps", d->steps) &&
               write_number(s->file, "total_episodes", d->episodes);
     for (long e = 0; e < d->episodes && ok; e++) ok = write_episode(s, e);
     return H5Fclose(s->file) >= 0 && ok; /* closing writes what is cached, so its success counts */
@@ -181,6 +180,8 @@ static mw_status work(void *context, void *result, mw_error *error) {
 }
 
 mw_status mw_export_hdf5(const mw_dataset *dataset, const char *path, bool overwrite, mw_error *error) {
+    MW_NEED(dataset);
+    MW_NEED(path);
     if (mw_file_exists(path) && !overwrite)
         return mw_fail(error, MW_ERR_ARGUMENT, "'%s' exists; ask to overwrite it", path);
     MW_TRY(mw_file_replaceable(path, error));

@@ -5,7 +5,7 @@
 #include "core/tensor/safetensors.h"
 #include "eval/metrics.h"
 #include "study/cost.h"
-#include "study/verify_diagnostics.h"
+#include "study/verify/diagnostics.h"
 
 #include <math.h>
 #include <stdlib.h>
