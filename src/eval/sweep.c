@@ -255,6 +255,7 @@ static mw_status run_value(sweep *s, const axis *a, const char *value, json_t *p
 
 static mw_status run(sweep *s, mw_error *error) {
     MW_TRY(parse(s, error));
+    MW_NEED(s->bundle);
     const mw_bundle_info *info = &s->bundle->info;
     char cpu[128];
     mw_cpu_model(cpu, sizeof cpu);
@@ -278,6 +279,7 @@ static mw_status run(sweep *s, mw_error *error) {
 }
 
 mw_status mw_sweep_run(char **json, const mw_bundle *bundle, const mw_sweep_options *given, mw_error *error) {
+    MW_NEED(json);
     sweep *s = calloc(1, sizeof *s);
     *json = NULL;
     if (!s) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a sweep");

@@ -247,9 +247,11 @@ mw_status mw_cost_run(char **json, const mw_bundle *const *bundles, int count, c
                       mw_error *error) {
     mw_cost_options o = defaults;
     json_t *root = NULL;
+    MW_NEED(json);
     *json = NULL;
     MW_TRY(mw_options_take(&o, sizeof o, MW_FIELD_END(mw_cost_options, context), given,
                            "mw_cost_options_init", error));
+    MW_NEED(bundles);
     if (count < 1 || count > 64 || o.envs < 1 || o.envs > 256 || o.repeats < 1 || o.repeats > 100 ||
         o.timed < 1 || o.timed > 10000 || o.warm_up < 0 || o.warm_up > 10000)
         return mw_fail(error, MW_ERR_ARGUMENT,
