@@ -7,6 +7,7 @@
 
 static const char help[] =
     "usage: mawam bench [options]\n"
+    "       mawam bench --cost BUNDLE... [--threads N] [--json]\n"
     "\n"
     "Measures, in one run: the machine's own rate of single-precision matrix products, then scoring of "
     "candidate futures by\n"
@@ -29,10 +30,17 @@ static const char help[] =
     "  --seconds S    time for each measurement                                (1)\n"
     "  --json         one JSON object instead of the table\n"
     "\n"
+    "With --cost: what planning with bundles costs as the paper measures it. 4 environments, K=3, H=8, 3 "
+    "repeats\n"
+    "of 10 warm-up and 30 timed real steps; generation, scoring and its share at M = 1 to 16; at M = 8 one "
+    "thread\n"
+    "and one candidate after the other beside it.\n"
+    "\n"
     "examples:\n"
     "  mawam bench --train\n"
     "  mawam bench --task 8m --envs 4 --M 16 --threads 1\n"
-    "  mawam bench --preset paper --json\n";
+    "  mawam bench --preset paper --json\n"
+    "  mawam bench --cost spread-medium.safetensors 2ant-medium.safetensors 3m-medium.safetensors\n";
 
 static const char *preset_name(const mw_bench_options *o) {
     return o->paper ? "paper" : "trained";
@@ -84,11 +92,84 @@ static unsigned items_of(const char *only, bool train) {
     return only ? 0 : train ? all : all & ~training;
 }
 
+/* ---- the cost of planning ---- */
+
+static void show_setting(void *context, const char *task, int done, int total, double left) {
+    (void)context;
+    if (mw_cli_quiet) return;
+    fprintf(stderr, "%s done, %d of %d, about %.0f s left\n", task, done, total, left);
+}
+
+static double number(const json_t *object, const char *key) {
+    return json_number_value(json_object_get(object, key));
+}
+
+static void print_points(const char *name, const json_t *points) {
+    json_t *p;
+    size_t i;
+    json_array_foreach((json_t *)(uintptr_t)points, i, p)
+        printf("%-24s %4.0f %10.2f %10.2f %10.2f %7.1f%%\n", name, number(p, "M"), number(p, "generate"),
+               number(p, "score"), number(p, "total"), number(p, "share"));
+}
+
+static void print_cost(const json_t *root) {
+    const json_t *cost = json_object_get(root, "cost");
+    json_t *s;
+    size_t i;
+    printf("%s, %s, %.0f threads; %.0f environments, K=%.0f\n",
+           json_string_value(json_object_get(root, "cpu")), json_string_value(json_object_get(root, "level")),
+           number(root, "threads"), number(cost, "envs"), number(cost, "K"));
+    printf("%-24s %4s %10s %10s %10s %8s\n", "ms", "M", "generate", "score", "total", "share");
+    json_array_foreach(json_object_get(cost, "settings"), i, s)
+        print_points(json_string_value(json_object_get(s, "setting")), json_object_get(s, "points"));
+    print_points("mean", json_object_get(cost, "mean"));
+    printf("%-24s %14s %10s %8s %14s %10s %8s\n", "M=8, generation", "sequential", "batched", "ratio",
+           "one thread: s.", "b.", "ratio");
+    json_array_foreach(json_object_get(cost, "settings"), i, s) {
+        const json_t *all = json_object_get(s, "batching"), *one = json_object_get(s, "batching_one_thread");
+        printf("%-24s %14.2f %10.2f %8.2f %14.2f %10.2f %8.2f\n",
+               json_string_value(json_object_get(s, "setting")), number(all, "sequential"),
+               number(all, "batched"), number(all, "ratio"), number(one, "sequential"),
+               number(one, "batched"), number(one, "ratio"));
+    }
+}
+
+enum { MOST_BUNDLES = 16 };
+
+static int cost_of(const char *const *paths, int count, int threads, bool json, const char *command) {
+    mw_bundle *bundles[MOST_BUNDLES] = {NULL};
+    mw_error error = {0};
+    mw_status status = MW_OK;
+    char *text = NULL;
+    mw_cost_options o;
+    mw_cost_options_init(&o, sizeof o);
+    o.threads = threads;
+    o.command = command;
+    o.progress = show_setting;
+    for (int i = 0; i < count && status == MW_OK; i++) {
+        char path[4096];
+        status = mw_cli_bundle_path(path, sizeof path, paths[i], &error);
+        if (status == MW_OK) status = mw_bundle_load(&bundles[i], path, &error);
+    }
+    if (status == MW_OK) status = mw_cost_run(&text, (const mw_bundle *const *)bundles, count, &o, &error);
+    for (int i = 0; i < count; i++) mw_bundle_free(bundles[i]);
+    if (status != MW_OK) return mw_cli_fail(&error);
+    json_t *root = json ? NULL : json_loads(text, 0, NULL);
+    if (json)
+        puts(text);
+    else
+        print_cost(root);
+    json_decref(root);
+    free(text);
+    return 0;
+}
+
 int mw_cli_bench(int argc, char **argv) {
     mw_bench_options o;
     mw_bench_options_init(&o, sizeof o);
     const char *preset = "trained", *only = NULL;
-    bool json = false, train = false;
+    bool json = false, train = false, cost = false;
+    const char *paths[MOST_BUNDLES];
     const mw_option options[] = {{"task", MW_OPT_STRING, &o.task, 0, 0},
                                  {"preset", MW_OPT_STRING, &preset, 0, 0},
                                  {"envs", MW_OPT_INT, &o.envs, 1, 4096},
@@ -100,10 +181,18 @@ int mw_cli_bench(int argc, char **argv) {
                                  {"only", MW_OPT_STRING, &only, 0, 0},
                                  {"seconds", MW_OPT_DOUBLE, &o.seconds, 0.01, 60},
                                  {"json", MW_OPT_FLAG, &json, 0, 0},
+                                 {"cost", MW_OPT_FLAG, &cost, 0, 0},
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count;
-    int code = mw_cli_parse(argc, argv, options, help, NULL, 0, &count);
+    int code = mw_cli_parse(argc, argv, options, help, paths, MOST_BUNDLES, &count);
     if (code >= 0) return code;
+    if (cost != (count > 0)) return mw_cli_usage("bench: bundles and --cost belong together");
+    if (cost) {
+        char *command = mw_cli_command("", argc, argv);
+        code = cost_of(paths, count, o.threads, json, command);
+        free(command);
+        return code;
+    }
     if (strcmp(preset, "trained") && strcmp(preset, "paper"))
         return mw_cli_usage("bench: --preset must be 'trained' or 'paper', not '%s'", preset);
     o.paper = !strcmp(preset, "paper");

@@ -11,9 +11,11 @@ static const char help[] =
     "                      [--split-seed S] [--threads N] [--prey FILE] [--accept-rules]\n"
     "                      [--json | --json=FILE] [--overwrite]\n"
     "\n"
-    "Same state: at anchors of reactive play the M candidates are scored (by rwm unless --scorer says "
-    "otherwise) and executed in\n"
-    "the simulator, restored before each; do the orders agree? Snippets, with a dataset: the world model\n"
+    "Same state: at anchors of reactive play the M candidates, as the policy draws them, are scored by\n"
+    "everything that the bundle holds (or by --scorer alone) and executed in the simulator, restored before\n"
+    "each; do the orders agree? Where the bundle plans with offsets or a warm start, the same for states "
+    "and\n"
+    "candidates of its own play. Snippets, with a dataset: the world model\n"
     "rolled from held-out recorded observations under recorded actions, at horizons 1 to 16, ranked in "
     "groups\n"
     "of 8.\n"
@@ -33,19 +35,22 @@ static const char help[] =
     "example: mawam diagnose spread-medium.bundle data/spread-medium\n";
 
 static void print_same_state(const mw_same_state *r) {
-    const mw_ranking *k = &r->ranking;
-    printf("same state: %s, rules %s, %d anchors of %ld episodes, M=%d, H=%d, executions repeat %s\n",
-           r->scorer, r->rules, r->anchors, r->episodes, r->candidates, r->horizon,
-           r->exact ? "to the bit" : "WITH DIFFERENT BITS");
-    printf("%-18s %9s %9s\n", "", "model", "random");
-    printf("%-18s %9.3f %9.3f\n", "top 1", k->top1, 1.0 / r->candidates);
-    printf("%-18s %9.3f %9.3f\n", "top 2", k->top2, 2.0 / r->candidates);
-    printf("%-18s %9.3f %9.3f\n", "pairs", k->pair_accuracy, 0.5);
-    printf("%-18s %9.3f %9.3f\n", "Spearman within", r->spearman_within, 0.0);
-    printf("%-18s %9.3f\n", "Spearman overall", k->spearman);
-    printf("%-18s %9.4g %9.4g\n", "regret", k->regret, r->random_regret);
-    printf("%-18s %9.3f %9.3f\n", "normalised regret", k->normalized_regret, r->random_normalized_regret);
-    printf("%-18s %9.4g %9.4g   best %.4g\n", "H-step return", r->chosen, r->average, r->best);
+    printf(
+        "same state, candidates %s, rules %s: %d anchors of %ld episodes, M=%d, H=%d, executions repeat %s\n",
+        r->planned ? "as planned" : "as drawn", r->rules, r->anchors, r->episodes, r->candidates, r->horizon,
+        r->exact ? "to the bit" : "WITH DIFFERENT BITS");
+    printf("%-12s %7s %7s %9s %7s %7s %10s %9s %9s\n", "", "top 1", "top 2", "Spearman", "pairs", "pooled",
+           "regret", "norm.", "return");
+    for (int j = 0; j < r->judges; j++) {
+        const mw_ranking *k = &r->judge[j].ranking;
+        printf("%-12s %7.3f %7.3f %9.3f %7.3f %7.3f %10.4g %9.3f %9.4g\n", r->judge[j].scorer, k->top1,
+               k->top2, k->spearman_within, k->pair_accuracy_within, k->pair_accuracy, k->regret,
+               k->normalized_regret, r->judge[j].chosen);
+    }
+    printf("%-12s %7.3f %7.3f %9.3f %7.3f %7.3f %10.4g %9.3f %9.4g\n", "random", 1.0 / r->candidates,
+           2.0 / r->candidates, 0.0, 0.5, 0.5, r->random_regret, r->random_normalized_regret, r->average);
+    printf("%-12s %7.3f %7.3f %9.3f %7.3f %7.3f %10.4g %9.3f %9.4g\n", "best", 1.0, 1.0, 1.0, 1.0, 1.0, 0.0,
+           0.0, r->best);
 }
 
 static void print_snippets(const mw_snippets *r) {
@@ -102,7 +107,7 @@ int mw_cli_diagnose(int argc, char **argv) {
         return mw_cli_usage("diagnose: nothing to do without anchors and dataset");
     mw_bundle *bundle;
     mw_error error = {0};
-    mw_same_state same = {0};
+    mw_same_state same = {0}, planned = {0};
     mw_snippets calibration = {0};
     char path[4096];
     if (mw_cli_output(json, overwrite, &error) != MW_OK ||
@@ -118,19 +123,28 @@ int mw_cli_diagnose(int argc, char **argv) {
     mw_status status = MW_OK;
     if (count == 2) status = on_dataset(&calibration, bundle, positional[1], &snippets, &error);
     if (status == MW_OK && anchors.anchors) status = mw_same_state_run(&same, bundle, &anchors, &error);
+    const mw_plan_settings own = mw_bundle_plan(bundle);
+    if (status == MW_OK && anchors.anchors && !mw_plan_as_drawn(&own)) {
+        anchors.planned = true;
+        status = mw_same_state_run(&planned, bundle, &anchors, &error);
+    }
     if (status == MW_OK && json) {
         char *command = mw_cli_command("", argc, argv);
-        const mw_same_state *s = same.anchors ? &same : NULL;
-        const mw_snippets *c = calibration.count ? &calibration : NULL;
-        status = *json ? mw_diagnosis_save(bundle, s, c, command, json, &error)
-                       : mw_diagnosis_print(bundle, s, c, command, stdout, &error);
+        const mw_diagnosis all = {.bundle = bundle,
+                                  .drawn = same.anchors ? &same : NULL,
+                                  .planned = planned.anchors ? &planned : NULL,
+                                  .snippets = calibration.count ? &calibration : NULL};
+        status = *json ? mw_diagnosis_save(&all, command, json, &error)
+                       : mw_diagnosis_print(&all, command, stdout, &error);
         free(command);
     }
     if (status == MW_OK && !(json && !*json)) {
         if (same.anchors) print_same_state(&same);
+        if (planned.anchors) print_same_state(&planned);
         if (calibration.count) print_snippets(&calibration);
     }
     mw_same_state_free(&same);
+    mw_same_state_free(&planned);
     mw_bundle_free(bundle);
     return status == MW_OK ? 0 : mw_cli_fail(&error);
 }

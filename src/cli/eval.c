@@ -9,7 +9,7 @@
 static const char help[] =
     "usage: mawam eval BUNDLE [--arms A,B,...] [--seeds N] [--episodes N] [--first-seed S] [--envs N]\n"
     "                  [--threads N] [--timed N] [--prey FILE] [--json | --json=FILE] [--replay FILE.html]\n"
-    "                  [--accept-rules] [--csv] [--overwrite] [--PLAN-SETTING X]...\n"
+    "                  [--accept-rules] [--csv] [--overwrite] [--sweep M=1,2,4]... [--PLAN-SETTING X]...\n"
     "\n"
     "Plays the same episodes with every arm and compares them. BUNDLE is a file, or the name of one that\n"
     "comes with mawam (spread-medium). Return: sum over steps of the agents' mean\n"
@@ -29,6 +29,10 @@ static const char help[] =
     "  --threads N     (one per core)\n"
     "  --timed N       decisions timed for a single environment (60); 0: none\n"
     "  --prey FILE     tag, world: a prey network (safetensors) in place of the default prey\n"
+    "  --sweep LIST    a plan setting and its values, M=1,2,4,8,16 or H=1..8: all of them on the same "
+    "episodes;\n"
+    "                  may be given several times. Arms: reactive and plan, with H the oracle too. With\n"
+    "                  --json=FILE a run that was interrupted continues\n"
     "  --accept-rules  play although the bundle was trained under other rules; results say so\n"
     "  --json          the result as JSON, printed or written to a file\n"
     "  --csv           the table as comma-separated values, with the columns that it has no room for\n"
@@ -37,7 +41,8 @@ static const char help[] =
     "\n"
     "examples: mawam eval spread-medium.safetensors\n"
     "          mawam eval 3m-medium.safetensors --arms plan,reactive --seeds 2 --first-seed 1 --M 16 "
-    "--json=tuning.json\n";
+    "--json=tuning.json\n"
+    "          mawam eval spread-medium.safetensors --sweep M=1,2,4,8,16 --sweep K=1..5 --json=sweep.json\n";
 
 static void show_progress(void *context, int arm, long done, long total) {
     mw_progress *progress = context;
@@ -191,7 +196,9 @@ int mw_cli_eval(int argc, char **argv) {
     const char *arms = NULL;
     request r = {0};
     mw_assignments plan = {0};
-    const mw_option options[] = {{"arms", MW_OPT_STRING, &arms, 0, 0},
+    mw_strings sweeps = {0};
+    const mw_option options[] = {{"sweep", MW_OPT_STRINGS, &sweeps, 0, 0},
+                                 {"arms", MW_OPT_STRING, &arms, 0, 0},
                                  {"seeds", MW_OPT_INT, &o.seeds, 1, 10000},
                                  {"episodes", MW_OPT_INT, &o.episodes, 1, 100000},
                                  {"first-seed", MW_OPT_U64, &o.first_seed, 0, 0},
@@ -216,7 +223,8 @@ int mw_cli_eval(int argc, char **argv) {
     o.progress = show_progress;
     o.context = &progress;
     char *command = mw_cli_command("", argc, argv);
-    code = run(&o, &r, command);
+    if (sweeps.count) o.stop = mw_cli_stop();
+    code = sweeps.count ? mw_cli_sweep(&o, &sweeps, r.bundle, r.json, command) : run(&o, &r, command);
     free(command);
     return code;
 }

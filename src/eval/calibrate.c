@@ -1,5 +1,5 @@
-/* Same-state ranking; see calibrate.h. Reactive play is the first of the M candidates, so one planner both
- * plays and proposes, with the history it would have in an evaluation. */
+/* Same-state ranking; see calibrate.h. One planner both plays and proposes, with the history it would have in
+ * an evaluation: reactive play is the first of its M candidates, planned play its own choice. */
 #include "eval/calibrate.h"
 
 #include "core/json.h"
@@ -8,6 +8,7 @@
 #include "eval/worlds.h"
 #include "eval/statistics.h"
 #include "plan/oracle.h"
+#include "plan/scorers.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -25,7 +26,7 @@ void mw_same_state_options_init(mw_same_state_options *options, size_t size) {
 typedef struct {
     long episode;
     int step;
-    float *realized, *predicted; /* [M], owned */
+    float *realized, *predicted; /* [M], owned; [judges][M] */
 } anchor;
 
 typedef struct {
@@ -37,6 +38,10 @@ typedef struct {
     mw_planner *planner;
     mw_oracle *oracle;
     mw_oracle_job jobs[MAX_ENVS];
+    int judges;
+    char names[MW_JUDGES][MW_NAME];
+    mw_scorer *scorers[MW_JUDGES];
+    float *start; /* [M][n][o]: the observation that all candidates of an anchor start from */
     int mark[MAX_ENVS][MAX_MARKS]; /* steps, ascending */
     long episode[MAX_ENVS];
     float *again; /* [MAX_ENVS][M]: returns of the second execution */
@@ -47,12 +52,11 @@ typedef struct {
 
 /* ---- set-up ---- */
 
-/* All candidates are drawn as the bundle says and none is a mean of others. */
 static mw_status survey_plan(survey *v, const mw_bundle *bundle, mw_error *error) {
     const mw_same_state_options *o = &v->options;
     v->plan = bundle->plan;
-    MW_TRY(mw_fields_assign(mw_plan_fields, &v->plan, "scorer=rwm warm_start=off temperature=0 choice=best",
-                            "", error));
+    if (!o->planned)
+        MW_TRY(mw_fields_assign(mw_plan_fields, &v->plan, MW_AS_DRAWN " choice=best", "", error));
     for (int i = 0; i < o->assignment_count; i++)
         MW_TRY(mw_fields_assign(mw_plan_fields, &v->plan, o->assignments[i], "", error));
     if (o->anchors < 1 || o->anchors > 100000 || v->plan.candidates < 2)
@@ -60,6 +64,39 @@ static mw_status survey_plan(survey *v, const mw_bundle *bundle, mw_error *error
                        "ranking needs 1 to 100000 anchors and at least 2 candidates; got %d and %d",
                        o->anchors, v->plan.candidates);
     return MW_OK;
+}
+
+static bool names_scorer(const mw_same_state_options *o) {
+    bool named = false;
+    for (int i = 0; i < o->assignment_count; i++) named |= !strncmp(o->assignments[i], "scorer=", 7);
+    return named;
+}
+
+static mw_status add_judge(survey *v, const mw_bundle *bundle, const char *name, mw_error *error) {
+    const mw_scorer_context context = {.max_rows = v->plan.candidates,
+                                       .max_group = v->plan.candidates,
+                                       .horizon = v->plan.horizon,
+                                       .advantage_share = v->plan.advantage_share,
+                                       .envs = v->stage.envs,
+                                       .env_count = v->stage.count,
+                                       .env_options = v->options.world,
+                                       .pool = v->pool};
+    snprintf(v->names[v->judges], MW_NAME, "%s", name);
+    MW_TRY(mw_scorer_create(&v->scorers[v->judges], name, bundle, context, error));
+    v->judges++;
+    return MW_OK;
+}
+
+/* Everything that the bundle's parts can serve; the simulator judges anyway. */
+static mw_status survey_judges(survey *v, const mw_bundle *bundle, mw_error *error) {
+    if (names_scorer(&v->options)) return add_judge(v, bundle, v->plan.scorer, error);
+    for (int i = 0; mw_scorer_class_at(i) && v->judges < MW_JUDGES; i++) {
+        const char *name = mw_scorer_class_at(i)->name;
+        if (mw_scorer_available(name, bundle) && strcmp(name, "oracle"))
+            MW_TRY(add_judge(v, bundle, name, error));
+    }
+    return v->judges ? MW_OK
+                     : mw_fail(error, MW_ERR_ARGUMENT, "this bundle has nothing to judge candidates with");
 }
 
 static mw_status survey_build(survey *v, const mw_bundle *bundle, mw_error *error) {
@@ -78,10 +115,14 @@ static mw_status survey_build(survey *v, const mw_bundle *bundle, mw_error *erro
     planner.plan = v->plan;
     MW_TRY(mw_planner_create(&v->planner, bundle, &planner, error));
     MW_TRY(mw_oracle_create(&v->oracle, bundle->info.task, o->world, v->pool, error));
+    MW_TRY(survey_judges(v, bundle, error));
     v->capacity = o->anchors + MAX_ENVS * MAX_MARKS;
     v->anchors = calloc((size_t)v->capacity, sizeof *v->anchors);
     v->again = calloc((size_t)(MAX_ENVS * v->plan.candidates), sizeof *v->again);
-    if (!v->anchors || !v->again) return mw_fail(error, MW_ERR_MEMORY, "cannot keep %d anchors", o->anchors);
+    v->start =
+        calloc((size_t)(v->plan.candidates * bundle->info.agents * bundle->info.obs), sizeof *v->start);
+    if (!v->anchors || !v->again || !v->start)
+        return mw_fail(error, MW_ERR_MEMORY, "cannot keep %d anchors", o->anchors);
     return MW_OK;
 }
 
@@ -89,6 +130,8 @@ static void survey_free(survey *v) {
     for (int k = 0; k < v->count; k++) free(v->anchors[k].realized);
     free(v->anchors);
     free(v->again);
+    free(v->start);
+    for (int j = 0; j < v->judges; j++) mw_scorer_free(v->scorers[j]);
     mw_worlds_free(&v->stage);
     mw_planner_free(v->planner);
     mw_oracle_free(v->oracle);
@@ -122,13 +165,25 @@ static bool marked(const survey *v, int e) {
 static mw_status add_anchor(survey *v, int e, mw_error *error) {
     const int most = v->plan.candidates;
     anchor *a = &v->anchors[v->count];
-    a->realized = calloc(2 * (size_t)most, sizeof *a->realized);
+    a->realized = calloc((size_t)((1 + v->judges) * most), sizeof *a->realized);
     if (!a->realized) return mw_fail(error, MW_ERR_MEMORY, "cannot keep an anchor");
     v->count++;
     a->predicted = a->realized + most;
     a->episode = v->episode[e];
     a->step = v->stage.last[e].step;
-    memcpy(a->predicted, mw_planner_scores(v->planner, e), (size_t)most * sizeof *a->predicted);
+    const size_t joint = (size_t)(v->stage.info->agents * v->stage.info->obs_size);
+    for (int m = 0; m < most; m++)
+        memcpy(v->start + (size_t)m * joint, v->stage.obs + (size_t)e * joint, joint * sizeof *v->start);
+    for (int j = 0; j < v->judges; j++)
+        MW_TRY(mw_scorer_score(v->scorers[j],
+                               &(mw_scoring){.scores = a->predicted + j * most,
+                                             .obs = v->start,
+                                             .actions = mw_planner_actions(v->planner, e),
+                                             .count = most,
+                                             .horizon = v->plan.horizon,
+                                             .group = most,
+                                             .envs = &e},
+                               error));
     return MW_OK;
 }
 
@@ -139,7 +194,6 @@ static mw_status survey_anchors(survey *v, mw_error *error) {
     int count = 0;
     for (int e = 0; e < s->count; e++) {
         if (!s->active[e] || !marked(v, e)) continue;
-        if (count == 0) MW_TRY(mw_planner_score(v->planner, error));
         MW_TRY(add_anchor(v, e, error));
         v->jobs[count++] =
             (mw_oracle_job){s->envs[e], mw_planner_actions(v->planner, e), v->anchors[v->count - 1].realized};
@@ -154,12 +208,15 @@ static mw_status survey_anchors(survey *v, mw_error *error) {
     return MW_OK;
 }
 
-static void choose_first(survey *v) {
+/* Reactive play takes the first candidate. */
+static mw_status choose(survey *v, mw_error *error) {
     mw_worlds *s = &v->stage;
+    if (v->options.planned) MW_TRY(mw_planner_score(v->planner, error));
     for (int e = 0; e < s->count; e++)
-        if (s->active[e])
-            for (int m = 0; m < v->plan.candidates; m++) mw_planner_scores(v->planner, e)[m] = m == 0;
+        for (int m = 0; m < v->plan.candidates && s->active[e] && !v->options.planned; m++)
+            mw_planner_scores(v->planner, e)[m] = m == 0;
     mw_planner_choose(v->planner, s->active, s->real, s->index);
+    return MW_OK;
 }
 
 /* One episode in every environment, as far as its last mark. */
@@ -179,7 +236,7 @@ static mw_status play_round(survey *v, long first, mw_error *error) {
                            v->options.anchors);
         MW_TRY(mw_planner_propose(v->planner, s->obs, s->legal, s->active, error));
         MW_TRY(survey_anchors(v, error));
-        choose_first(v);
+        MW_TRY(choose(v, error));
         MW_TRY(mw_worlds_step(s, NULL, error));
         for (int e = 0; e < s->count; e++) {
             if (!s->active[e]) continue;
@@ -200,61 +257,54 @@ static int by_place(const void *a, const void *b) {
     return x->step - y->step;
 }
 
-static void add_state(mw_same_state *r, const float *realized, const float *predicted) {
+static void add_state(mw_same_state *r, const anchor *a, int anchor_index) {
     const int most = r->candidates;
-    int best = 0, chosen = 0;
+    const float *realized = a->realized;
+    int best = 0;
     double sum = 0;
-    float low = realized[0];
     for (int m = 0; m < most; m++) {
         if (realized[m] > realized[best]) best = m;
-        if (predicted[m] > predicted[chosen]) chosen = m;
-        if (realized[m] < low) low = realized[m];
         sum += realized[m];
     }
-    const double regret = (double)realized[best] - sum / most;
     r->best += (double)realized[best] / r->anchors;
-    r->chosen += (double)realized[chosen] / r->anchors;
     r->average += sum / most / r->anchors;
-    r->random_regret += regret / r->anchors;
-    r->random_normalized_regret += regret / ((double)realized[best] - low + 1e-8) / r->anchors;
-}
-
-static mw_status within(mw_same_state *r, mw_error *error) {
-    double sum = 0;
-    int count = 0;
-    for (int k = 0; k < r->anchors; k++) {
-        mw_ranking one;
-        MW_TRY(mw_ranking_of(&one, r->realized + (size_t)k * (size_t)r->candidates,
-                             r->predicted + (size_t)k * (size_t)r->candidates, 1, r->candidates, error));
-        if (!isfinite(one.spearman)) continue;
-        sum += one.spearman;
-        count++;
+    memcpy(r->realized + (size_t)(anchor_index * most), realized, (size_t)most * sizeof *realized);
+    for (int j = 0; j < r->judges; j++) {
+        const float *predicted = a->predicted + j * most;
+        int chosen = 0;
+        for (int m = 1; m < most; m++)
+            if (predicted[m] > predicted[chosen]) chosen = m;
+        r->judge[j].chosen += (double)realized[chosen] / r->anchors;
+        memcpy(r->judge[j].predicted + (size_t)(anchor_index * most), predicted,
+               (size_t)most * sizeof *predicted);
     }
-    r->spearman_within = count ? sum / count : NAN;
-    return MW_OK;
 }
 
 static mw_status summarise(mw_same_state *r, survey *v, mw_error *error) {
-    const size_t most = (size_t)v->plan.candidates, all = (size_t)v->options.anchors * most;
+    const size_t all = (size_t)v->options.anchors * (size_t)v->plan.candidates;
     *r = (mw_same_state){.anchors = v->options.anchors,
                          .candidates = v->plan.candidates,
                          .horizon = v->plan.horizon,
+                         .planned = v->options.planned,
                          .exact = v->exact,
-                         .realized = malloc(all * sizeof(float)),
-                         .predicted = malloc(all * sizeof(float))};
-    if (!r->realized || !r->predicted)
-        return mw_fail(error, MW_ERR_MEMORY, "cannot keep %d anchors", r->anchors);
-    memcpy(r->scorer, v->plan.scorer, sizeof r->scorer);
+                         .realized = malloc((size_t)(1 + v->judges) * all * sizeof(float)),
+                         .judges = v->judges};
+    if (!r->realized) return mw_fail(error, MW_ERR_MEMORY, "cannot keep %d anchors", r->anchors);
+    for (int j = 0; j < r->judges; j++) {
+        snprintf(r->judge[j].scorer, sizeof r->judge[j].scorer, "%s", v->names[j]);
+        r->judge[j].predicted = r->realized + (size_t)(1 + j) * all;
+    }
     snprintf(r->rules, sizeof r->rules, "%s", v->stage.info->rules);
     qsort(v->anchors, (size_t)v->count, sizeof *v->anchors, by_place);
     for (int k = 0; k < r->anchors; k++) {
-        memcpy(r->realized + (size_t)k * most, v->anchors[k].realized, most * sizeof(float));
-        memcpy(r->predicted + (size_t)k * most, v->anchors[k].predicted, most * sizeof(float));
-        add_state(r, v->anchors[k].realized, v->anchors[k].predicted);
+        add_state(r, &v->anchors[k], k);
         r->episodes += k == 0 || v->anchors[k].episode != v->anchors[k - 1].episode;
     }
-    MW_TRY(mw_ranking_of(&r->ranking, r->realized, r->predicted, r->anchors, r->candidates, error));
-    return within(r, error);
+    mw_random_choice(&r->random_regret, &r->random_normalized_regret, r->realized, r->anchors, r->candidates);
+    for (int j = 0; j < r->judges; j++)
+        MW_TRY(mw_ranking_of(&r->judge[j].ranking, r->realized, r->judge[j].predicted, r->anchors,
+                             r->candidates, error));
+    return MW_OK;
 }
 
 mw_status mw_same_state_run(mw_same_state *result, const mw_bundle *bundle,
@@ -285,22 +335,30 @@ mw_status mw_same_state_run(mw_same_state *result, const mw_bundle *bundle,
 }
 
 void mw_same_state_free(mw_same_state *result) {
-    free(result->realized);
-    free(result->predicted);
+    free(result->realized); /* what the judges predicted lies behind it */
     *result = (mw_same_state){0};
 }
 
+static json_t *judge_json(const mw_judge *judge) {
+    json_t *object = mw_ranking_json(&judge->ranking);
+    json_object_set_new(object, "return_chosen", mw_number_json(judge->chosen));
+    return object;
+}
+
+/* The first scorer's figures stand on their own, those of all follow by name. */
 json_t *mw_same_state_json(const mw_same_state *r) {
-    json_t *object = mw_ranking_json(&r->ranking);
-    json_object_set_new(object, "spearman_within", mw_number_json(r->spearman_within));
+    json_t *object = judge_json(&r->judge[0]), *scorers = json_object();
+    for (int j = 0; j < r->judges; j++)
+        json_object_set_new(scorers, r->judge[j].scorer, judge_json(&r->judge[j]));
+    json_object_set_new(object, "scorer", json_string(r->judge[0].scorer));
+    json_object_set_new(object, "scorers", scorers);
+    json_object_set_new(object, "candidates", json_string(r->planned ? "planned" : "drawn"));
     json_object_set_new(object, "random_regret", mw_number_json(r->random_regret));
     json_object_set_new(object, "random_normalized_regret", mw_number_json(r->random_normalized_regret));
     json_object_set_new(object, "return_best", mw_number_json(r->best));
-    json_object_set_new(object, "return_chosen", mw_number_json(r->chosen));
     json_object_set_new(object, "return_average", mw_number_json(r->average));
     json_object_set_new(object, "anchors", json_integer(r->anchors));
     json_object_set_new(object, "episodes", json_integer(r->episodes));
-    json_object_set_new(object, "scorer", json_string(r->scorer));
     json_object_set_new(object, "M", json_integer(r->candidates));
     json_object_set_new(object, "H", json_integer(r->horizon));
     json_object_set_new(object, "exact", json_boolean(r->exact));

@@ -89,7 +89,7 @@ static mw_status take(json_t *summary, const char *path, const char *const *keys
 
 mw_status mw_chain_summarize(mw_chain *c, mw_error *error) {
     static const char *const eval_keys[] = {"eval", NULL};
-    static const char *const diagnose_keys[] = {"same_state", "snippets", NULL};
+    static const char *const diagnose_keys[] = {"same_state", "same_state_planned", "snippets", NULL};
     json_t *data = NULL, *seconds = json_object();
     mw_status status = data_json(&data, c, error);
     for (int s = 0; s < MW_STUDY_STAGES; s++)
