@@ -1,6 +1,7 @@
 # A thin front for CMake and Ninja. Every target installs the Debian packages it lacks, asking sudo only when needed.
 BUILD    ?= build
-PACKAGES := gcc cmake ninja-build pkg-config libjansson-dev libcmocka-dev libmujoco-dev libhdf5-dev
+PACKAGES := gcc cmake ninja-build pkg-config libjansson-dev libcmocka-dev libmujoco-dev libhdf5-dev \
+            python3-numpy python3-pytest
 CONFIG   := -G Ninja -DMAWAM_WERROR=ON
 JOBS     ?= $(shell nproc)
 
@@ -8,7 +9,10 @@ MINUTES  ?= 1
 HOURS    ?= 8
 MOST     ?= 50
 
-.PHONY: all deps demo test fingerprints bench arm asan tsan fuzz fuzzers faults campaign format install clean
+PREFIX   ?= /usr/local
+DESTDIR  ?=
+
+.PHONY: all deps demo test fingerprints bench arm asan tsan fuzz fuzzers faults campaign format declarations install uninstall deb clean FORCE
 
 all: $(BUILD)/.configured
 	@ninja -C $(BUILD) -j $(JOBS)
@@ -16,7 +20,14 @@ all: $(BUILD)/.configured
 deps:
 	@cmake/need.sh $(PACKAGES)
 
-$(BUILD)/.configured: | deps
+# Configured again whenever the options are others than the last time.
+$(BUILD)/.options: FORCE
+	@mkdir -p $(BUILD)
+	@echo '$(OPTIONS)' | cmp -s - $@ || echo '$(OPTIONS)' > $@
+
+FORCE:
+
+$(BUILD)/.configured: $(BUILD)/.options | deps
 	@cmake $(CONFIG) -B $(BUILD) $(OPTIONS) > $(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
 	@mv $(BUILD).log $@
 
@@ -76,8 +87,26 @@ format:
 	@cmake/need.sh clang-format
 	@git ls-files '*.c' '*.h' | xargs clang-format -i
 
+# After a change of the public headers: the structs and functions that the Python package declares.
+declarations:
+	@python3 -B tests/python/headers.py
+
+# Below DESTDIR if given, for PREFIX; what was put where is in $(BUILD)/install_manifest.txt for `make uninstall`.
 install: all
-	cmake --install $(BUILD)
+	@cmake -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(BUILD) > $(BUILD)/.install.log 2>&1 || { cat $(BUILD)/.install.log; exit 1; }
+	@ninja -C $(BUILD) -j $(JOBS) > $(BUILD)/.install.log 2>&1 || { cat $(BUILD)/.install.log; exit 1; }
+	@DESTDIR=$(DESTDIR) cmake --install $(BUILD) > $(BUILD)/.install.log || { cat $(BUILD)/.install.log; exit 1; }
+	@echo "installed $$(wc -l < $(BUILD)/install_manifest.txt) files in $(DESTDIR)$(PREFIX)"
+
+uninstall:
+	@test -f $(BUILD)/install_manifest.txt || { echo "$(BUILD)/install_manifest.txt is missing: nothing is known to be installed"; exit 1; }
+	@while read -r file || [ -n "$$file" ]; do rm -f "$(DESTDIR)$$file"; rmdir -p "$$(dirname "$(DESTDIR)$$file")" 2> /dev/null || true; done < $(BUILD)/install_manifest.txt
+	@rm $(BUILD)/install_manifest.txt
+
+deb: all
+	@cmake/need.sh dpkg-dev
+	@cd $(BUILD) && cpack -G DEB > .deb.log 2>&1 || { cat .deb.log; exit 1; }
+	@ls -l $(BUILD)/*.deb
 
 clean:
 	rm -rf build build-* build*.log demo

@@ -48,7 +48,7 @@ static void run(const char *format, ...) {
     va_start(list, format);
     vsnprintf(arguments, sizeof arguments, format, list);
     va_end(list);
-    snprintf(command, sizeof command, "MAWAM_BEHAVIORS='%s/behaviors' '%s' %s 2>&1", SOURCE_DIR,
+    snprintf(command, sizeof command, "MAWAM_DATA='%s' '%s' %s 2>&1", SOURCE_DIR,
              MAWAM_PROGRAM, arguments);
     FILE *pipe = popen(command, "r");
     assert_non_null(pipe);

@@ -39,7 +39,7 @@ typedef struct mw_dataset_spec {
 
 /* Of the episodes' returns, where a return is the sum over steps of the mean reward of the agents. */
 typedef struct mw_return_stats {
-    double mean, deviation, minimum, quartile[3], maximum;
+    double mean, std, minimum, quartile[3], maximum;
     double won; /* share of episodes that ended by victory */
 } mw_return_stats;
 
@@ -86,6 +86,23 @@ typedef struct mw_dataset_columns {
     const int64_t *offsets;  /* [episodes + 1]: first step of each episode; the last is `steps` */
 } mw_dataset_columns;
 MW_API mw_dataset_columns mw_dataset_view(const mw_dataset *dataset);
+
+/* How far recorded transitions agree with our world of the data's task. */
+typedef struct mw_rules_report {
+    long compared; /* transitions that were replayed; 0: the task's observations do not hold its state */
+    long agreed;   /* of them: same observations and rewards up to the rounding of what was recorded */
+    double worst_obs, worst_reward; /* largest differences */
+    long values, outside;           /* observation values looked at; those out of their feature's range */
+} mw_rules_report;
+
+/* Replays `sample` transitions from all over the data (which has passed mw_dataset_check) in a world of its
+ * task, each from the state that its observation tells of. world may be NULL. */
+MW_API mw_status mw_dataset_replay(const mw_dataset *dataset, const mw_env_options *world, long sample,
+                                   mw_rules_report *report, mw_error *error);
+
+/* Says of the dataset in a folder that its world followed these rules; `note` (may be NULL) replaces what it
+ * tells people. Nobody else may be writing there. */
+MW_API mw_status mw_dataset_declare(const char *folder, const char *rules, const char *note, mw_error *error);
 
 /* ---- reports ------------------------------------------------------------------------------------------- */
 
@@ -160,7 +177,7 @@ MW_API void mw_make_options_init(mw_make_options *options, size_t size);
 
 typedef struct mw_make_result {
     long episodes, steps;
-    double mean, deviation, least, most, win_rate; /* of the returns */
+    double mean, std, least, most, win_rate; /* of the returns */
 } mw_make_result;
 
 /* The behaviour of a setting ("spread-medium"; mw_setting_at lists them) plays, episode by episode in a fixed
@@ -193,7 +210,8 @@ typedef struct mw_import_report {
 MW_API const char *mw_import_layout(int index);
 
 /* Turns data of others into a dataset of a built-in task or of any name. Its rules read "<layout>-import": it
- * belongs to the world that made it, so no simulator of ours is assumed to agree with it. */
+ * belongs to the world that made it, so no simulator of ours is assumed to agree with it (mw_dataset_declare
+ * says otherwise). Data of ours for the same task, as exported, keeps its rules and quality. */
 MW_API mw_status mw_dataset_import(const char *layout, const char *source, const char *folder,
                                    const char *task, const mw_import_options *options,
                                    mw_import_report *report, mw_error *error);

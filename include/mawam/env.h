@@ -43,13 +43,17 @@ typedef struct mw_outcome {
 } mw_outcome;
 
 typedef struct mw_env_options {
+    size_t size;           /* of this struct, set by init */
     const char *prey_file; /* tag, world: prey policy network (safetensors), or "script" for the scripted
                               prey; NULL: the frozen prey of the task */
     double spawn_jitter;   /* battles: displacement of units at reset; negative: the task's default (0.5) */
 } mw_env_options;
 
+MW_API void mw_env_options_init(mw_env_options *options, size_t size);
+
+/* The same where a constant is wanted. */
 #define MW_ENV_OPTIONS_DEFAULT                                                                               \
-    { NULL, -1.0 }
+    { sizeof(mw_env_options), NULL, -1.0 }
 
 typedef struct mw_env mw_env;
 
@@ -73,7 +77,8 @@ MW_API int mw_env_places(const mw_env *env, const float *obs, float (*places)[2]
 MW_API void mw_env_reset(mw_env *env, uint64_t seed);
 
 /* Advances one step. rewards[n] receives the per-agent rewards (their mean is the team's score for the step).
- * A rejected action leaves the state untouched. Stepping a finished episode is an error. */
+ * outcome may be NULL. A rejected action leaves the state untouched. Stepping a finished episode is an error.
+ */
 MW_API mw_status mw_env_step(mw_env *env, mw_action action, float *rewards, mw_outcome *outcome,
                              mw_error *error);
 
@@ -85,6 +90,10 @@ MW_API void mw_env_legal(const mw_env *env, uint8_t *legal); /* legal[n][d], 0 o
 MW_API size_t mw_env_snapshot_size(const mw_env *env);
 MW_API void mw_env_snapshot(const mw_env *env, void *buffer);
 MW_API mw_status mw_env_restore(mw_env *env, const void *buffer, size_t size, mw_error *error);
+
+/* Starts an episode in the state that a joint observation obs[n][o] tells of, up to its rounding. Fails with
+ * MW_ERR_UNSUPPORTED where the task's observations do not hold the whole state. */
+MW_API mw_status mw_env_recall(mw_env *env, const float *obs, mw_error *error);
 
 /* Shapes for a picture, in world coordinates. */
 typedef enum mw_shape_kind { MW_SHAPE_CIRCLE, MW_SHAPE_CAPSULE, MW_SHAPE_LINE, MW_SHAPE_RECT } mw_shape_kind;

@@ -57,6 +57,7 @@ typedef struct mw_eval_options {
     const mw_stop_flag *stop;    /* may be NULL; not 0: return MW_ERR_INTERRUPTED */
     void (*progress)(void *context, int arm, long done, long total); /* may be NULL */
     void *context;
+    bool accept_rules; /* play although the bundle was trained under other rules; results then say so */
 } mw_eval_options;
 MW_API void mw_eval_options_init(mw_eval_options *options, size_t size);
 
@@ -92,7 +93,8 @@ typedef struct mw_eval_report {
     mw_interval gain;                         /* paired difference of returns to reactive */
     double relative_gain;                     /* over |reactive|, both as reported: normalised if there
                                                  is a scale */
-    double oracle_share;                      /* of the oracle's gain over reactive, if it gains */
+    double oracle_share;                      /* of the oracle's gain over reactive, where that
+                                                 has an interval above zero */
     mw_latency decision, generation, scoring; /* ms */
     double seconds;                           /* all episodes, wall clock */
     long decisions;
@@ -100,14 +102,16 @@ typedef struct mw_eval_report {
 
 typedef struct mw_eval_result mw_eval_result;
 
-/* Refuses a bundle whose sizes or rules are not the environment's. *result is NULL after a failure. */
+/* Refuses a bundle whose sizes or rules (unless accepted) are not the environment's. *result is NULL after a
+ * failure. */
 MW_API mw_status mw_bundle_evaluate(mw_eval_result **result, const mw_bundle *bundle,
                                     const mw_eval_options *options, mw_error *error);
 MW_API void mw_eval_result_free(mw_eval_result *result);
 
 /* What was played: options with what they left open filled in. Strings live as long as the result. */
 typedef struct mw_eval_summary {
-    const char *task, *rules, *quality, *family;
+    const char *task, *rules, *quality, *family; /* rules: of the world that was played in */
+    const char *accepted_rules;                  /* of the training, where they were others; NULL: the same */
     unsigned arms;
     uint64_t first_seed;
     int seeds, episodes;
@@ -150,12 +154,14 @@ typedef struct mw_same_state_options {
     int threads;                 /* 1 to MW_MAX_THREADS; 0: one per core */
     const mw_env_options *world; /* may be NULL */
     const mw_stop_flag *stop;    /* may be NULL; not 0: return MW_ERR_INTERRUPTED */
+    bool accept_rules;           /* as in mw_eval_options */
 } mw_same_state_options;
 MW_API void mw_same_state_options_init(mw_same_state_options *options, size_t size);
 
 typedef struct mw_same_state {
     int anchors, candidates, horizon;
     char scorer[MW_NAME];
+    char rules[MW_NAME];    /* of the world that was played in */
     long episodes;          /* that the anchors come from */
     mw_ranking ranking;     /* over all; its correlations see differences between states too */
     double spearman_within; /* mean over anchors of the correlation within each; NaN: none had two values */

@@ -23,9 +23,14 @@ typedef struct mw_progress {
     char label[48];
     double total, done;
     double started, painted; /* clock */
-    bool visible;
-    char note[64]; /* shown after the numbers */
+    bool visible;            /* as a bar */
+    bool lines;              /* as plain lines */
+    char note[64];           /* shown after the numbers */
 } mw_progress;
+
+/* Where there is no terminal: a plain line on stderr after the first seconds and then every so many; 0, the
+ * default: none. Negative: nothing is shown on a terminal either. For the whole process. */
+MW_API void mw_progress_every(double seconds);
 
 /* total <= 0: unknown */
 MW_API void mw_progress_start(mw_progress *progress, const char *label, double total);

@@ -85,6 +85,10 @@ typedef struct mw_planner_options {
     mw_env *const *envs_played;        /* [envs]: for scorers that simulate; NULL: none */
     const mw_env_options *env_options; /* that they were made with; may be NULL */
     mw_plan_settings plan;
+    double deadline; /* milliseconds that a decision may take; 0: as long as it takes. See mw_planner_effort
+                      */
+    double (*clock)(void *context); /* seconds, for the deadline; NULL: the system's monotonic clock */
+    void *clock_context;
 } mw_planner_options;
 
 /* Everything as the bundle says, for one environment. */
@@ -109,6 +113,17 @@ MW_API void mw_planner_begin(mw_planner *planner, int env, uint64_t episode);
  * may be NULL. Writes real[envs][n][d] or index[envs][n], by the kind of the task. */
 MW_API mw_status mw_planner_act(mw_planner *planner, const float *obs, const uint8_t *legal,
                                 const uint8_t *active, float *real, int32_t *index, mw_error *error);
+
+/* What the last decision did. With a deadline it draws as many candidates, in as many sampling steps, as
+ * earlier decisions say there is time for; when drawing them took so long that none is left for scoring, and
+ * where nothing else fits, it is the policy's own first idea. A planner with a deadline measures itself once
+ * when it is made. Time that the system takes away from the process cannot be promised. */
+typedef struct mw_effort {
+    int candidates, sampling_steps;
+    bool scored; /* false: the reactive action */
+    double milliseconds;
+} mw_effort;
+MW_API mw_effort mw_planner_effort(const mw_planner *planner);
 
 /* What an environment's last action earned: the mean over agents. Only bundles that follow the return-to-go
  * use it. */

@@ -77,10 +77,11 @@ MW_API mw_status mw_study_run(const mw_study_options *options, int *failed, mw_e
 
 /* ---- report -------------------------------------------------------------------------------------------- */
 
-/* Reads the summaries of all settings that are there from studies' folders[count] (of a setting in several
- * the last one counts) and writes output/settings.csv, summary.json, settings/<setting>.json (without the
- * single episodes), README.md and index.html. *present (may be NULL): how many settings there were; none is
- * a failure. */
+/* Reads what there is in studies' folders[count] (of a file in several the last one counts): the summaries of
+ * settings in results/ or settings/, and beside them paper/, selectors/, routing/, sweeps/ and cost.json (see
+ * docs/study.md). Writes output/index.html and a page per chapter, README.md, settings.csv, summary.json and
+ * the files it was made of, without single episodes. *present (may be NULL): how many settings there were;
+ * none is a failure. */
 MW_API mw_status mw_study_report(const char *const *folders, int count, const char *output, int *present,
                                  mw_error *error);
 

@@ -37,6 +37,14 @@ typedef struct mw_training_progress {
     double done, total;            /* floating-point operations of all parts of this run, roughly */
 } mw_training_progress;
 
+/* Before the first step. */
+typedef struct mw_training_estimate {
+    double bytes;      /* of memory for weights, optimiser and work areas */
+    double free_bytes; /* that the system could give when training began */
+    double operations; /* floating-point, of all steps that are left */
+    double seconds;    /* they take at half the rate that this machine multiplies matrices with now */
+} mw_training_estimate;
+
 typedef struct mw_train_options {
     size_t size;                    /* of this struct, set by init */
     const char *method;             /* of mw_method_name; NULL: mawam */
@@ -53,6 +61,11 @@ typedef struct mw_train_options {
     const mw_stop_flag *stop; /* may be NULL; not 0: save and return MW_ERR_INTERRUPTED */
     void (*progress)(void *context, const mw_training_progress *progress); /* may be NULL */
     void *context;
+    const mw_env_options *world; /* of a built-in task: whose rules the data must have; may be NULL */
+    bool accept_rules;           /* train on data of other rules too; the provenance then says so */
+    bool force;                  /* also where memory does not suffice; refused otherwise */
+    bool overwrite;              /* replace a finished bundle */
+    void (*begin)(void *context, const mw_training_estimate *estimate); /* may be NULL */
 } mw_train_options;
 MW_API void mw_train_options_init(mw_train_options *options, size_t size);
 
@@ -79,9 +92,9 @@ typedef struct mw_training_report {
     mw_part_report part[MW_MODELS];
 } mw_training_report;
 
-/* Checks the values of the dataset, trains and writes the bundle. Next to output, FILE.safetensors, lie
- * FILE.jsonl (the losses), FILE.svg (their curves) and, until it is finished, FILE.train.safetensors (a
- * checkpoint every two minutes). */
+/* Checks the values of the dataset and, for a built-in task, its rules, trains and writes the bundle. Next to
+ * output, FILE.safetensors, lie FILE.jsonl (the losses), FILE.svg (their curves) and, until it is finished,
+ * FILE.train.safetensors (a checkpoint every two minutes). */
 MW_API mw_status mw_bundle_train(const mw_dataset *dataset, const char *output,
                                  const mw_train_options *options, mw_training_report *report,
                                  mw_error *error);

@@ -210,6 +210,8 @@ mw_status mw_behavior_check(const mw_behavior *b, const mw_env_info *info, const
 }
 
 mw_status mw_behavior_describe(mw_behavior_summary *summary, const char *path, mw_error *error) {
+    MW_NEED(summary);
+    MW_NEED(path);
     mw_behavior *b = malloc(sizeof *b);
     if (!b) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a behaviour");
     const mw_status status = mw_behavior_load(b, path, error);

@@ -55,7 +55,7 @@ static mw_status play_all(mw_player *player, mw_dataset_writer *writer, const mw
             return mw_fail(error, MW_ERR_INTERRUPTED, "stopped after %ld of %ld transitions; nothing is kept",
                            r->steps, total);
     }
-    r->deviation = r->episodes > 1 ? sqrt(square / (double)(r->episodes - 1)) : 0;
+    r->std = r->episodes > 1 ? sqrt(square / (double)(r->episodes - 1)) : 0;
     return MW_OK;
 }
 
@@ -134,9 +134,13 @@ void mw_make_options_init(mw_make_options *options, size_t size) {
 
 mw_status mw_dataset_make(const char *name, const char *folder, const mw_make_options *given,
                           mw_make_result *result, mw_error *error) {
+    MW_NEED(name);
+    MW_NEED(folder);
+    MW_NEED(result);
     mw_make_options options = defaults;
     const mw_setting *setting;
-    MW_TRY(mw_options_take(&options, sizeof options, given, "mw_make_options_init", error));
+    MW_TRY(mw_options_take(&options, sizeof options, MW_FIELD_END(mw_make_options, context), given,
+                           "mw_make_options_init", error));
     MW_TRY(mw_setting_find(&setting, name, error));
     return collect(setting, folder, &options, result, error);
 }

@@ -64,6 +64,8 @@ static mw_status put_prey(FILE *out, const mw_safetensors *file, char *row, size
 }
 
 mw_status mw_prey_embed(const char *const *files, int count, const char *path, mw_error *error) {
+    MW_NEED(files);
+    MW_NEED(path);
     mw_writer writer;
     char rows[2048] = "", row[256];
     MW_TRY(mw_writer_open(&writer, path, error));

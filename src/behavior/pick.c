@@ -220,8 +220,12 @@ void mw_pick_options_init(mw_pick_options *options, size_t size) {
 
 mw_status mw_behavior_pick(const char *task, const char *run, const char *folder,
                            const mw_pick_options *options, mw_error *error) {
+    MW_NEED(task);
+    MW_NEED(run);
+    MW_NEED(folder);
     job j = {task, run, folder, defaults};
-    MW_TRY(mw_options_take(&j.options, sizeof j.options, options, "mw_pick_options_init", error));
+    MW_TRY(mw_options_take(&j.options, sizeof j.options, MW_FIELD_END(mw_pick_options, context), options,
+                           "mw_pick_options_init", error));
     if (j.options.episodes < 1 || j.options.every < 1)
         return mw_fail(error, MW_ERR_ARGUMENT, "cannot measure %d episodes of every %d-th snapshot",
                        j.options.episodes, j.options.every);

@@ -269,7 +269,7 @@ mw_status mw_behavior_measure(const char *task, const mw_env_options *options, c
             m->win_rate += ((played[i].episode.outcome == MW_ENDED_BY_VICTORY) - m->win_rate) / m->episodes;
             m->length += ((double)played[i].episode.length - m->length) / m->episodes;
         }
-    m->deviation = m->episodes > 1 ? sqrt(square / (m->episodes - 1)) : 0;
+    m->std = m->episodes > 1 ? sqrt(square / (m->episodes - 1)) : 0;
     mw_player_free(player);
     return status;
 }
@@ -282,8 +282,11 @@ void mw_measure_options_init(mw_measure_options *options, size_t size) {
 
 mw_status mw_behavior_play(const char *task, const char *path, const mw_measure_options *given,
                            mw_measure *measure, mw_error *error) {
+    MW_NEED(task);
+    MW_NEED(measure);
     mw_measure_options o = defaults;
-    MW_TRY(mw_options_take(&o, sizeof o, given, "mw_measure_options_init", error));
+    MW_TRY(mw_options_take(&o, sizeof o, MW_FIELD_END(mw_measure_options, noise), given,
+                           "mw_measure_options_init", error));
     if (!path) return mw_behavior_measure(task, o.world, NULL, o.seed, o.episodes, o.threads, measure, error);
     mw_behavior *behavior = malloc(sizeof *behavior);
     if (!behavior) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a behaviour");

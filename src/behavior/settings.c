@@ -56,6 +56,8 @@ void mw_setting_name(const mw_setting *setting, char *out, size_t size) {
 }
 
 mw_status mw_setting_find(const mw_setting **setting, const char *name, mw_error *error) {
+    MW_NEED(setting);
+    MW_NEED(name);
     char known[64];
     for (int i = 0; i < SETTINGS; i++) {
         mw_setting_name(&settings[i], known, sizeof known);
@@ -82,18 +84,12 @@ double mw_score(const char *task, double episode_return) {
 
 mw_status mw_behavior_path(char *out, size_t size, const char *given, const mw_setting *setting,
                            mw_error *error) {
-    const char *environment = getenv("MAWAM_BEHAVIORS");
-    const char *folders[] = {given, given ? NULL : environment, given || environment ? NULL : "behaviors",
-                             given || environment ? NULL : MAWAM_BEHAVIORS};
-    char name[64];
+    MW_NEED(out);
+    MW_NEED(setting);
+    char name[96];
     mw_setting_name(setting, name, sizeof name);
-    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
-        if (!folders[i]) continue;
-        snprintf(out, size, "%s/%s.safetensors", folders[i], name);
-        if (mw_file_exists(out)) return MW_OK;
-    }
-    return mw_fail(error, MW_ERR_IO, "no behaviour file %s.safetensors in %s", name,
-                   given         ? given
-                   : environment ? environment
-                                 : "./behaviors or " MAWAM_BEHAVIORS);
+    strncat(name, ".safetensors", sizeof name - strlen(name) - 1);
+    if (!given) return mw_data_find(out, size, "behaviors", name, error);
+    snprintf(out, size, "%s/%s", given, name);
+    return mw_file_exists(out) ? MW_OK : mw_fail(error, MW_ERR_IO, "no behaviour file %s in %s", name, given);
 }

@@ -3,12 +3,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+bool mw_cli_quiet;
 
 /* Standard output is opened for reading: what is printed there then fails as it would on a closed one. */
 void mw_cli_open_standard(void) {
@@ -58,30 +61,77 @@ int mw_cli_dispatch(const char *path, const mw_command *commands, const char *he
     }
     for (const mw_command *c = commands; c->name; c++)
         if (!strcmp(c->name, argv[1])) return c->run(argc - 1, argv + 1);
+    char meant[64] = "";
+    int best = mw_cli_near(argv[1]);
+    for (const mw_command *c = commands; c->name; c++)
+        mw_cli_nearer(meant, sizeof meant, &best, argv[1], c->name);
+    if (*meant) return mw_cli_usage("%s: unknown command '%s'; did you mean '%s'?", path, argv[1], meant);
     return mw_cli_usage("%s: unknown command '%s'", path, argv[1]);
+}
+
+/* A whole number, also as people write large ones: "1e3". */
+static bool whole_number(const char *text, double low, double high, double *value) {
+    char *end;
+    errno = 0;
+    *value = strtod(text, &end);
+    return end != text && !*end && !errno && *value >= low && *value <= high && *value == floor(*value);
 }
 
 static bool store_number(const mw_option *option, const char *text) {
     char *end;
-    errno = 0;
-    bool bounded = option->low != 0 || option->high != 0;
+    double value;
+    const bool bounded = option->low != 0 || option->high != 0;
     if (option->kind == MW_OPT_DOUBLE) {
-        double value = strtod(text, &end);
+        errno = 0;
+        value = strtod(text, &end);
         if (end == text || *end || errno || (bounded && !(value >= option->low && value <= option->high)))
             return false;
         *(double *)option->value = value;
     } else if (option->kind == MW_OPT_U64) {
-        unsigned long long value = strtoull(text, &end, 10);
-        if (end == text || *end || errno || strchr(text, '-')) return false;
-        *(uint64_t *)option->value = value;
+        errno = 0;
+        unsigned long long exact = strtoull(text, &end, 10);
+        if (end == text || *end || errno || strchr(text, '-')) {
+            if (!whole_number(text, 0, 9007199254740992.0, &value)) return false;
+            exact = (unsigned long long)value;
+        }
+        *(uint64_t *)option->value = exact;
     } else {
-        long value = strtol(text, &end, 10);
-        if (end == text || *end || errno || value < -2147483647L || value > 2147483647L ||
-            (bounded && !((double)value >= option->low && (double)value <= option->high)))
+        if (!whole_number(text, bounded ? option->low : -2147483647.0, bounded ? option->high : 2147483647.0,
+                          &value))
             return false;
         *(int *)option->value = (int)value;
     }
     return true;
+}
+
+static int refuse_number(const char *command, const mw_option *option, const char *text) {
+    const char *kind = option->kind == MW_OPT_DOUBLE ? "a number" : "a whole number";
+    if (option->low != 0 || option->high != 0)
+        return mw_cli_usage("%s: --%s must be %s from %.10g to %.10g, not '%s'", command, option->name, kind,
+                            option->low, option->high, text);
+    return mw_cli_usage("%s: --%s must be %s%s, not '%s'", command, option->name, kind,
+                        option->kind == MW_OPT_U64 ? " from 0 on" : "", text);
+}
+
+/* The name among the options, plan settings included, that may have been meant; "" if none is near. */
+static void suggest_option(char *out, size_t size, const mw_option *options, const char *name) {
+    int best = mw_cli_near(name);
+    mw_setting_info info;
+    *out = 0;
+    for (const mw_option *o = options; o->name; o++) {
+        for (int i = 0; o->kind == MW_OPT_PLAN && mw_plan_setting_at(i, &info); i++)
+            mw_cli_nearer(out, size, &best, name, info.name);
+        if (o->kind != MW_OPT_PLAN) mw_cli_nearer(out, size, &best, name, o->name);
+    }
+}
+
+static int refuse_option(const char *command, const mw_option *options, const char *word, const char *name,
+                         size_t length) {
+    char given[64], meant[64];
+    snprintf(given, sizeof given, "%.*s", (int)(length < 63 ? length : 63), name);
+    suggest_option(meant, sizeof meant, options, given);
+    if (*meant) return mw_cli_usage("%s: unknown option '%s'; did you mean --%s?", command, word, meant);
+    return mw_cli_usage("%s: unknown option '%s'", command, word);
 }
 
 /* "name=value" of a plan setting, if there is one of that name. */
@@ -142,7 +192,7 @@ int mw_cli_parse(int argc, char **argv, const mw_option *options, const char *he
                 continue;
             }
         }
-        if (!option->name) return mw_cli_usage("%s: unknown option '%s'", argv[0], word);
+        if (!option->name) return refuse_option(argv[0], options, word, name, length);
         if (option->kind == MW_OPT_FLAG) {
             if (value) return mw_cli_usage("%s: --%s takes no value", argv[0], option->name);
             *(bool *)option->value = true;
@@ -166,10 +216,7 @@ int mw_cli_parse(int argc, char **argv, const mw_option *options, const char *he
         } else if (option->kind == MW_OPT_STRING) {
             *(const char **)option->value = value;
         } else if (!store_number(option, value)) {
-            if (option->low != 0 || option->high != 0)
-                return mw_cli_usage("%s: --%s must be a number from %g to %g, not '%s'", argv[0],
-                                    option->name, option->low, option->high, value);
-            return mw_cli_usage("%s: --%s must be a number, not '%s'", argv[0], option->name, value);
+            return refuse_number(argv[0], option, value);
         }
     }
     return -1;

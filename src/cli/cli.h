@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 #include <signal.h>
+#include <stdio.h>
 
 typedef struct mw_command {
     const char *name, *summary;
@@ -15,10 +16,12 @@ typedef struct mw_command {
 
 int mw_cli_behavior(int argc, char **argv);
 int mw_cli_bench(int argc, char **argv);
+int mw_cli_bundle(int argc, char **argv);
 int mw_cli_data(int argc, char **argv);
 int mw_cli_data_make(int argc, char **argv); /* "mawam data make": plays behaviours and records them */
 int mw_cli_demo(int argc, char **argv);
 int mw_cli_diagnose(int argc, char **argv);
+int mw_cli_diagnose_routing(int argc, char **argv); /* "mawam diagnose --routing" */
 int mw_cli_env(int argc, char **argv);
 int mw_cli_eval(int argc, char **argv);
 int mw_cli_study(int argc, char **argv);
@@ -66,6 +69,23 @@ int mw_cli_parse(int argc, char **argv, const mw_option *options, const char *he
                  int most, int *count);
 
 void mw_cli_list_arms(void); /* for help */
+
+/* "Did you mean": *best starts as the distance at which a word is no longer meant, and `out` as "". */
+int mw_cli_near(const char *word);
+void mw_cli_nearer(char *out, size_t size, int *best, const char *word, const char *known);
+
+/* A bundle by its path, or by the name of one that comes with mawam: "spread-medium". */
+mw_status mw_cli_bundle_path(char *out, size_t size, const char *name, mw_error *error);
+
+/* Before long work: can its result be written, and is nothing finished in the way? path NULL or "": fine. */
+mw_status mw_cli_output(const char *path, bool overwrite, mw_error *error);
+
+/* A file of scalars that TensorBoard reads. Opening fails with NULL; closing it with fclose tells whether all
+ * of it was written. */
+FILE *mw_cli_events_open(const char *path, bool append, mw_error *error);
+void mw_cli_events_add(FILE *events, const char *tag, long step, double value);
+
+extern bool mw_cli_quiet; /* --quiet: no progress, no remarks */
 
 double mw_cli_seconds(void); /* since an arbitrary start; never runs backwards */
 

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The world of a built-in task; *env is NULL if the name is not one. */
-static mw_status find_task(const char *task, mw_env **env, mw_error *error) {
+/* The world of a built-in task; *env is NULL if the name is not one. world may be NULL. */
+static mw_status find_task(const char *task, const mw_env_options *world, mw_env **env, mw_error *error) {
     const char *name;
     *env = NULL;
     for (int i = 0; (name = mw_env_task(i)); i++)
-        if (!strcmp(name, task)) return mw_env_create(env, task, NULL, error);
+        if (!strcmp(name, task)) return mw_env_create(env, task, world, error);
     return MW_OK;
 }
 
@@ -20,7 +20,7 @@ static mw_status find_features(const mw_dataset *dataset, mw_feature **features,
     const mw_dataset_spec spec = mw_dataset_describe(dataset).spec;
     mw_env *env;
     *features = NULL;
-    MW_TRY(find_task(spec.task, &env, error));
+    MW_TRY(find_task(spec.task, NULL, &env, error));
     mw_status status = MW_OK;
     if (env && mw_env_describe(env)->obs_size == spec.obs_size) {
         *features = calloc((size_t)spec.obs_size, sizeof **features);
@@ -34,13 +34,14 @@ static mw_status find_features(const mw_dataset *dataset, mw_feature **features,
 /* ---- info ---------------------------------------------------------------------------------------------- */
 
 static const char info_help[] =
-    "usage: mawam data info DIR [--svg FILE] [--json]\n"
+    "usage: mawam data info DIR [--svg FILE [--overwrite]] [--json]\n"
     "\n"
     "What a dataset holds: where it comes from, sizes, the distribution of returns, the\n"
     "range of every observation feature (dead ones are marked), and how the actions are\n"
     "spread. Returns are sums over steps of the mean reward of the agents.\n"
     "\n"
     "  --svg FILE   also draw the histogram of returns\n"
+    "  --overwrite  replace a drawing that is there\n"
     "  --json       print everything as JSON instead\n"
     "\n"
     "examples: mawam data info data/spread-medium\n"
@@ -48,9 +49,10 @@ static const char info_help[] =
 
 static int data_info(int argc, char **argv) {
     const char *folder, *svg = NULL;
-    bool json = false;
+    bool json = false, overwrite = false;
     const mw_option options[] = {{"svg", MW_OPT_STRING, &svg, 0, 0},
                                  {"json", MW_OPT_FLAG, &json, 0, 0},
+                                 {"overwrite", MW_OPT_FLAG, &overwrite, 0, 0},
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, info_help, &folder, 1, &count);
     if (code >= 0) return code;
@@ -59,7 +61,8 @@ static int data_info(int argc, char **argv) {
     mw_dataset *dataset = NULL;
     mw_feature *features = NULL;
     mw_data_report *report = NULL;
-    mw_status status = mw_dataset_load(&dataset, folder, &error);
+    mw_status status = mw_cli_output(svg, overwrite, &error);
+    if (status == MW_OK) status = mw_dataset_load(&dataset, folder, &error);
     if (status == MW_OK) status = mw_dataset_check(dataset, &error);
     if (status == MW_OK) status = find_features(dataset, &features, &error);
     if (status == MW_OK) status = mw_data_report_create(&report, dataset, features, &error);
@@ -91,7 +94,7 @@ static mw_status check_one(const char *folder, mw_error *error) {
     mw_env *env = NULL;
     MW_TRY(mw_dataset_load(&dataset, folder, error));
     const mw_dataset_summary d = mw_dataset_describe(dataset);
-    mw_status status = find_task(d.spec.task, &env, error);
+    mw_status status = find_task(d.spec.task, NULL, &env, error);
     const bool known = env != NULL;
     if (status == MW_OK && known) status = mw_dataset_expect(dataset, mw_env_describe(env), error);
     if (status == MW_OK) status = mw_dataset_check(dataset, error);
@@ -127,7 +130,8 @@ static const char import_help[] =
     "usage: mawam data import --from omar|madiff|hdf5 SRC -o DIR --task TASK [options]\n"
     "\n"
     "Turns data of others into a dataset. TASK is a built-in task (whose sizes the data\n"
-    "must have) or any name of your own.\n"
+    "must have) or any name of your own. Data of ours that was exported keeps its rules; other\n"
+    "data is of unknown rules unless --rules says which ones.\n"
     "\n"
     "  --from omar     SRC/seed_*_data/{obs,acs,rews,next_obs,dones}_<agent>.npy, or one such folder\n"
     "  --from madiff   SRC/{obs,actions,rewards,path_lengths[,legals,discounts]}.npy\n"
@@ -140,6 +144,10 @@ static const char import_help[] =
     "  --actions N        number of discrete actions, where the source does not tell\n"
     "  --episode-limit N  longest episode (default: the task's, or the longest there is);\n"
     "                     needed for omar files of tasks that are not built in\n"
+    "  --rules NAME       the data's world followed these rules. For a built-in task they must be those\n"
+    "                     that mawam env describe shows; a sample of transitions is replayed in our world\n"
+    "                     where observations hold its state, and at least half of them must agree\n"
+    "  --prey FILE        tag, world: the prey of that world\n"
     "  --overwrite        replace a dataset that is there\n"
     "\n"
     "examples: mawam data import --from omar omar/simple_spread/medium -o data/spread-omar --task spread\n"
@@ -162,10 +170,45 @@ static void print_import(const char *folder, const mw_import_report *report) {
     if (report->all_legal) printf("assumed: every action is always legal (the source does not say)\n");
 }
 
+enum { REPLAYED = 1000 };
+
+/* Replays a sample where there is a world of ours, says how it went, and declares the rules. */
+static mw_status declare_rules(const char *folder, const char *rules, const mw_env *env,
+                               const mw_env_options *world, mw_error *error) {
+    mw_dataset *dataset;
+    mw_rules_report r = {0};
+    char text[200] = "rules as declared; no world of ours to compare with";
+    if (env) {
+        MW_TRY(mw_dataset_load(&dataset, folder, error));
+        const mw_status status = mw_dataset_replay(dataset, world, REPLAYED, &r, error);
+        mw_dataset_free(dataset);
+        MW_TRY(status);
+        if (r.compared)
+            snprintf(text, sizeof text,
+                     "%ld of %ld replayed transitions agree with our world; largest differences: "
+                     "observation %.2g, reward %.2g",
+                     r.agreed, r.compared, r.worst_obs, r.worst_reward);
+        else
+            snprintf(text, sizeof text,
+                     "transitions cannot be replayed: observations do not hold the state; %ld of %ld values "
+                     "are out of range",
+                     r.outside, r.values);
+        if (2 * r.agreed < r.compared || 2 * r.outside > r.values)
+            return mw_fail(error, MW_ERR_MISMATCH,
+                           "%s: not of rules %s: %s; it stays imported under its own rules, which train and "
+                           "eval take with --accept-rules",
+                           folder, rules, text);
+    }
+    MW_TRY(mw_dataset_declare(folder, rules, text, error));
+    printf("rules: %s: %s\n", rules, text);
+    return MW_OK;
+}
+
 static int data_import(int argc, char **argv) {
     mw_import_options request;
     mw_import_options_init(&request, sizeof request);
-    const char *from = NULL, *source = NULL, *folder = NULL, *task = NULL;
+    mw_env_options world = MW_ENV_OPTIONS_DEFAULT;
+    const char *from = NULL, *source = NULL, *folder = NULL, *task = NULL, *rules = NULL;
     const mw_option options[] = {{"from", MW_OPT_STRING, &from, 0, 0},
                                  {"o", MW_OPT_STRING, &folder, 0, 0},
                                  {"task", MW_OPT_STRING, &task, 0, 0},
@@ -173,6 +216,8 @@ static int data_import(int argc, char **argv) {
                                  {"agents", MW_OPT_INT, &request.agents, 1, 1024},
                                  {"actions", MW_OPT_INT, &request.act_size, 1, 1 << 20},
                                  {"episode-limit", MW_OPT_INT, &request.episode_limit, 1, 1000000000},
+                                 {"rules", MW_OPT_STRING, &rules, 0, 0},
+                                 {"prey", MW_OPT_STRING, &world.prey_file, 0, 0},
                                  {"overwrite", MW_OPT_FLAG, &request.overwrite, 0, 0},
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, import_help, &source, 1, &count);
@@ -185,13 +230,18 @@ static int data_import(int argc, char **argv) {
     mw_env *env;
     mw_error error;
     mw_import_report report;
-    mw_status status = find_task(task, &env, &error);
+    mw_status status = find_task(task, &world, &env, &error);
     if (env) request.info = mw_env_describe(env);
+    if (status == MW_OK && rules && env && strcmp(rules, request.info->rules))
+        status = mw_fail(&error, MW_ERR_ARGUMENT,
+                         "data import: --rules %s: this program's world of '%s' has rules %s", rules, task,
+                         request.info->rules);
     char *command = mw_cli_command("data", argc, argv);
     request.command = command;
     if (status == MW_OK && !command) status = mw_fail(&error, MW_ERR_MEMORY, "out of memory for the command");
     if (status == MW_OK) status = mw_dataset_import(from, source, folder, task, &request, &report, &error);
     if (status == MW_OK) print_import(folder, &report);
+    if (status == MW_OK && rules) status = declare_rules(folder, rules, env, &world, &error);
     free(command);
     mw_env_free(env);
     return status == MW_OK ? 0 : mw_cli_fail(&error);

@@ -11,7 +11,8 @@
 static const char help[] =
     "usage: mawam demo [BUNDLE ...] [-o DIR] [--seeds N] [--threads N] [--PLAN-SETTING X]...\n"
     "\n"
-    "Plays a few episodes of every bundle (those in bundles/ if none is named) with all arms: reactive "
+    "Plays a few episodes of every bundle (those that come with mawam if none is named) with all arms: "
+    "reactive "
     "takes\n"
     "the policy's first idea, random any of eight, plan the one it judges best, paper the same\n"
     "among candidates as the policy draws them (where planning alters them), oracle the one that the true\n"
@@ -120,7 +121,9 @@ static mw_status show(shown *s, const char *path, const char *folder, mw_eval_op
     mw_progress progress = {.label = ""};
     mw_env *env = NULL;
     char page[4096];
-    MW_TRY(mw_bundle_load(&bundle, path, error));
+    char found[4096];
+    MW_TRY(mw_cli_bundle_path(found, sizeof found, path, error));
+    MW_TRY(mw_bundle_load(&bundle, found, error));
     mw_bundle_summary about = mw_bundle_describe(bundle);
     snprintf(s->name, sizeof s->name, "%s-%s", about.task, about.quality);
     mw_text_clean(s->name);
@@ -151,13 +154,18 @@ static int bundles_only(const struct dirent *entry) {
     return end && !strcmp(end, ".safetensors");
 }
 
-/* The bundles of the folder bundles/, in order of name. */
-static int find_bundles(char (*paths)[300], const char **list) {
+/* The bundles of the first folder that has any, in order of name. */
+static int find_bundles(char (*paths)[2400], const char **list) {
     struct dirent **entries = NULL;
-    int found = scandir("bundles", &entries, bundles_only, alphasort), count = 0;
+    char root[2048], folder[2100];
+    int found = 0, count = 0;
+    for (int i = 0; found <= 0 && mw_data_folder(root, sizeof root, i); i++) {
+        snprintf(folder, sizeof folder, "%s/bundles", root);
+        found = scandir(folder, &entries, bundles_only, alphasort);
+    }
     for (int i = 0; i < found; i++) {
         if (count < MAX_BUNDLES) {
-            snprintf(paths[count], sizeof *paths, "bundles/%s", entries[i]->d_name);
+            snprintf(paths[count], sizeof *paths, "%s/%s", folder, entries[i]->d_name);
             list[count] = paths[count];
             count++;
         }
@@ -169,7 +177,7 @@ static int find_bundles(char (*paths)[300], const char **list) {
 
 int mw_cli_demo(int argc, char **argv) {
     static shown list[MAX_BUNDLES];
-    static char paths[MAX_BUNDLES][300];
+    static char paths[MAX_BUNDLES][2400];
     mw_eval_options o;
     mw_eval_options_init(&o, sizeof o);
     const char *bundles[MAX_BUNDLES], *folder = "demo";
@@ -183,7 +191,7 @@ int mw_cli_demo(int argc, char **argv) {
     int count, code = mw_cli_parse(argc, argv, options, help, bundles, MAX_BUNDLES, &count);
     if (code >= 0) return code;
     if (count == 0) count = find_bundles(paths, bundles);
-    if (count == 0) return mw_cli_usage("demo: there are no bundles in bundles/; name some");
+    if (count == 0) return mw_cli_usage("demo: no folder has bundles; name some");
     o.assignments = plan.items;
     o.assignment_count = plan.count;
     mw_error error = {0};

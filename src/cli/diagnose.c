@@ -4,10 +4,12 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char help[] =
     "usage: mawam diagnose BUNDLE [DATASET] [--anchors N] [--M N] [--H N] [--K N] [--snippets N] [--seed S]\n"
-    "                      [--split-seed S] [--threads N] [--prey FILE] [--json | --json=FILE]\n"
+    "                      [--split-seed S] [--threads N] [--prey FILE] [--accept-rules]\n"
+    "                      [--json | --json=FILE] [--overwrite]\n"
     "\n"
     "Same state: at anchors of reactive play the M candidates are scored (by rwm unless --scorer says "
     "otherwise) and executed in\n"
@@ -22,14 +24,18 @@ static const char help[] =
     "  --split-seed S  the training's seed of held-out episodes (as the bundle says)\n"
     "  --threads N     (one per core)\n"
     "  --prey FILE     tag, world: a prey network (safetensors) in place of the default prey\n"
+    "  --accept-rules  play although the bundle was trained under other rules; results say so\n"
     "  --json          the result as JSON, printed or written to a file\n"
+    "  --overwrite     replace a file of --json that is there\n"
+    "\n"
+    "The router of the world model: mawam diagnose --routing --help.\n"
     "\n"
     "example: mawam diagnose spread-medium.bundle data/spread-medium\n";
 
 static void print_same_state(const mw_same_state *r) {
     const mw_ranking *k = &r->ranking;
-    printf("same state: %s, %d anchors of %ld episodes, M=%d, H=%d, executions repeat %s\n", r->scorer,
-           r->anchors, r->episodes, r->candidates, r->horizon,
+    printf("same state: %s, rules %s, %d anchors of %ld episodes, M=%d, H=%d, executions repeat %s\n",
+           r->scorer, r->rules, r->anchors, r->episodes, r->candidates, r->horizon,
            r->exact ? "to the bit" : "WITH DIFFERENT BITS");
     printf("%-18s %9s %9s\n", "", "model", "random");
     printf("%-18s %9.3f %9.3f\n", "top 1", k->top1, 1.0 / r->candidates);
@@ -64,6 +70,8 @@ static mw_status on_dataset(mw_snippets *result, const mw_bundle *bundle, const 
 }
 
 int mw_cli_diagnose(int argc, char **argv) {
+    for (int i = 1; i < argc; i++)
+        if (!strcmp(argv[i], "--routing")) return mw_cli_diagnose_routing(argc, argv);
     mw_env_options world = MW_ENV_OPTIONS_DEFAULT;
     mw_same_state_options anchors;
     mw_snippet_options snippets;
@@ -71,6 +79,7 @@ int mw_cli_diagnose(int argc, char **argv) {
     mw_snippet_options_init(&snippets, sizeof snippets, NULL);
     anchors.world = &world;
     mw_assignments plan = {0};
+    bool overwrite = false;
     uint64_t split_seed = UINT64_MAX; /* not given */
     const char *positional[2] = {NULL, NULL}, *json = NULL;
     const mw_option options[] = {{"anchors", MW_OPT_INT, &anchors.anchors, 0, 100000},
@@ -80,7 +89,9 @@ int mw_cli_diagnose(int argc, char **argv) {
                                  {"split-seed", MW_OPT_U64, &split_seed, 0, 0},
                                  {"threads", MW_OPT_INT, &anchors.threads, 0, MW_MAX_THREADS},
                                  {"prey", MW_OPT_STRING, &world.prey_file, 0, 0},
+                                 {"accept-rules", MW_OPT_FLAG, &anchors.accept_rules, 0, 0},
                                  {"json", MW_OPT_OPTIONAL, &json, 0, 0},
+                                 {"overwrite", MW_OPT_FLAG, &overwrite, 0, 0},
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, help, positional, 2, &count);
     if (code >= 0) return code;
@@ -93,7 +104,11 @@ int mw_cli_diagnose(int argc, char **argv) {
     mw_error error = {0};
     mw_same_state same = {0};
     mw_snippets calibration = {0};
-    if (mw_bundle_load(&bundle, positional[0], &error) != MW_OK) return mw_cli_fail(&error);
+    char path[4096];
+    if (mw_cli_output(json, overwrite, &error) != MW_OK ||
+        mw_cli_bundle_path(path, sizeof path, positional[0], &error) != MW_OK ||
+        mw_bundle_load(&bundle, path, &error) != MW_OK)
+        return mw_cli_fail(&error);
     const int wanted = snippets.count;
     mw_snippet_options_init(&snippets, sizeof snippets, bundle);
     snippets.count = wanted;

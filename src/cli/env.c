@@ -64,7 +64,7 @@ static int env_list(int argc, char **argv) {
 static const char describe_help[] =
     "usage: mawam env describe TASK [--json]\n"
     "\n"
-    "Sizes, rules version, scripted policies and every observation feature of a "
+    "Sizes, rules version, scripted policies, every discrete action and every observation feature of a\n"
     "task.\n"
     "\n"
     "example: mawam env describe spread\n";
@@ -85,7 +85,14 @@ static int describe_json(const mw_env *env) {
     const char *name;
     for (int i = 0; (name = mw_script_name(info->task, i)); i++)
         policies = append(policies, json_string(name));
-    json_t *more = json_pack("{s:o, s:o}", "policies", policies, "features", features);
+    json_t *actions = json_array();
+    for (int i = 0; info->discrete && i < info->act_size; i++) {
+        char action[64];
+        mw_env_action_name(env, i, action, sizeof action);
+        actions = append(actions, json_string(action));
+    }
+    json_t *more =
+        json_pack("{s:o, s:o, s:o}", "policies", policies, "actions", actions, "features", features);
     const bool whole = object && more && json_object_update(object, more) == 0;
     json_decref(more);
     if (whole) return mw_cli_print(object, 10);
@@ -103,6 +110,12 @@ static void describe_text(const mw_env *env) {
     printf("scripted policies:");
     const char *name;
     for (int i = 0; (name = mw_script_name(info->task, i)); i++) printf(" %s", name);
+    if (info->discrete) printf("\n\n%5s  action", "index");
+    for (int i = 0; info->discrete && i < info->act_size; i++) {
+        char action[64];
+        mw_env_action_name(env, i, action, sizeof action);
+        printf("\n%5d  %s", i, action);
+    }
     printf("\n\n%5s  %-34s %-14s %s\n", "index", "feature", "unit", "range");
     for (int i = 0; i < info->obs_size; i++) {
         mw_feature f;
@@ -134,7 +147,7 @@ static int env_describe(int argc, char **argv) {
 
 static const char play_help[] =
     "usage: mawam env play TASK [--policy P] [--episodes N] [--seed S] [--envs E] [--threads N]\n"
-    "                      [--prey FILE] [--spawn-jitter X] [--json] [--replay FILE.html]\n"
+    "                      [--prey FILE] [--spawn-jitter X] [--json] [--replay FILE.html] [--overwrite]\n"
     "\n"
     "Plays episodes with a scripted policy and prints the mean return (sum over steps of the agents' mean\n"
     "reward) with its standard error, win rate, episode length and speed. Episode k depends on the seed and "
@@ -150,6 +163,7 @@ static const char play_help[] =
     "  --spawn-jitter X  battles: displacement of units at reset (the task's default)\n"
     "  --json            the result as JSON\n"
     "  --replay FILE     also writes the first episode as a page that plays it in a browser\n"
+    "  --overwrite       replace a file that is there\n"
     "\n"
     "examples: mawam env play spread --policy best --episodes 1000\n"
     "          mawam env play 3m --policy focus --replay battle.html\n";
@@ -363,6 +377,7 @@ static int play(play_request *request) {
 static int env_play(int argc, char **argv) {
     play_request request = {
         .policy = "random", .episodes = 100, .envs = 16, .threads = 1, .world = MW_ENV_OPTIONS_DEFAULT};
+    bool overwrite = false;
     const mw_option options[] = {{"policy", MW_OPT_STRING, &request.policy, 0, 0},
                                  {"episodes", MW_OPT_INT, &request.episodes, 1, 1e8},
                                  {"seed", MW_OPT_U64, &request.seed, 0, 0},
@@ -372,11 +387,14 @@ static int env_play(int argc, char **argv) {
                                  {"spawn-jitter", MW_OPT_DOUBLE, &request.world.spawn_jitter, 0, 16},
                                  {"json", MW_OPT_FLAG, &request.json, 0, 0},
                                  {"replay", MW_OPT_STRING, &request.replay, 0, 0},
+                                 {"overwrite", MW_OPT_FLAG, &overwrite, 0, 0},
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, play_help, &request.task, 1, &count);
     if (code >= 0) return code;
     if (count != 1) return mw_cli_usage("env play: name a task; mawam env list shows them");
     if (request.envs > request.episodes) request.envs = request.episodes;
+    mw_error error;
+    if (mw_cli_output(request.replay, overwrite, &error) != MW_OK) return mw_cli_fail(&error);
     return play(&request);
 }
 

@@ -7,6 +7,7 @@
 static const mw_command commands[] = {
     {"behavior", "policies that collect datasets: list, train, measure", mw_cli_behavior},
     {"bench", "how fast this machine scores, generates and trains", mw_cli_bench},
+    {"bundle", "what a bundle holds: parts, sizes, settings, provenance", mw_cli_bundle},
     {"data", "datasets: make, inspect, check, import, export", mw_cli_data},
     {"demo", "shipped bundles at work: a table and replays", mw_cli_demo},
     {"diagnose", "how well a bundle's world model ranks futures", mw_cli_diagnose},
@@ -23,13 +24,29 @@ static const char help[] =
     "\n"
     "usage: mawam COMMAND [...]          mawam COMMAND --help for each\n"
     "       mawam --version             version and CPU level; MAWAM_CPU=v2|v3|v4 chooses a lower one\n"
+    "       mawam COMMAND --quiet       no progress and no remarks\n"
     "\n"
     "commands:\n";
+
+/* Every command knows --quiet, so it is taken out here. */
+static int take_quiet(int argc, char **argv) {
+    int kept = 0;
+    for (int i = 0; i < argc; i++) {
+        if (strcmp(argv[i], "--quiet"))
+            argv[kept++] = argv[i];
+        else
+            mw_cli_quiet = true;
+    }
+    argv[kept] = NULL;
+    mw_progress_every(mw_cli_quiet ? -1 : 10);
+    return kept;
+}
 
 int main(int argc, char **argv) {
     mw_error error;
     mw_cli_open_standard();
     mw_cli_catch();
+    argc = take_quiet(argc, argv);
     if (mw_cpu_check(&error) != MW_OK) return mw_cli_fail(&error);
     if (argc == 2 && !strcmp(argv[1], "--version")) {
         printf("mawam %s, CPU level %s\n", mw_version(), mw_cpu_name());

@@ -1,6 +1,7 @@
 /* mawam train: from a dataset to a bundle. */
 #include "cli/cli.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,8 @@
 static const char help[] =
     "usage: mawam train DATASET [-o FILE] [--only A,B] [--with BUNDLE] [--resume]\n"
     "                   [--method mawam|paper] [--set NAME=VALUE]... [--budget quick|full] [--seed S]\n"
-    "                   [--threads N] [--wide]\n"
+    "                   [--threads N] [--wide] [--accept-rules] [--prey FILE]\n"
+    "                   [--overwrite] [--force] [--log tensorboard]\n"
     "       mawam train --list-settings\n"
     "\n"
     "Trains the models that planning needs on a dataset folder, one after the other, and writes them into "
@@ -31,6 +33,11 @@ static const char help[] =
     "  --seed S           seed (0)\n"
     "  --threads N        threads; 0: one per core (0)\n"
     "  --wide             store weights in single precision instead of half\n"
+    "  --accept-rules     train on data of other rules than our world of its task has; the bundle says so\n"
+    "  --prey FILE        tag, world: the prey of the world that made the data\n"
+    "  --overwrite        replace a finished bundle\n"
+    "  --force            train even if memory does not seem to suffice\n"
+    "  --log FORMAT       tensorboard: losses also as scalars that TensorBoard reads, in FILE.tfevents\n"
     "  --list-settings    all settings and the presets of the tasks\n"
     "\n"
     "examples: mawam train data/spread-medium -o bundles/spread-medium.safetensors\n"
@@ -40,10 +47,32 @@ static const char help[] =
 
 typedef struct {
     mw_progress bar;
-    double first; /* work that was done before this run */
-    double said;
+    double first;       /* work that was done before this run */
+    double begun, said; /* seconds of the training */
     bool started;
+    FILE *events;  /* NULL: not wanted */
+    double logged; /* the mean that was logged last */
 } display;
+
+static void show_estimate(void *context, const mw_training_estimate *e) {
+    (void)context;
+    if (mw_cli_quiet) return;
+    fprintf(stderr, "mawam: training takes about %.2g GB of memory (%.1f GB are free) and %.0f %s\n",
+            1e-9 * e->bytes, 1e-9 * e->free_bytes, ceil(e->seconds / (e->seconds < 120 ? 1 : 60)),
+            e->seconds < 120 ? "s" : "min");
+}
+
+static void log_losses(display *d, const mw_training_progress *p) {
+    if (!d->events || p->losses < 1 || p->means[0] == d->logged) return;
+    d->logged = p->means[0];
+    for (int i = 0; i < p->losses; i++) {
+        char tag[160];
+        snprintf(tag, sizeof tag, "%s/%s", p->part, p->loss_names[i]);
+        mw_cli_events_add(d->events, tag, p->step, p->means[i]);
+        snprintf(tag, sizeof tag, "%s/held-out %s", p->part, p->loss_names[i]);
+        if (p->held) mw_cli_events_add(d->events, tag, p->step, p->held[i]);
+    }
+}
 
 static void losses_text(char *out, size_t size, const mw_training_progress *p, const double *values,
                         const char *prefix) {
@@ -54,24 +83,29 @@ static void losses_text(char *out, size_t size, const mw_training_progress *p, c
                                  p->loss_names[i], values[i]);
 }
 
-/* A bar on a terminal, a line every ten seconds elsewhere. */
+/* A bar on a terminal; elsewhere a line after two seconds and then every ten. */
 static void show_progress(void *context, const mw_training_progress *p) {
     display *d = context;
     char losses[80], held[80];
     if (!d->started) {
         d->first = p->done - p->cost;
         mw_progress_start(&d->bar, "training", p->total - d->first);
+        d->bar.lines = false;
         d->started = true;
-        d->said = p->seconds;
+        d->begun = p->seconds;
+        d->said = p->seconds - 8;
     }
+    log_losses(d, p);
     losses_text(losses, sizeof losses, p, p->means, "");
     mw_progress_update(&d->bar, p->done - d->first, "%s, %s %ld/%ld", losses, p->part, p->step, p->steps);
     const bool last = p->step == p->steps;
-    if (d->bar.visible || (p->seconds - d->said < 10 && !last)) return;
+    if (mw_cli_quiet || d->bar.visible || (p->seconds - d->said < 10 && !last)) return;
     d->said = p->seconds;
     held[0] = 0;
     if (p->held) losses_text(held, sizeof held, p, p->held, "held-out ");
-    printf("%7.0f s  %-6s %7ld of %ld  %s  %s\n", p->seconds, p->part, p->step, p->steps, losses, held);
+    const double left = (p->seconds - d->begun) * (p->total - p->done) / (p->done - d->first);
+    printf("%7.0f s, %.0f s left  %-6s %7ld of %ld  %s  %s\n", p->seconds, left, p->part, p->step, p->steps,
+           losses, held);
     fflush(stdout);
 }
 
@@ -100,38 +134,58 @@ static int print_report(const char *output, const mw_training_report *report) {
     return 0;
 }
 
-static int run(const mw_dataset *dataset, const char *output, mw_train_options *o) {
+static int run(const mw_dataset *dataset, const char *output, mw_train_options *o, bool events) {
     mw_error error = {0};
     mw_training_report report;
     display d = {0};
+    char path[4096];
     if (mw_train_options_check(o, mw_dataset_describe(dataset).spec.task, &error) != MW_OK) {
         mw_cli_fail(&error);
         return 2;
     }
     o->stop = mw_cli_stop();
     o->progress = show_progress;
+    o->begin = show_estimate;
     o->context = &d;
     mw_log_set(print_message, NULL);
-    const mw_status status = mw_bundle_train(dataset, output, o, &report, &error);
+    const size_t length = strlen(output), suffix = strlen(".safetensors");
+    const bool named = length > suffix && !strcmp(output + length - suffix, ".safetensors");
+    snprintf(path, sizeof path, "%.*s.tfevents", (int)(named ? length - suffix : length), output);
+    if (events && !(d.events = mw_cli_events_open(path, o->resume, &error))) return mw_cli_fail(&error);
+    mw_status status = mw_bundle_train(dataset, output, o, &report, &error);
     if (d.started) mw_progress_finish(&d.bar);
+    if (d.events && fclose(d.events) != 0 && status == MW_OK)
+        status = mw_fail(&error, MW_ERR_IO, "cannot write '%s'", path);
     if (status == MW_OK) return print_report(output, &report);
     mw_cli_fail(&error);
     return status == MW_ERR_INTERRUPTED ? 130 : 1;
 }
 
 int mw_cli_train(int argc, char **argv) {
-    const char *folder = NULL, *output = NULL, *only = NULL, *budget = "full";
+    const char *folder = NULL, *output = NULL, *only = NULL, *budget = "full", *log = NULL;
     mw_strings settings = {0};
     mw_train_options o;
+    mw_env_options world = MW_ENV_OPTIONS_DEFAULT;
     mw_train_options_init(&o, sizeof o);
+    o.world = &world;
     bool list = false;
-    const mw_option options[] = {
-        {"o", MW_OPT_STRING, &output, 0, 0},         {"only", MW_OPT_STRING, &only, 0, 0},
-        {"with", MW_OPT_STRING, &o.with, 0, 0},      {"resume", MW_OPT_FLAG, &o.resume, 0, 0},
-        {"set", MW_OPT_STRINGS, &settings, 0, 0},    {"budget", MW_OPT_STRING, &budget, 0, 0},
-        {"seed", MW_OPT_U64, &o.seed, 0, 0},         {"threads", MW_OPT_INT, &o.threads, 0, MW_MAX_THREADS},
-        {"wide", MW_OPT_FLAG, &o.wide, 0, 0},        {"method", MW_OPT_STRING, &o.method, 0, 0},
-        {"list-settings", MW_OPT_FLAG, &list, 0, 0}, {NULL, MW_OPT_FLAG, NULL, 0, 0}};
+    const mw_option options[] = {{"o", MW_OPT_STRING, &output, 0, 0},
+                                 {"only", MW_OPT_STRING, &only, 0, 0},
+                                 {"with", MW_OPT_STRING, &o.with, 0, 0},
+                                 {"resume", MW_OPT_FLAG, &o.resume, 0, 0},
+                                 {"set", MW_OPT_STRINGS, &settings, 0, 0},
+                                 {"budget", MW_OPT_STRING, &budget, 0, 0},
+                                 {"seed", MW_OPT_U64, &o.seed, 0, 0},
+                                 {"threads", MW_OPT_INT, &o.threads, 0, MW_MAX_THREADS},
+                                 {"wide", MW_OPT_FLAG, &o.wide, 0, 0},
+                                 {"method", MW_OPT_STRING, &o.method, 0, 0},
+                                 {"list-settings", MW_OPT_FLAG, &list, 0, 0},
+                                 {"accept-rules", MW_OPT_FLAG, &o.accept_rules, 0, 0},
+                                 {"prey", MW_OPT_STRING, &world.prey_file, 0, 0},
+                                 {"overwrite", MW_OPT_FLAG, &o.overwrite, 0, 0},
+                                 {"force", MW_OPT_FLAG, &o.force, 0, 0},
+                                 {"log", MW_OPT_STRING, &log, 0, 0},
+                                 {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, help, &folder, 1, &count);
     if (code >= 0) return code;
     if (list) {
@@ -144,6 +198,8 @@ int mw_cli_train(int argc, char **argv) {
         return mw_cli_usage("train: --only: %s", error.message);
     if (strcmp(budget, "quick") && strcmp(budget, "full"))
         return mw_cli_usage("train: --budget must be 'quick' or 'full', not '%s'", budget);
+    if (log && strcmp(log, "tensorboard"))
+        return mw_cli_usage("train: --log must be 'tensorboard', not '%s'", log);
     if (o.with && !only) return mw_cli_usage("train: --with needs --only");
     mw_dataset *dataset;
     if (mw_dataset_load(&dataset, folder, &error) != MW_OK) return mw_cli_fail(&error);
@@ -155,7 +211,7 @@ int mw_cli_train(int argc, char **argv) {
     o.assignments = settings.items;
     o.assignment_count = settings.count;
     o.command = command;
-    code = command ? run(dataset, output ? output : name, &o)
+    code = command ? run(dataset, output ? output : name, &o, log != NULL)
                    : mw_cli_fail(&(mw_error){MW_ERR_MEMORY, "out of memory for the command"});
     free(command);
     mw_dataset_free(dataset);

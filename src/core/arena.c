@@ -1,6 +1,8 @@
 /* Bump allocation; see arena.h. */
 #include "core/arena.h"
 
+#include "core/memory.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +12,12 @@ mw_status mw_arena_create(mw_arena *arena, size_t size, mw_error *error) {
     *arena = (mw_arena){0};
     if (rounded < size) return mw_fail(error, MW_ERR_MEMORY, "a work area of %zu bytes is too large", size);
     if (rounded == 0) rounded = MW_ALIGN;
+    MW_TRY(mw_memory_take(rounded, error));
     arena->base = aligned_alloc(MW_ALIGN, rounded);
-    if (!arena->base) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate %zu bytes", size);
+    if (!arena->base) {
+        mw_memory_give(rounded);
+        return mw_fail(error, MW_ERR_MEMORY, "cannot allocate %zu bytes", size);
+    }
     memset(arena->base, 0, rounded);
     arena->size = rounded;
     return MW_OK;
@@ -19,6 +25,7 @@ mw_status mw_arena_create(mw_arena *arena, size_t size, mw_error *error) {
 
 void mw_arena_free(mw_arena *arena) {
     free(arena->base);
+    mw_memory_give(arena->size);
     *arena = (mw_arena){0};
 }
 

@@ -5,4 +5,10 @@
 
 #include "mawam/mawam.h"
 
+/* Public functions refuse NULL where something is needed. */
+#define MW_NEED(pointer)                                                                                     \
+    do {                                                                                                     \
+        if (!(pointer)) return mw_fail(error, MW_ERR_ARGUMENT, "%s: %s is NULL", __func__, #pointer);        \
+    } while (0)
+
 #endif

@@ -25,10 +25,11 @@ static bool may_be_open(const mw_field *f) {
 static bool whole(const char *text, const mw_field *f, int *out) {
     char *end;
     errno = 0;
-    const long value = strtol(text, &end, 10);
-    if (end == text || *end || errno || value < INT_MIN || value > INT_MAX) return false;
+    const double value = strtod(text, &end); /* people write large ones as 1e6 */
+    if (end == text || *end || errno || !(value >= INT_MIN && value <= INT_MAX) || value != floor(value))
+        return false;
     *out = (int)value;
-    return (double)value >= f->low && (double)value <= f->high;
+    return value >= f->low && value <= f->high;
 }
 
 static bool real(const char *text, const mw_field *f, double *out) {

@@ -367,6 +367,7 @@ void mw_writer_abandon(mw_writer *writer) {
 }
 
 mw_status mw_file_write(const char *path, const void *data, size_t size, mw_error *error) {
+    MW_NEED(path);
     mw_writer writer;
     MW_TRY(mw_writer_open(&writer, path, error));
     mw_status status = mw_writer_put(&writer, data, size, error);
@@ -376,6 +377,7 @@ mw_status mw_file_write(const char *path, const void *data, size_t size, mw_erro
 }
 
 mw_status mw_dir_make(const char *path, mw_error *error) {
+    MW_NEED(path);
     struct stat info;
     if (!path[0]) return mw_fail(error, MW_ERR_ARGUMENT, "cannot make a directory with an empty name");
     char *prefix = strdup(path);

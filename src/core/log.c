@@ -15,6 +15,7 @@
 
 #define REPAINT_SECONDS 0.1
 #define BAR_WIDTH       24
+#define SOON            3.0 /* seconds */
 #define ERASE           "\r\x1b[K"
 
 static struct {
@@ -127,25 +128,56 @@ static void paint(mw_progress *progress, double now, bool finished) {
     progress->painted = now;
 }
 
+static double every; /* seconds between plain lines */
+
+void mw_progress_every(double seconds) {
+    every = seconds;
+}
+
+static void print_line(mw_progress *progress, double now, bool finished) {
+    char numbers[160];
+    numbers_text(progress, now, finished, numbers, sizeof numbers);
+    pthread_mutex_lock(&output.lock);
+    fprintf(stderr, "%s %s\n", progress->label, numbers);
+    pthread_mutex_unlock(&output.lock);
+    progress->painted = now;
+}
+
+/* The first line comes soon, so that one sees that it works; painted is the start until then. */
+static bool line_due(const mw_progress *progress, double now) {
+    return now - progress->painted >= (progress->painted == progress->started ? fmin(every, SOON) : every);
+}
+
 void mw_progress_start(mw_progress *progress, const char *label, double total) {
-    *progress = (mw_progress){.total = total, .started = mw_clock_seconds(), .visible = stderr_is_terminal()};
+    const double now = mw_clock_seconds();
+    const bool terminal = stderr_is_terminal();
+    *progress = (mw_progress){.total = total,
+                              .started = now,
+                              .painted = now,
+                              .visible = terminal && every >= 0,
+                              .lines = !terminal && every > 0};
     snprintf(progress->label, sizeof progress->label, "%s", label);
     if (progress->visible) paint(progress, progress->started, false);
 }
 
 void mw_progress_update(mw_progress *progress, double done, const char *format, ...) {
     progress->done = done;
-    if (!progress->visible) return;
+    if (!progress->visible && !progress->lines) return;
     double now = mw_clock_seconds();
-    if (now - progress->painted < REPAINT_SECONDS) return;
+    if (progress->lines ? !line_due(progress, now) : now - progress->painted < REPAINT_SECONDS) return;
     va_list args;
     va_start(args, format);
     vsnprintf(progress->note, sizeof progress->note, format, args);
     va_end(args);
-    paint(progress, now, false);
+    if (progress->lines)
+        print_line(progress, now, false);
+    else
+        paint(progress, now, false);
 }
 
 void mw_progress_finish(mw_progress *progress) {
     if (progress->visible) paint(progress, mw_clock_seconds(), true);
-    progress->visible = false;
+    if (progress->lines && progress->painted > progress->started)
+        print_line(progress, mw_clock_seconds(), true);
+    progress->visible = progress->lines = false;
 }

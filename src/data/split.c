@@ -19,17 +19,20 @@ void mw_split_free(mw_split *split) {
     mw_episode_set_free(&split->held);
 }
 
-/* The episodes whose mark equals `wanted`; NULL marks: all. */
-static mw_status make_set(mw_episode_set *set, const mw_dataset *d, const bool *marks, bool wanted,
-                          long count, mw_error *error) {
+static mw_status allocate(mw_episode_set *set, long count, mw_error *error) {
     *set = (mw_episode_set){.count = count,
                             .episodes = malloc(((size_t)count + 1) * sizeof *set->episodes),
                             .starts = malloc(((size_t)count + 1) * sizeof *set->starts)};
-    if (!set->episodes || !set->starts) {
-        mw_episode_set_free(set);
-        return mw_fail(error, MW_ERR_MEMORY, "cannot allocate an index of %ld episodes", count);
-    }
+    if (set->episodes && set->starts) return MW_OK;
+    mw_episode_set_free(set);
+    return mw_fail(error, MW_ERR_MEMORY, "cannot allocate an index of %ld episodes", count);
+}
+
+/* The episodes whose mark equals `wanted`; NULL marks: all. */
+static mw_status make_set(mw_episode_set *set, const mw_dataset *d, const bool *marks, bool wanted,
+                          long count, mw_error *error) {
     long at = 0;
+    MW_TRY(allocate(set, count, error));
     for (long e = 0; e < d->episodes; e++) {
         if (marks && marks[e] != wanted) continue;
         set->episodes[at] = e;
@@ -42,6 +45,19 @@ static mw_status make_set(mw_episode_set *set, const mw_dataset *d, const bool *
 
 mw_status mw_episode_set_all(mw_episode_set *set, const mw_dataset *d, mw_error *error) {
     return make_set(set, d, NULL, true, d->episodes, error);
+}
+
+mw_status mw_episode_set_of(mw_episode_set *set, const mw_dataset *d, const mw_episode_set *from,
+                            long (*count)(const mw_dataset *dataset, long episode, int argument),
+                            int argument, mw_error *error) {
+    MW_TRY(allocate(set, from->count, error));
+    for (long i = 0; i < from->count; i++) {
+        set->episodes[i] = from->episodes[i];
+        set->starts[i] = set->transitions;
+        set->transitions += count(d, from->episodes[i], argument);
+    }
+    set->starts[set->count] = set->transitions;
+    return MW_OK;
 }
 
 /* Marks `held` of `count` episodes: the first ones of a random order. */

@@ -28,6 +28,11 @@ mw_status mw_split_make(mw_split *split, const mw_dataset *dataset, double share
 void mw_split_free(mw_split *split); /* safe to call twice */
 
 mw_status mw_episode_set_all(mw_episode_set *set, const mw_dataset *dataset, mw_error *error);
+/* The same episodes with other places to learn from: the first count(dataset, episode, argument) steps of
+ * each. */
+mw_status mw_episode_set_of(mw_episode_set *set, const mw_dataset *dataset, const mw_episode_set *from,
+                            long (*count)(const mw_dataset *dataset, long episode, int argument),
+                            int argument, mw_error *error);
 void mw_episode_set_free(mw_episode_set *set);
 
 long mw_dataset_transitions(const mw_dataset *dataset, long episode);
@@ -47,7 +52,8 @@ typedef enum mw_batch_use {
     MW_BATCH_VALIDATION,
     MW_BATCH_RETURN,
     MW_BATCH_FORECAST,
-    MW_BATCH_INVERSE
+    MW_BATCH_INVERSE,
+    MW_BATCH_Q
 } mw_batch_use;
 mw_rng mw_batch_rng(uint64_t seed, uint64_t step, int row, mw_batch_use use);
 

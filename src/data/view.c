@@ -4,6 +4,8 @@
 #include <stdlib.h>
 
 mw_status mw_dataset_load(mw_dataset **dataset, const char *folder, mw_error *error) {
+    MW_NEED(dataset);
+    MW_NEED(folder);
     mw_dataset *d = *dataset = calloc(1, sizeof *d);
     if (!d) return mw_fail(error, MW_ERR_MEMORY, "out of memory for a dataset");
     const mw_status status = mw_dataset_open(d, folder, error);

@@ -338,9 +338,9 @@ static json_t *checksum_text(uint64_t checksum) {
 
 static json_t *describe_returns(mw_dataset_writer *w) {
     mw_return_stats r = mw_return_stats_of(w->returns, w->episodes);
-    return json_pack("{s:f, s:f, s:f, s:[f,f,f], s:f, s:f}", "mean", r.mean, "deviation", r.deviation,
-                     "minimum", r.minimum, "quartiles", r.quartile[0], r.quartile[1], r.quartile[2],
-                     "maximum", r.maximum, "won", (double)w->wins / (double)w->episodes);
+    return json_pack("{s:f, s:f, s:f, s:[f,f,f], s:f, s:f}", "mean", r.mean, "deviation", r.std, "minimum",
+                     r.minimum, "quartiles", r.quartile[0], r.quartile[1], r.quartile[2], "maximum",
+                     r.maximum, "won", (double)w->wins / (double)w->episodes);
 }
 
 static json_t *describe_columns(const mw_dataset_writer *w) {
@@ -385,6 +385,30 @@ static json_t *describe(mw_dataset_writer *w) {
     json_object_set_new(root, "returns", describe_returns(w));
     json_object_set_new(root, "columns", describe_columns(w));
     return root;
+}
+
+/* ---- later corrections --------------------------------------------------------------------------------- */
+
+mw_status mw_dataset_declare(const char *folder, const char *rules, const char *note, mw_error *error) {
+    mw_dataset dataset;
+    json_t *root = NULL;
+    MW_TRY(mw_dataset_open(&dataset, folder, error));
+    mw_dataset_spec spec = dataset.spec;
+    spec.rules = rules;
+    mw_status status = mw_dataset_spec_check(&spec, folder, error);
+    mw_dataset_close(&dataset);
+    MW_TRY(status);
+    char *path = mw_path_join(folder, MW_DATASET_JSON);
+    if (!path) return mw_fail(error, MW_ERR_MEMORY, "out of memory for a file's name");
+    status = mw_json_read(&root, path, error);
+    if (status == MW_OK) {
+        json_object_set_new(root, "rules", json_string(rules));
+        if (note) json_object_set_new(root, "note", json_string(note));
+        status = mw_json_write(root, path, error);
+    }
+    json_decref(root);
+    free(path);
+    return status;
 }
 
 /* ---- commit -------------------------------------------------------------------------------------------- */

@@ -53,6 +53,8 @@ static void create_share(void *context, int worker) {
 
 mw_status mw_env_batch_create(mw_env_batch **out, const char *task, const mw_env_options *options, int count,
                               int threads, mw_error *error) {
+    MW_NEED(out);
+    MW_NEED(task);
     *out = NULL;
     if (count < 1 || count > 1 << 24)
         return mw_fail(error, MW_ERR_ARGUMENT, "a batch has 1 to %d environments; got %d", 1 << 24, count);
@@ -182,12 +184,17 @@ static mw_status first_failure(mw_env_batch *batch, mw_error *error) {
 
 mw_status mw_env_batch_step(mw_env_batch *batch, mw_action action, float *rewards, mw_outcome *outcomes,
                             float *obs, uint8_t *legal, mw_error *error) {
+    MW_NEED(batch);
+    MW_NEED(rewards);
+    MW_NEED(outcomes);
     step_job job = {batch, action, rewards, outcomes, obs, legal, NULL, NULL};
     mw_pool_run(batch->pool, step_share, &job);
     return first_failure(batch, error);
 }
 
 mw_status mw_env_batch_advance(mw_env_batch *batch, mw_env_batch_arrays *arrays, mw_error *error) {
+    MW_NEED(batch);
+    MW_NEED(arrays);
     step_job job = {batch,       arrays->action, arrays->rewards,  arrays->outcomes,
                     arrays->obs, arrays->legal,  arrays->last_obs, arrays->seeds};
     arrays->ended = 0;
@@ -224,6 +231,9 @@ static void script_share(void *context, int worker) {
 
 mw_status mw_env_batch_script(mw_env_batch *batch, const char *script, const uint64_t *seeds, float *real,
                               int32_t *index, mw_error *error) {
+    MW_NEED(batch);
+    MW_NEED(script);
+    MW_NEED(seeds);
     script_job job = {batch, script, seeds, real, index};
     mw_pool_run(batch->pool, script_share, &job);
     return first_failure(batch, error);

@@ -2,6 +2,8 @@
  * env.h. */
 #include "env/env.h"
 
+#include "core/options.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,16 +47,25 @@ static mw_status unknown_task(const char *task, mw_error *error) {
     return mw_fail(error, MW_ERR_ARGUMENT, "unknown task '%.64s'; known: %s", task, known);
 }
 
-mw_status mw_env_create(mw_env **out, const char *task, const mw_env_options *options, mw_error *error) {
-    static const mw_env_options defaults = MW_ENV_OPTIONS_DEFAULT;
+static const mw_env_options defaults = MW_ENV_OPTIONS_DEFAULT;
+
+void mw_env_options_init(mw_env_options *options, size_t size) {
+    mw_options_fill(options, size, &defaults, sizeof defaults);
+}
+
+mw_status mw_env_create(mw_env **out, const char *task, const mw_env_options *given, mw_error *error) {
+    mw_env_options options = defaults;
+    MW_NEED(out);
     *out = NULL;
-    if (!task) return mw_fail(error, MW_ERR_ARGUMENT, "no task name given");
+    MW_NEED(task);
+    MW_TRY(mw_options_take(&options, sizeof options, MW_FIELD_END(mw_env_options, spawn_jitter), given,
+                           "mw_env_options_init", error));
     const mw_env_class *kind = find_family(task);
     if (!kind) return unknown_task(task, error);
     mw_env *env = calloc(1, sizeof *env);
     if (!env) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate an environment");
     env->kind = kind;
-    mw_status status = kind->create(env, task, options ? options : &defaults, error);
+    mw_status status = kind->create(env, task, &options, error);
     if (status != MW_OK) {
         free(env);
         return status;
@@ -127,6 +138,8 @@ static mw_status check_index(const mw_env *env, const int32_t *index, mw_error *
 }
 
 mw_status mw_env_step(mw_env *env, mw_action action, float *rewards, mw_outcome *outcome, mw_error *error) {
+    MW_NEED(env);
+    MW_NEED(rewards);
     mw_outcome *now = &env->base.outcome;
     if (now->terminated || now->truncated)
         return mw_fail(error, MW_ERR_ARGUMENT, "%s: the episode is over after step %d; reset it first",
@@ -151,6 +164,21 @@ void mw_env_legal(const mw_env *env, uint8_t *legal) {
         env->kind->legal(env, legal);
     else
         memset(legal, 1, (size_t)(env->info.agents * env->info.act_size));
+}
+
+mw_status mw_env_recall(mw_env *env, const float *obs, mw_error *error) {
+    const int o = env->info.obs_size;
+    if (!env->kind->recall)
+        return mw_fail(error, MW_ERR_UNSUPPORTED, "%s: its observations do not hold the whole state",
+                       env->info.task);
+    for (int i = 0; i < env->info.agents * o; i++)
+        if (!(fabsf(obs[i]) <= (float)MW_ENV_FARTHEST))
+            return mw_fail(error, MW_ERR_ARGUMENT,
+                           "%s: observation feature %d of agent %d is %g; it must be at most %g in size",
+                           env->info.task, i % o, i / o, (double)obs[i], MW_ENV_FARTHEST);
+    mw_env_reset(env, 0);
+    env->kind->recall(env, obs);
+    return MW_OK;
 }
 
 /* ---- snapshots: an envelope that names the world, the shared state, the family's state ---- */
@@ -206,6 +234,8 @@ static mw_status check_base(const mw_env *env, const unsigned char *bytes, mw_er
 }
 
 mw_status mw_env_restore(mw_env *env, const void *buffer, size_t size, mw_error *error) {
+    MW_NEED(env);
+    MW_NEED(buffer);
     envelope head;
     if (size != mw_env_snapshot_size(env))
         return mw_fail(error, MW_ERR_MISMATCH, "%s: a snapshot has %zu bytes, got %zu", env->info.task,
@@ -273,6 +303,8 @@ const char *mw_script_name(const char *task, int index) {
 
 mw_status mw_script_act(const mw_env *env, const char *name, uint64_t seed, float *real, int32_t *index,
                         mw_error *error) {
+    MW_NEED(env);
+    MW_NEED(name);
     const mw_script *script = name ? find_script(env, name) : NULL;
     if (!script) {
         char known[160] = "random";

@@ -47,6 +47,8 @@ struct mw_env_class {
      * outcome.won; the caller counts the step and truncates. */
     void (*step)(mw_env *env, mw_action action, float *rewards);
     void (*observe)(const mw_env *env, float *obs);
+    /* The state that finite obs[n][o] tell of; NULL: they do not hold all of it. Called after reset. */
+    void (*recall)(mw_env *env, const float *obs);
     void (*legal)(const mw_env *env, uint8_t *legal); /* NULL: everything is legal */
 
     /* The family's state as bytes, without the base. Bytes come from outside: load is called only with those

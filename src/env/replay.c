@@ -80,6 +80,8 @@ static void append_string(text *t, const char *string) {
 /* ---- recording ---- */
 
 mw_status mw_replay_create(mw_replay **out, const mw_env *env, const char *subtitle, mw_error *error) {
+    MW_NEED(out);
+    MW_NEED(env);
     mw_replay *replay = *out = calloc(1, sizeof *replay);
     if (!replay) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a replay");
     const mw_env_info *info = mw_env_describe(env);
@@ -127,6 +129,8 @@ static void close_frame(text *body, int paths) {
 }
 
 mw_status mw_replay_frame(mw_replay *replay, const mw_env *env, const float *rewards, mw_error *error) {
+    MW_NEED(replay);
+    MW_NEED(env);
     text *body = &replay->body;
     if (replay->frames > 0) {
         close_frame(body, replay->paths);
@@ -156,6 +160,8 @@ mw_status mw_replay_frame(mw_replay *replay, const mw_env *env, const float *rew
 
 mw_status mw_replay_candidates(mw_replay *replay, const float *scores, int count, int chosen,
                                const char *const *labels, mw_error *error) {
+    MW_NEED(replay);
+    MW_NEED(scores);
     text *body = &replay->body;
     if (replay->frames == 0 || replay->paths > 0)
         return mw_fail(error, MW_ERR_ARGUMENT, "candidates belong to a frame and come before its paths");
@@ -178,6 +184,8 @@ mw_status mw_replay_candidates(mw_replay *replay, const float *scores, int count
 
 mw_status mw_replay_path(mw_replay *replay, const float (*points)[2], int count, double score, bool chosen,
                          mw_error *error) {
+    MW_NEED(replay);
+    MW_NEED(points);
     text *body = &replay->body;
     if (replay->frames == 0) return mw_fail(error, MW_ERR_ARGUMENT, "a path needs a frame to belong to");
     append(body, replay->paths++ ? "," : ",\"paths\":[");
@@ -211,6 +219,8 @@ static void append_header(const mw_replay *replay, text *t) {
 }
 
 mw_status mw_replay_write(const mw_replay *replay, const char *path, mw_error *error) {
+    MW_NEED(replay);
+    MW_NEED(path);
     text head = {0}, end = {0};
     append_header(replay, &head);
     if (replay->frames) close_frame(&end, replay->paths);

@@ -36,6 +36,8 @@ static bool holds(const char *dir, int family) {
 }
 
 mw_status mw_verify_env(const char *dir, mw_verify *report, mw_error *error) {
+    MW_NEED(dir);
+    MW_NEED(report);
     int found = 0;
     for (int family = 0; family < FAMILIES; family++) {
         char below[1000];

@@ -80,7 +80,7 @@ static mw_status play_round(walk *w, uint64_t seed, long first, mw_error *error)
 static mw_status walk_create(walk *w, const mw_bundle *bundle, const mw_plan_settings *plan,
                              const mw_env_options *world, mw_pool *pool, mw_error *error) {
     const int wanted = (w->left + MARKS - 1) / MARKS, envs = wanted < MAX_ENVS ? wanted : MAX_ENVS;
-    MW_TRY(mw_worlds_create(&w->worlds, bundle, world, envs, pool, error));
+    MW_TRY(mw_worlds_create(&w->worlds, bundle, world, false, envs, pool, error));
     mw_planner_options options;
     mw_planner_options_init(&options, sizeof options, bundle);
     options.envs = envs;

@@ -62,6 +62,8 @@ static mw_status unknown(const char *text, size_t length, mw_error *error) {
 }
 
 mw_status mw_arms_parse(const char *text, unsigned *arms, mw_error *error) {
+    MW_NEED(text);
+    MW_NEED(arms);
     *arms = 0;
     for (const char *at = text; *at;) {
         const size_t length = strcspn(at, ",");

@@ -69,7 +69,7 @@ static mw_status survey_build(survey *v, const mw_bundle *bundle, mw_error *erro
     v->marks = bundle->info.episode_limit > LONGEST ? MAX_MARKS : MAX_MARKS / 2;
     const int wanted = (o->anchors + v->marks - 1) / v->marks, envs = wanted < MAX_ENVS ? wanted : MAX_ENVS;
     MW_TRY(mw_pool_create(&v->pool, o->threads, error));
-    MW_TRY(mw_worlds_create(&v->stage, bundle, o->world, envs, v->pool, error));
+    MW_TRY(mw_worlds_create(&v->stage, bundle, o->world, o->accept_rules, envs, v->pool, error));
     mw_planner_options_init(&planner, sizeof planner, bundle);
     planner.envs = envs;
     planner.threads = o->threads;
@@ -245,6 +245,7 @@ static mw_status summarise(mw_same_state *r, survey *v, mw_error *error) {
     if (!r->realized || !r->predicted)
         return mw_fail(error, MW_ERR_MEMORY, "cannot keep %d anchors", r->anchors);
     memcpy(r->scorer, v->plan.scorer, sizeof r->scorer);
+    snprintf(r->rules, sizeof r->rules, "%s", v->stage.info->rules);
     qsort(v->anchors, (size_t)v->count, sizeof *v->anchors, by_place);
     for (int k = 0; k < r->anchors; k++) {
         memcpy(r->realized + (size_t)k * most, v->anchors[k].realized, most * sizeof(float));
@@ -258,10 +259,13 @@ static mw_status summarise(mw_same_state *r, survey *v, mw_error *error) {
 
 mw_status mw_same_state_run(mw_same_state *result, const mw_bundle *bundle,
                             const mw_same_state_options *given, mw_error *error) {
+    MW_NEED(result);
     static const mw_env_options usual = MW_ENV_OPTIONS_DEFAULT;
     mw_same_state_options options = defaults;
     *result = (mw_same_state){0};
-    MW_TRY(mw_options_take(&options, sizeof options, given, "mw_same_state_options_init", error));
+    MW_TRY(mw_options_take(&options, sizeof options, MW_FIELD_END(mw_same_state_options, world), given,
+                           "mw_same_state_options_init", error));
+    MW_NEED(bundle);
     if (!options.world) options.world = &usual;
     survey *v = calloc(1, sizeof *v);
     if (!v) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a survey");

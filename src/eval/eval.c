@@ -21,7 +21,8 @@ void mw_eval_options_init(mw_eval_options *options, size_t size) {
 mw_status mw_eval_options_take(mw_eval_options *options, const mw_eval_options *given, mw_error *error) {
     static const mw_env_options usual = MW_ENV_OPTIONS_DEFAULT;
     *options = defaults;
-    MW_TRY(mw_options_take(options, sizeof *options, given, "mw_eval_options_init", error));
+    MW_TRY(mw_options_take(options, sizeof *options, MW_FIELD_END(mw_eval_options, context), given,
+                           "mw_eval_options_init", error));
     if (!options->world) options->world = &usual;
     return MW_OK;
 }
@@ -53,7 +54,7 @@ static mw_status player_build(player *p, const mw_bundle *bundle, const mw_plan_
     mw_arm arm;
     mw_arm_at(p->arm, &arm);
     MW_TRY(mw_pool_create(&p->pool, o->threads, error));
-    MW_TRY(mw_worlds_create(&p->stage, bundle, o->world, envs, p->pool, error));
+    MW_TRY(mw_worlds_create(&p->stage, bundle, o->world, o->accept_rules, envs, p->pool, error));
     mw_controller_request request = {.bundle = bundle,
                                      .plan = *plan,
                                      .envs = p->stage.envs,
@@ -236,7 +237,7 @@ static void summarise_arm(mw_eval_result *result, mw_eval_report *report, double
 }
 
 static mw_status compare_arm(mw_eval_result *result, mw_eval_report *report, mw_error *error) {
-    const mw_eval_report *reactive = &result->arm[MW_ARM_REACTIVE], *oracle = &result->arm[MW_ARM_ORACLE];
+    const mw_eval_report *reactive = &result->arm[MW_ARM_REACTIVE];
     const long count = (long)result->options.seeds * result->options.episodes;
     report->gain = (mw_interval){NAN, NAN, NAN};
     report->relative_gain = report->oracle_share = NAN;
@@ -251,9 +252,18 @@ static mw_status compare_arm(mw_eval_result *result, mw_eval_report *report, mw_
     const double ours = scaled ? report->score : report->total;
     const double base = scaled ? reactive->score : reactive->total;
     report->relative_gain = (ours - base) / fabs(base);
-    if (report != oracle && oracle->played && oracle->total > reactive->total)
-        report->oracle_share = (report->total - reactive->total) / (oracle->total - reactive->total);
     return status;
+}
+
+/* A share of a gain that may be none says nothing. */
+static void share_oracle(mw_eval_result *result) {
+    const mw_eval_report *reactive = &result->arm[MW_ARM_REACTIVE], *oracle = &result->arm[MW_ARM_ORACLE];
+    if (!reactive->played || !oracle->played || !(oracle->gain.low > 0)) return;
+    for (int a = 0; a < MW_ARMS; a++) {
+        mw_eval_report *report = &result->arm[a];
+        if (report->played && report != reactive && report != oracle)
+            report->oracle_share = (report->total - reactive->total) / (oracle->total - reactive->total);
+    }
 }
 
 static mw_status summarise_all(mw_eval_result *result, mw_error *error) {
@@ -264,6 +274,7 @@ static mw_status summarise_all(mw_eval_result *result, mw_error *error) {
         if (result->arm[a].played) summarise_arm(result, &result->arm[a], seed_means);
     for (int a = 0; a < MW_ARMS && status == MW_OK; a++)
         if (result->arm[a].played) status = compare_arm(result, &result->arm[a], error);
+    share_oracle(result);
     free(seed_means);
     return status;
 }
@@ -276,11 +287,12 @@ static mw_status resolve(mw_eval_result *result, const mw_bundle *bundle, mw_err
     const bool chosen = o->arms != 0;
     mw_env *env;
     MW_TRY(mw_env_create(&env, bundle->info.task, o->world, error));
-    mw_status status = mw_bundle_expect(bundle, mw_env_describe(env), error);
+    mw_status status = mw_bundle_expect(bundle, mw_env_describe(env), o->accept_rules, error);
     result->info = *mw_env_describe(env);
     result->bundle = bundle->info;
     result->info.task = result->bundle.task; /* the environment's strings go with it */
-    result->info.rules = result->bundle.rules;
+    snprintf(result->rules, sizeof result->rules, "%s", mw_env_describe(env)->rules);
+    result->info.rules = result->rules;
     result->info.summary = NULL;
     mw_env_free(env);
     MW_TRY(status);
@@ -303,6 +315,7 @@ mw_status mw_eval_run(mw_eval_result *result, const mw_bundle *bundle, const mw_
                       mw_error *error) {
     *result = (mw_eval_result){0};
     MW_TRY(mw_eval_options_take(&result->options, options, error));
+    MW_NEED(bundle);
     mw_status status = resolve(result, bundle, error);
     for (int a = 0; a < MW_ARMS && status == MW_OK; a++) {
         if (!(result->options.arms >> a & 1)) continue;
@@ -321,8 +334,13 @@ void mw_eval_result_clear(mw_eval_result *result) {
 
 /* ---- as users see it ---- */
 
+const char *mw_eval_accepted(const mw_eval_result *r) {
+    return strcmp(r->bundle.rules, r->rules) ? r->bundle.rules : NULL;
+}
+
 mw_status mw_bundle_evaluate(mw_eval_result **out, const mw_bundle *bundle, const mw_eval_options *options,
                              mw_error *error) {
+    MW_NEED(out);
     mw_eval_result *result = *out = malloc(sizeof *result);
     if (!result) return mw_fail(error, MW_ERR_MEMORY, "out of memory for an evaluation");
     const mw_status status = mw_eval_run(result, bundle, options, error);
@@ -339,7 +357,8 @@ void mw_eval_result_free(mw_eval_result *result) {
 
 mw_eval_summary mw_eval_describe(const mw_eval_result *r) {
     return (mw_eval_summary){.task = r->bundle.task,
-                             .rules = r->bundle.rules,
+                             .rules = r->rules,
+                             .accepted_rules = mw_eval_accepted(r),
                              .quality = r->bundle.quality,
                              .family = r->info.family,
                              .arms = r->options.arms,

@@ -12,7 +12,8 @@ struct mw_eval_result {
     mw_eval_options options; /* arms, episodes and envs filled in */
     mw_bundle_info bundle;   /* what was played for */
     mw_plan_settings plan;   /* of the plan arm */
-    mw_env_info info;        /* of the task; task and rules are the strings of `bundle` above */
+    char rules[MW_WORD];     /* of the world that was played in */
+    mw_env_info info;        /* of the task; task and rules are the strings above */
     mw_eval_report arm[MW_ARMS];
 };
 
@@ -23,6 +24,9 @@ mw_status mw_eval_options_take(mw_eval_options *options, const mw_eval_options *
 mw_status mw_eval_run(mw_eval_result *result, const mw_bundle *bundle, const mw_eval_options *options,
                       mw_error *error);
 void mw_eval_result_clear(mw_eval_result *result); /* safe to call twice */
+
+/* The rules of the training where they were others than the world's; NULL: the same. */
+const char *mw_eval_accepted(const mw_eval_result *result);
 
 /* All of it as JSON, to be released with json_decref; NULL: out of memory. */
 json_t *mw_eval_json(const mw_eval_result *result);

@@ -74,11 +74,14 @@ json_t *mw_eval_json(const mw_eval_result *result) {
     for (int a = 0; a < MW_ARMS; a++)
         if (result->arm[a].played)
             json_object_set_new(arms, mw_arm_name(a), arm_json(result, &result->arm[a]));
-    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:I, s:i, s:i, s:i, s:o}", "mawam", mw_version(), "task",
-                     result->info.task, "quality", result->bundle.quality, "rules", result->info.rules,
-                     "plan", mw_fields_json(mw_plan_fields, &result->plan), "first_seed",
-                     (json_int_t)o->first_seed, "seeds", o->seeds, "episodes", o->episodes, "threads",
-                     o->threads, "arms", arms);
+    json_t *root =
+        json_pack("{s:s, s:s, s:s, s:s, s:o, s:I, s:i, s:i, s:i, s:o}", "mawam", mw_version(), "task",
+                  result->info.task, "quality", result->bundle.quality, "rules", result->info.rules, "plan",
+                  mw_fields_json(mw_plan_fields, &result->plan), "first_seed", (json_int_t)o->first_seed,
+                  "seeds", o->seeds, "episodes", o->episodes, "threads", o->threads, "arms", arms);
+    if (mw_eval_accepted(result))
+        json_object_set_new(root, "accepted_rules", json_string(mw_eval_accepted(result)));
+    return root;
 }
 
 /* ---- out ---- */
@@ -100,10 +103,14 @@ mw_status mw_eval_report_put(json_t *value, const char *command, const char *pat
 
 mw_status mw_eval_result_print(const mw_eval_result *result, const char *command, FILE *out,
                                mw_error *error) {
+    MW_NEED(result);
+    MW_NEED(out);
     return mw_eval_report_put(mw_eval_json(result), command, NULL, out, error);
 }
 
 mw_status mw_eval_result_save(const mw_eval_result *result, const char *command, const char *path,
                               mw_error *error) {
+    MW_NEED(result);
+    MW_NEED(path);
     return mw_eval_report_put(mw_eval_json(result), command, path, NULL, error);
 }

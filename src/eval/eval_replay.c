@@ -91,7 +91,9 @@ mw_status mw_eval_replay(const mw_bundle *bundle, const mw_eval_options *given, 
     mw_replay *replay = NULL;
     char subtitle[256];
     MW_TRY(mw_eval_options_take(&o, given, error));
-    MW_TRY(mw_worlds_create(&worlds, bundle, o.world, 1, NULL, error));
+    MW_NEED(bundle);
+    MW_NEED(path);
+    MW_TRY(mw_worlds_create(&worlds, bundle, o.world, o.accept_rules, 1, NULL, error));
     mw_controller_request request = {.bundle = bundle,
                                      .plan = bundle->plan,
                                      .envs = worlds.envs,
@@ -102,9 +104,10 @@ mw_status mw_eval_replay(const mw_bundle *bundle, const mw_eval_options *given, 
     mw_status status = MW_OK;
     for (int i = 0; i < o.assignment_count && status == MW_OK; i++)
         status = mw_fields_assign(mw_plan_fields, &request.plan, o.assignments[i], "", error);
-    snprintf(subtitle, sizeof subtitle, "%s, planned with %d candidates, seed %llu, rules %s",
+    const bool other = strcmp(bundle->info.rules, worlds.info->rules) != 0;
+    snprintf(subtitle, sizeof subtitle, "%s, planned with %d candidates, seed %llu, rules %s%s%s",
              bundle->info.quality, request.plan.candidates, (unsigned long long)o.first_seed,
-             worlds.info->rules);
+             worlds.info->rules, other ? ", trained under " : "", other ? bundle->info.rules : "");
     if (status == MW_OK) status = mw_controller_create(&controller, "planner", &request, error);
     if (status == MW_OK) status = mw_replay_create(&replay, worlds.envs[0], subtitle, error);
     if (status == MW_OK) {

@@ -176,9 +176,13 @@ static mw_status roll_places(mw_snippets *result, const mw_bundle *bundle, const
 
 mw_status mw_snippets_run(mw_snippets *result, const mw_bundle *bundle, const mw_dataset *dataset,
                           const mw_snippet_options *given, mw_error *error) {
+    MW_NEED(result);
     mw_snippet_options options = defaults_of(given ? NULL : bundle);
     *result = (mw_snippets){0};
-    MW_TRY(mw_options_take(&options, sizeof options, given, "mw_snippet_options_init", error));
+    MW_TRY(mw_options_take(&options, sizeof options, MW_FIELD_END(mw_snippet_options, threads), given,
+                           "mw_snippet_options_init", error));
+    MW_NEED(bundle);
+    MW_NEED(dataset);
     MW_TRY(mw_bundle_expect_data(bundle, dataset, error));
     if (options.count < MW_SNIPPET_GROUP)
         return mw_fail(error, MW_ERR_ARGUMENT, "snippets are ranked in groups of %d; %d are too few",
@@ -231,6 +235,10 @@ static json_t *diagnosis_json(const mw_bundle *bundle, const mw_same_state *same
     json_t *object = json_pack("{s:s, s:s, s:s, s:s}", "mawam", mw_version(), "task", bundle->info.task,
                                "quality", bundle->info.quality, "rules", bundle->info.rules);
     if (same) json_object_set_new(object, "same_state", mw_same_state_json(same));
+    if (same && strcmp(same->rules, bundle->info.rules)) {
+        json_object_set_new(object, "rules", json_string(same->rules));
+        json_object_set_new(object, "accepted_rules", json_string(bundle->info.rules));
+    }
     if (snippets) json_object_set_new(object, "snippets", mw_snippets_json(snippets));
     return object;
 }

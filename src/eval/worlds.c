@@ -6,15 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-mw_status mw_bundle_expect(const mw_bundle *bundle, const mw_env_info *info, mw_error *error) {
+mw_status mw_bundle_expect(const mw_bundle *bundle, const mw_env_info *info, bool accept_rules,
+                           mw_error *error) {
     const mw_bundle_info *b = &bundle->info;
     if (strcmp(b->task, info->task))
         return mw_fail(error, MW_ERR_MISMATCH, "the bundle plans for %s, the environment is %s", b->task,
                        info->task);
-    if (strcmp(b->rules, info->rules))
+    if (strcmp(b->rules, info->rules) && !accept_rules)
         return mw_fail(error, MW_ERR_MISMATCH,
-                       "%s: the bundle was trained under rules %s, this environment has rules %s", info->task,
-                       b->rules, info->rules);
+                       "%s: the bundle was trained under rules %s, this environment has rules %s; "
+                       "--accept-rules plays it all the same and marks the result",
+                       info->task, b->rules, info->rules);
     if (b->agents != info->agents || b->obs != info->obs_size || b->act != info->act_size ||
         b->discrete != info->discrete)
         return mw_fail(error, MW_ERR_MISMATCH,
@@ -44,23 +46,24 @@ static mw_status allocate(mw_worlds *s, mw_error *error) {
     return MW_OK;
 }
 
-static mw_status build(mw_worlds *s, const mw_bundle *bundle, const mw_env_options *world, mw_error *error) {
+static mw_status build(mw_worlds *s, const mw_bundle *bundle, const mw_env_options *world, bool accept_rules,
+                       mw_error *error) {
     if (s->count < 1 || s->count > 65536)
         return mw_fail(error, MW_ERR_ARGUMENT, "1 to 65536 environments can play together; got %d", s->count);
     s->envs = calloc((size_t)s->count, sizeof *s->envs);
     if (!s->envs) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate %d environments", s->count);
     for (int e = 0; e < s->count; e++) {
         MW_TRY(mw_env_create(&s->envs[e], bundle->info.task, world, error));
-        if (e == 0) MW_TRY(mw_bundle_expect(bundle, mw_env_describe(s->envs[0]), error));
+        if (e == 0) MW_TRY(mw_bundle_expect(bundle, mw_env_describe(s->envs[0]), accept_rules, error));
     }
     s->info = mw_env_describe(s->envs[0]);
     return allocate(s, error);
 }
 
-mw_status mw_worlds_create(mw_worlds *worlds, const mw_bundle *bundle, const mw_env_options *world, int count,
-                           mw_pool *pool, mw_error *error) {
+mw_status mw_worlds_create(mw_worlds *worlds, const mw_bundle *bundle, const mw_env_options *world,
+                           bool accept_rules, int count, mw_pool *pool, mw_error *error) {
     *worlds = (mw_worlds){.count = count, .pool = pool};
-    mw_status status = build(worlds, bundle, world, error);
+    mw_status status = build(worlds, bundle, world, accept_rules, error);
     if (status != MW_OK) mw_worlds_free(worlds);
     return status;
 }

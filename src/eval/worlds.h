@@ -21,13 +21,14 @@ typedef struct mw_worlds {
     mw_pool *pool;
 } mw_worlds;
 
-/* Fails with MW_ERR_MISMATCH unless the bundle was made for this world: sizes, kind of actions and version of
- * the rules. */
-mw_status mw_bundle_expect(const mw_bundle *bundle, const mw_env_info *info, mw_error *error);
+/* Fails with MW_ERR_MISMATCH unless the bundle was made for this world: sizes, kind of actions and, unless
+ * others are accepted, version of the rules. */
+mw_status mw_bundle_expect(const mw_bundle *bundle, const mw_env_info *info, bool accept_rules,
+                           mw_error *error);
 
 /* The pool steps the environments; it must outlive them. */
 mw_status mw_worlds_create(mw_worlds *worlds, const mw_bundle *bundle, const mw_env_options *options,
-                           int count, mw_pool *pool, mw_error *error);
+                           bool accept_rules, int count, mw_pool *pool, mw_error *error);
 void mw_worlds_free(mw_worlds *worlds); /* safe to call twice */
 
 /* The world and the controller's noise of an evaluation episode: pure functions of seed and episode, and so

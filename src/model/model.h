@@ -24,6 +24,8 @@ typedef union mw_model_config {
     unsigned char bytes[MW_CONFIG_BYTES];
 } mw_model_config;
 
+typedef struct mw_fit_class mw_fit_class; /* fit.h */
+
 typedef struct mw_model_class {
     const char *name, *help;
     mw_fields fields; /* of its configuration: structure and training */
@@ -32,9 +34,11 @@ typedef struct mw_model_class {
     /* Builds net and params from configuration and shape; no weights yet. */
     mw_status (*make)(struct mw_model *model, mw_error *error);
     void (*discard)(struct mw_model *model); /* the net; also after a failed make */
-    void (*pack)(struct mw_model *model); /* matrices for products, after the weights were set; may be NULL */
+    /* Matrices for products from weights; may be NULL. */
+    void (*pack)(const struct mw_model *model, const float *values, float *packed, bool backward);
     /* Settles what the configuration leaves open; may be NULL. */
     mw_status (*settle)(mw_model_config *config, const mw_training_data *data, mw_error *error);
+    const mw_fit_class *fit; /* how it learns by minibatches; NULL: by `train` */
     /* The model and the data must outlive the part. */
     mw_status (*train)(mw_training_part **part, const struct mw_model *model, const mw_training_data *data,
                        mw_error *error);
@@ -62,6 +66,9 @@ mw_status mw_model_make(mw_model **model, const mw_model_class *kind, const mw_m
 mw_status mw_model_allocate(mw_model *model, mw_error *error); /* zeroed weights */
 void mw_model_pack(mw_model *model);                           /* after the weights were set */
 void mw_model_free(mw_model *model);
+/* The model and the data must outlive the part. */
+mw_status mw_model_train(mw_training_part **part, const mw_model *model, const mw_training_data *data,
+                         mw_error *error);
 
 /* ---- training settings that classes share ---- */
 typedef struct mw_fit_settings {
@@ -92,9 +99,5 @@ typedef struct mw_fit_settings {
         "clip", MW_FIELD_REAL, offsetof(type, fit.clip), "10", 0, 1e6,                                       \
             "bound of the gradient's norm; 0: none", {0}, NULL                                               \
     }
-
-static inline mw_adam mw_fit_adam(const mw_fit_settings *fit) {
-    return (mw_adam){.beta1 = 0.9f, .beta2 = 0.999f, .epsilon = 1e-8f, .clip = (float)fit->clip};
-}
 
 #endif

@@ -3,14 +3,15 @@
 #include "model/flow/flow.h"
 #include "model/inverse.h"
 #include "model/rwm/rwm.h"
+#include "model/unrouted/unrouted.h"
+#include "model/value.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-extern const mw_model_class mw_direct_class;
-
 static const mw_model_class *const classes[] = {
-    &mw_flow_class, &mw_inverse_class, &mw_rwm_class, &mw_advantage_class, &mw_direct_class,
+    &mw_flow_class,   &mw_inverse_class, &mw_rwm_class,         &mw_advantage_class,
+    &mw_direct_class, &mw_mono_class,    &mw_independent_class, &mw_q_class,
 };
 
 enum { CLASSES = sizeof classes / sizeof *classes };
@@ -27,7 +28,9 @@ int mw_model_class_index(const char *name) {
 }
 
 mw_status mw_model_classes_parse(const char *text, unsigned *set, mw_error *error) {
-    char known[128] = "";
+    MW_NEED(text);
+    MW_NEED(set);
+    char known[512] = "";
     unsigned found = 0;
     for (int i = 0; i < CLASSES; i++) strcat(strcat(known, i ? ", " : ""), classes[i]->name);
     for (const char *at = text; *at; at += *at == ',') {
@@ -77,7 +80,7 @@ mw_status mw_model_allocate(mw_model *model, mw_error *error) {
 }
 
 void mw_model_pack(mw_model *model) {
-    if (model->kind->pack) model->kind->pack(model);
+    if (model->kind->pack) model->kind->pack(model, model->values, model->packed, false);
 }
 
 void mw_model_free(mw_model *model) {
@@ -86,4 +89,9 @@ void mw_model_free(mw_model *model) {
     free(model->values);
     free(model->packed);
     free(model);
+}
+
+mw_status mw_model_train(mw_training_part **part, const mw_model *model, const mw_training_data *data,
+                         mw_error *error) {
+    return (model->kind->fit ? mw_fit_create : model->kind->train)(part, model, data, error);
 }

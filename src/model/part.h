@@ -27,6 +27,7 @@ struct mw_training_part {
     int losses, minimised; /* the sum of the first `minimised` is what training minimises */
     const char *loss_names[MW_PART_LOSSES];
     mw_optimizer *optimizer; /* NULL: the weights are solved for, straight into best_values */
+    bool keeps_last;         /* the last weights count, and the average is only what training aims at */
     float *best_values;      /* of the step with the smallest loss on held-out episodes; NULL: not kept */
     size_t total;            /* floats of the weights */
 
@@ -63,20 +64,7 @@ static inline double mw_training_part_loss(const mw_training_part *part, const d
  */
 static inline const float *mw_training_part_weights(const mw_training_part *part) {
     if (part->best_values && (part->best_step > 0 || !part->optimizer)) return part->best_values;
-    return part->optimizer->average ? part->optimizer->average : part->optimizer->values;
-}
-
-/* Twice undoes itself: for a validation with the averaged weights, which planning uses. */
-static inline void mw_training_part_swap(const mw_training_part *part) {
-    float *values = part->optimizer->values;
-    part->optimizer->values = part->optimizer->average;
-    part->optimizer->average = values;
-}
-
-/* Adam's rate at a step: warm-up, then a cosine to a final share of it. */
-static inline void mw_training_part_schedule(const mw_training_part *part, double rate, int warmup,
-                                             double final) {
-    part->optimizer->adam.rate = (float)rate * mw_schedule(part->step, warmup, part->steps, (float) final);
+    return part->optimizer->average && !part->keeps_last ? part->optimizer->average : part->optimizer->values;
 }
 
 #endif

@@ -10,6 +10,7 @@ typedef struct mw_adam {
     float rate, beta1, beta2, epsilon; /* 0.9, 0.999, 1e-8 are PyTorch's defaults */
     float clip;                        /* bound of the global gradient norm; 0: none */
     long step;                         /* steps taken */
+    float decay;                       /* of the weights, apart from the gradient (AdamW); 0: none */
 } mw_adam;
 
 /* One step on values[n] with moments m[n], v[n]; grads are scaled by `scale` on the way (1, or from

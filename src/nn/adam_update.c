@@ -9,12 +9,13 @@ void mw_adam_update(const mw_adam *adam, long step, float scale, float *restrict
                     size_t end) {
     const float b1 = adam->beta1, b2 = adam->beta2, epsilon = adam->epsilon;
     const float rate = (float)(adam->rate / (1 - mw_power(b1, step)));
+    const float decay = adam->rate * adam->decay; /* with the step: alone it would be lost in rounding */
     const float correction = (float)(1 / sqrt(1 - mw_power(b2, step)));
     for (size_t i = begin; i < end; i++) {
         float g = grads[i] * scale;
         m[i] = b1 * m[i] + (1 - b1) * g;
         v[i] = b2 * v[i] + (1 - b2) * g * g;
-        values[i] -= rate * m[i] / (sqrtf(v[i]) * correction + epsilon);
+        values[i] -= rate * m[i] / (sqrtf(v[i]) * correction + epsilon) + decay * values[i];
     }
 }
 

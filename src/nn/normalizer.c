@@ -278,3 +278,13 @@ mw_status mw_normalizer_builder_finish(const mw_normalizer_builder *b, mw_normal
     free(column);
     return status;
 }
+
+mw_status mw_normalizer_copy(mw_normalizer *to, const mw_normalizer *from, mw_error *error) {
+    if (!from) return MW_OK;
+    const size_t all = (size_t)from->features * (size_t)from->max_knots;
+    MW_TRY(mw_normalizer_create(to, from->features, from->max_knots, error));
+    memcpy(to->count, from->count, (size_t)from->features * sizeof *to->count);
+    memcpy(to->value, from->value, all * sizeof *to->value);
+    memcpy(to->fraction, from->fraction, all * sizeof *to->fraction);
+    return MW_OK;
+}

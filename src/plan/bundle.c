@@ -355,6 +355,8 @@ static mw_status load(mw_bundle *b, const mw_safetensors *file, mw_error *error)
 }
 
 mw_status mw_bundle_load(mw_bundle **bundle, const char *path, mw_error *error) {
+    MW_NEED(bundle);
+    MW_NEED(path);
     mw_safetensors file;
     *bundle = NULL;
     MW_TRY(mw_safetensors_open(&file, path, error));

@@ -1,60 +1,15 @@
 /* The planner: histories -> candidates -> scores -> choice. See planner.h and mawam.h. */
-#include "plan/planner.h"
+#include "plan/planner_state.h"
 
 #include "core/clock.h"
-#include "core/math.h"
+#include "core/options.h"
 #include "core/rng.h"
 #include "model/flow/flow.h"
-#include "model/flow/sampler.h"
-#include "model/inverse.h"
-#include "plan/scorers.h"
+#include "plan/choice.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* One environment's episode so far. */
-typedef struct {
-    uint64_t episode, step;
-    float target; /* what is left of it, if the bundle follows the return-to-go */
-    int chosen;
-    bool warm; /* the rest of its last plan is in `rest` */
-} env_state;
-
-struct mw_planner {
-    const mw_bundle *bundle;
-    const mw_model *flow, *inverse_model;
-    const mw_policy_net *policy;
-    const mw_inverse_net *inverse_net;
-    mw_planner_options options;
-    mw_plan_settings plan; /* with candidates 1 where only one is drawn */
-    float offset, temperature, return_scale;
-    mw_sampler_options sampling;
-    int drawn_from; /* M; a random choice generates only the one of them that it takes */
-    mw_pool *pool;
-    mw_sampler *sampler;
-    mw_scorer *scorer;   /* NULL where there is nothing to choose by score */
-    mw_scorer *imagines; /* gives what candidates lead to, where the scorer does not; NULL: not wanted */
-    mw_arena arena;
-    env_state *states;      /* [envs] */
-    float *history;         /* [envs][C][n][o], raw, oldest first */
-    int *slots, slot_count; /* [envs]: the active environments; candidates of slot s lie at s*M.. */
-    int *slot_of;           /* [envs]: an environment's slot in the last decision, -1 before */
-    float *context;         /* [slots*M][C][n][o], normalised */
-    float *trajectory;      /* [slots*M][T][n][o]: noise, then the candidates, normalised */
-    float *target;          /* [slots*M] */
-    float *proposed;        /* [slots*M][H+1][n][o], raw */
-    float *start;           /* [slots*M][n][o]: the current observation */
-    float *actions;         /* [slots*M][H][n][d], one-hot if discrete */
-    float *rest;            /* [envs][H-1][n][d]: what the executed plan had in mind after its first action */
-    float *imagined;        /* [slots*M][H][n][o] */
-    float *scores;          /* [slots*M] */
-    float *mean;            /* [H][n][d]: of candidates */
-    float *pairs;           /* [slots*M*H*n] rows of the inverse dynamics */
-    mw_mlp_acts *inverse;   /* per worker */
-    const uint8_t *legal;   /* the caller's, during a decision */
-    mw_planner_times times;
-};
 
 /* ---- set-up ---- */
 
@@ -93,6 +48,9 @@ static mw_status check_options(const mw_planner_options *o, const mw_plan_settin
     if (o->envs < 1 || o->envs > 65536 || o->envs * plan->candidates > 65536)
         return mw_fail(error, MW_ERR_ARGUMENT,
                        "envs is %d; it must be 1 to 65536, and at most 65536 with all candidates", o->envs);
+    if (!(o->deadline >= 0 && o->deadline <= 1e9))
+        return mw_fail(error, MW_ERR_ARGUMENT, "deadline is %g; it must be 0 (none) to 1e9 milliseconds",
+                       o->deadline);
     return MW_OK;
 }
 
@@ -146,27 +104,32 @@ static mw_status set_up(mw_planner *p, mw_error *error) {
         p->slot_of[env] = -1;
         mw_planner_begin(p, env, (uint64_t)env);
     }
-    return MW_OK;
+    return p->options.deadline > 0 ? mw_planner_measure(p, error) : MW_OK;
+}
+
+static mw_planner_options defaults_of(const mw_bundle *bundle) {
+    return (mw_planner_options){
+        .size = sizeof(mw_planner_options), .envs = 1, .plan = bundle ? bundle->plan : (mw_plan_settings){0}};
 }
 
 void mw_planner_options_init(mw_planner_options *options, size_t size, const mw_bundle *bundle) {
-    const mw_planner_options defaults = {.size = size, .envs = 1, .plan = bundle->plan};
-    memset(options, 0, size);
-    memcpy(options, &defaults, size < sizeof defaults ? size : sizeof defaults);
+    const mw_planner_options defaults = defaults_of(bundle);
+    mw_options_fill(options, size, &defaults, sizeof defaults);
 }
 
-mw_status mw_planner_create(mw_planner **out, const mw_bundle *bundle, const mw_planner_options *options,
+mw_status mw_planner_create(mw_planner **out, const mw_bundle *bundle, const mw_planner_options *given,
                             mw_error *error) {
+    MW_NEED(out);
     *out = NULL;
+    MW_NEED(bundle);
     MW_TRY(mw_cpu_check(error));
-    if (options && (options->size < offsetof(mw_planner_options, plan) || options->size > 65536))
-        return mw_fail(error, MW_ERR_ARGUMENT, "the options were not set by mw_planner_options_init");
+    mw_planner_options options = defaults_of(bundle);
+    MW_TRY(mw_options_take(&options, sizeof options, MW_FIELD_END(mw_planner_options, plan.choice), given,
+                           "mw_planner_options_init", error));
     mw_planner *p = calloc(1, sizeof *p);
     if (!p) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a planner");
     p->bundle = bundle;
-    mw_planner_options_init(&p->options, sizeof p->options, bundle);
-    if (options) /* of an earlier version it is shorter */
-        memcpy(&p->options, options, options->size < sizeof *options ? options->size : sizeof *options);
+    p->options = options;
     p->plan = p->options.plan;
     mw_status status = set_up(p, error);
     if (status != MW_OK) {
@@ -398,56 +361,22 @@ const float *mw_planner_actions(const mw_planner *p, int env) {
 
 /* ---- 3. choice ---- */
 
-static int best_score(const float *scores, int count) {
-    int best = -1;
-    for (int m = 0; m < count; m++)
-        if (isfinite(scores[m]) && (best < 0 || scores[m] > scores[best])) best = m;
-    return best < 0 ? 0 : best;
-}
-
-/* The mean of the candidates of a slot weighted by score, as MPPI takes it; the best one is given. What leads
- * upwards adds up in it, and what the candidates do without an effect cancels out. */
-static const float *weighted_mean(mw_planner *p, int slot, int best) {
-    const mw_bundle_info *i = &p->bundle->info;
-    const int most = p->plan.candidates, length = p->plan.horizon * i->agents * i->act;
-    const float *scores = p->scores + slot * most,
-                *plans = p->actions + (size_t)(slot * most) * (size_t)length;
-    double sum = 0, square = 0, total = 0;
-    int finite = 0;
-    for (int m = 0; m < most; m++) {
-        if (!isfinite(scores[m])) continue;
-        const double below = (double)scores[best] - (double)scores[m];
-        finite++, sum += below, square += below * below;
-    }
-    if (p->temperature == 0 || finite < 2) return plans + (size_t)best * (size_t)length;
-    const double std = sqrt(fmax(square / finite - sum / finite * (sum / finite), 0));
-    memset(p->mean, 0, (size_t)length * sizeof *p->mean);
-    for (int m = 0; m < most; m++) {
-        if (!isfinite(scores[m])) continue;
-        const double below = (double)scores[best] - (double)scores[m],
-                     weight = std > 0 ? mw_exp(-below / (std * (double)p->temperature)) : 1;
-        total += weight;
-        for (int k = 0; k < length; k++)
-            p->mean[k] += (float)weight * plans[(size_t)m * (size_t)length + (size_t)k];
-    }
-    for (int k = 0; k < length; k++) /* rounding must not lead out of the range */
-        p->mean[k] = fminf(fmaxf(p->mean[k] / (float)total, -1), 1);
-    return p->mean;
-}
-
 void mw_planner_choose(mw_planner *p, const uint8_t *active, float *real, int32_t *index) {
     const mw_bundle_info *i = &p->bundle->info;
     const int most = p->plan.candidates, n = i->agents, d = i->act;
+    const size_t length = (size_t)(p->plan.horizon * n * d);
     for (int s = 0; s < p->slot_count; s++) {
         const int env = p->slots[s];
         env_state *state = &p->states[env];
         if (active && !active[env]) continue;
-        state->chosen = best_score(p->scores + s * most, most);
-        const float *action = weighted_mean(p, s, state->chosen);
-        if (starts_warm(p)) {
+        state->chosen = mw_choice_best(p->scores + s * most, most);
+        const float *action =
+            mw_choice_mean(p->mean, p->actions + (size_t)(s * most) * length, p->scores + s * most, most,
+                           (int)length, state->chosen, p->temperature);
+        state->warm = starts_warm(p);
+        if (state->warm) {
             const size_t rest = (size_t)((p->plan.horizon - 1) * n * d);
             memcpy(p->rest + (size_t)env * rest, action + n * d, rest * sizeof *action);
-            state->warm = true;
         }
         if (!i->discrete)
             memcpy(real + (size_t)env * (size_t)(n * d), action, (size_t)(n * d) * sizeof *real);
@@ -457,17 +386,6 @@ void mw_planner_choose(mw_planner *p, const uint8_t *active, float *real, int32_
                     if (action[a * d + k] > 0) index[env * n + a] = k;
         state->step++;
     }
-}
-
-mw_status mw_planner_act(mw_planner *p, const float *obs, const uint8_t *legal, const uint8_t *active,
-                         float *real, int32_t *index, mw_error *error) {
-    if (p->bundle->info.discrete ? !index : !real)
-        return mw_fail(error, MW_ERR_ARGUMENT, "%s takes %s actions, and no room for them was given",
-                       p->bundle->info.task, p->bundle->info.discrete ? "discrete" : "real");
-    MW_TRY(mw_planner_propose(p, obs, legal, active, error));
-    MW_TRY(mw_planner_score(p, error));
-    mw_planner_choose(p, active, real, index);
-    return MW_OK;
 }
 
 mw_candidates mw_planner_candidates(const mw_planner *p, int env) {

@@ -9,7 +9,12 @@
 static const mw_scorer_class mixture_class;
 
 /* Those that are no model's own. */
-static const mw_scorer_class *const others[] = {&mixture_class, &mw_oracle_class};
+static const mw_scorer_class *const others[] = {
+    &mixture_class,
+#ifndef MAWAM_PLAN_ONLY /* which has no worlds to simulate in */
+    &mw_oracle_class,
+#endif
+};
 
 /* The models that a mixture takes: imagined return, and what goes beyond the horizon. */
 static const char *const mixed[2] = {"rwm", "advantage"};

@@ -42,6 +42,9 @@ static mw_status find(const mw_field **field, const char *name, mw_error *error)
 
 mw_status mw_plan_settings_set(mw_plan_settings *settings, const char *name, const char *value,
                                mw_error *error) {
+    MW_NEED(settings);
+    MW_NEED(name);
+    MW_NEED(value);
     const mw_field *field;
     MW_TRY(find(&field, name, error));
     return mw_field_set(field, settings, value, "", error);
@@ -49,6 +52,9 @@ mw_status mw_plan_settings_set(mw_plan_settings *settings, const char *name, con
 
 mw_status mw_plan_settings_get(const mw_plan_settings *settings, const char *name, char *out, size_t size,
                                mw_error *error) {
+    MW_NEED(settings);
+    MW_NEED(name);
+    MW_NEED(out);
     const mw_field *field;
     MW_TRY(find(&field, name, error));
     mw_field_text(out, size, field, settings);

@@ -54,11 +54,11 @@ const mw_paper_row *mw_paper_find(const char *task, const char *quality) {
 
 /* clang-format off */
 static const mw_paper_gains gains[] = {
-    /* family   of improved relative  random: improved, relative  snippets: Spearman Pearson top2 pairs regret  MSE */
-    {NULL,     30,      26,    0.220,                 23, 0.256,                0.81,    NAN, 0.78, 0.82, 0.13,   NAN},
-    {"mpe",    12,       0,    0.463,                  0,   NAN,                0.85,   0.80,  NAN,  NAN,  NAN, 0.037},
-    {"battle", 12,       0,    0.033,                  0,   NAN,                0.69,   0.76,  NAN,  NAN,  NAN, 0.057},
-    {"ant",     6,       0,    0.107,                  0,   NAN,                0.83,   0.84,  NAN,  NAN,  NAN, 0.199},
+    /* family   of improved difference aggregate relative median  random: improved, relative  snippets: Spearman Pearson top2 pairs regret  MSE */
+    {NULL,     30,      26,       NAN,      NAN,   0.220,    NAN,                 23, 0.256,                0.81,    NAN, 0.78, 0.82, 0.13,   NAN},
+    {"mpe",    12,      11,     10.81,   0.1442,  0.4627, 0.1916,                  0,   NAN,                0.85,   0.80,  NAN,  NAN,  NAN, 0.037},
+    {"battle", 12,      10,      0.41,   0.0275,  0.0329, 0.0270,                  0,   NAN,                0.69,   0.76,  NAN,  NAN,  NAN, 0.057},
+    {"ant",     6,       5,    125.00,   0.0768,  0.1070, 0.1404,                  0,   NAN,                0.83,   0.84,  NAN,  NAN,  NAN, 0.199},
 };
 
 static const mw_paper_state states[] = {

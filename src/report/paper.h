@@ -17,8 +17,10 @@ const mw_paper_row *mw_paper_find(const char *task, const char *quality);
 typedef struct mw_paper_gains {
     const char *family; /* NULL: all */
     int count;
-    int improved;               /* settings where planning beats reactive; 0: not said */
-    double relative;            /* mean relative gain over reactive */
+    int improved;               /* settings where planning beats reactive */
+    double difference;          /* mean, in the family's unit; NaN: not said */
+    double aggregate;           /* sum of differences over the sum of reactive; NaN: not said */
+    double relative, median;    /* relative gain over reactive: mean, median (NaN: not said) */
     int random_improved;        /* settings where it beats the random choice; 0: not said */
     double random_relative;     /* NaN: not said */
     double spearman, pearson;   /* snippets at H=8, medians over settings; NaN: not said */
@@ -34,5 +36,71 @@ typedef struct mw_paper_state {
 } mw_paper_state;
 const mw_paper_state *mw_paper_state_find(const char *task, const char *quality); /* NULL: none */
 mw_paper_state mw_paper_state_mean(void);
+
+/* ---- the main table and the rest; see paper_tables.c ---- */
+
+enum { MW_PAPER_METHODS = 10 };
+typedef struct mw_paper_methods {
+    const char *family;
+    int count; /* the last is the paper's own, the best of K = 1 to 5 */
+    const char *names[MW_PAPER_METHODS];
+} mw_paper_methods;
+const mw_paper_methods *mw_paper_methods_of(const char *family);
+
+typedef struct mw_paper_number {
+    double mean, std;
+} mw_paper_number;
+mw_paper_number mw_paper_result(const char *task, const char *quality, int method); /* NaN: none */
+
+typedef struct mw_paper_horizon {
+    const char *family; /* NULL: all */
+    int horizon;
+    double spearman, regret, rollout_mse;
+} mw_paper_horizon;
+const mw_paper_horizon *mw_paper_horizon_find(const char *family, int horizon); /* NULL: not said */
+
+/* Two cards: RTX 3090 and A100. */
+typedef struct mw_paper_cost {
+    int candidates;
+    struct {
+        double generation, scoring;
+    } rtx, a100;
+} mw_paper_cost;
+const mw_paper_cost *mw_paper_cost_at(int index); /* NULL past the end */
+
+typedef struct mw_paper_batched {
+    const char *task;
+    int agents, settings;
+    struct {
+        double sequential, batched;
+    } rtx, a100;
+} mw_paper_batched;
+const mw_paper_batched *mw_paper_batched_at(int index); /* NULL past the end */
+
+/* Over settings: how often, mean paired difference and its bootstrap interval. */
+typedef struct mw_paper_routing {
+    int settings, context_above_agent, transitions_above_agents;
+    double context_difference, context_low, context_high; /* corrected NMI, context - agent */
+    double js_difference, js_low, js_high;                /* divergence of transitions - of agents */
+    double effective_experts, switching;
+    int experts;
+} mw_paper_routing;
+const mw_paper_routing *mw_paper_routing_figures(void);
+
+/* Influence against routing graph. */
+typedef struct mw_paper_graph {
+    const char *task, *quality;
+    double correlation, difference;
+} mw_paper_graph;
+const mw_paper_graph *mw_paper_graph_at(int index); /* NULL past the end */
+
+typedef struct mw_paper_selectors {
+    int settings, rwm_best;
+    const char *names[4];
+    int alternative[4]; /* how often each was the strongest other */
+} mw_paper_selectors;
+const mw_paper_selectors *mw_paper_selector_counts(void);
+
+double mw_paper_tier(int tier); /* mean relative gain on best, middle, worst data */
 
 #endif

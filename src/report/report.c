@@ -1,5 +1,7 @@
-/* The study's files for programs and the short summary; see report.h. The page is in report_page.c. */
+/* The study's files for programs and the short summary; see report.h. Pages are in page.c and the chapters.
+ */
 #include "report/report.h"
+#include "report/page.h"
 
 #include "core/json.h"
 #include "core/file.h"
@@ -37,21 +39,25 @@ __attribute__((format(printf, 2, 3))) static void append(mw_report_line *line, c
     va_end(list);
 }
 
-/* one_unit: of settings that are measured alike, so that their sums mean something. */
-static void comparison_line(mw_report_line *line, mw_comparison ours, bool one_unit, int paper_count,
-                            int paper_wins, double paper_relative) {
-    if (paper_wins)
-        snprintf(line->paper, sizeof line->paper, "%d of %d, %+.1f%%", paper_wins, paper_count,
-                 100 * paper_relative);
-    else if (!isnan(paper_relative))
-        snprintf(line->paper, sizeof line->paper, "%+.1f%%", 100 * paper_relative);
+/* Wins with how many are clear, then the median, which no setting with a small denominator rules, then the
+ * mean that the paper has. */
+static void comparison_line(mw_report_line *line, mw_comparison ours, int paper_count, int paper_wins,
+                            double paper_relative, double paper_median) {
+    if (paper_wins) {
+        snprintf(line->paper, sizeof line->paper, "%d of %d; ", paper_wins, paper_count);
+        const size_t used = strlen(line->paper);
+        if (isnan(paper_median))
+            snprintf(line->paper + used, sizeof line->paper - used, "mean %+.1f%%", 100 * paper_relative);
+        else
+            snprintf(line->paper + used, sizeof line->paper - used, "median %+.1f%%, mean %+.1f%%",
+                     100 * paper_median, 100 * paper_relative);
+    }
     if (!ours.count) return;
     line->ours[0] = 0;
-    append(line, "%d of %d, %+.1f%% (median %+.1f%%", ours.wins, ours.count, 100 * ours.relative,
-           100 * ours.median);
-    if (one_unit) append(line, ", aggregate %+.1f%%", 100 * ours.aggregate);
-    append(line, ")");
-    if (ours.count == paper_count)
+    append(line, "%d of %d", ours.wins, ours.count);
+    if (ours.intervals) append(line, " (%d clearly, %d clearly worse)", ours.clear_wins, ours.clear_losses);
+    append(line, "; median %+.1f%%, mean %+.1f%%", 100 * ours.median, 100 * ours.relative);
+    if (paper_wins && ours.count == paper_count)
         line->met = ours.wins >= paper_wins && fmin(ours.relative, ours.median) >= paper_relative;
 }
 
@@ -90,25 +96,20 @@ static void count_line(mw_report_line *line, mw_comparison c) {
 static void gain_lines(const mw_study_table *t, mw_report_line *lines, int *n) {
     const mw_paper_gains *paper = mw_paper_gains_of(NULL);
     char what[96];
-    comparison_line(add(lines, n, "Planning beats Reactive: settings, mean relative gain"),
-                    mw_table_compare(t, NULL, MW_COL_PLAN, MW_COL_REACTIVE), false, paper->count,
-                    paper->improved, paper->relative);
-    for (int f = 0; f < 3; f++) {
-        const mw_paper_gains *p = mw_paper_gains_of(mw_report_families[f]);
+    for (int f = -1; f < 3; f++) {
+        const mw_paper_gains *p = mw_paper_gains_of(f < 0 ? NULL : mw_report_families[f]);
         snprintf(what, sizeof what, "Planning beats Reactive: %s", mw_report_family_title(p->family));
-        comparison_line(add(lines, n, what), mw_table_compare(t, p->family, MW_COL_PLAN, MW_COL_REACTIVE),
-                        true, p->count, p->improved, p->relative);
+        comparison_line(add(lines, n, what),
+                        mw_table_compare_arms(t, p->family, MW_ARM_PLAN, MW_ARM_REACTIVE), p->count,
+                        p->improved, p->relative, p->median);
     }
     comparison_line(add(lines, n, "Planning among candidates as drawn beats Reactive"),
-                    mw_table_compare(t, NULL, MW_COL_PAPER, MW_COL_REACTIVE), false, 0, 0, NAN);
-    int judged = 0;
-    for (int i = 0; i < MW_TABLE_ROWS; i++) judged += !strcmp(t->rows[i].scorer, "advantage");
-    char selector[48] = "";
-    if (judged > 0) snprintf(selector, sizeof selector, " (in %d settings the advantage selects)", judged);
-    snprintf(what, sizeof what, "RWM selection beats Random, M = 8%s", selector);
-    comparison_line(add(lines, n, what), mw_table_compare(t, NULL, MW_COL_PLAN, MW_COL_RANDOM), false,
-                    paper->count, paper->random_improved, paper->random_relative);
-    const mw_comparison won = mw_table_compare(t, "battle", MW_COL_PLAN_WON, MW_COL_REACTIVE_WON),
+                    mw_table_compare_arms(t, NULL, MW_ARM_PAPER, MW_ARM_REACTIVE), 0, 0, NAN, NAN);
+    comparison_line(add(lines, n, "Planning beats a random choice, M = 8"),
+                    mw_table_compare_arms(t, NULL, MW_ARM_PLAN, MW_ARM_RANDOM), paper->count,
+                    paper->random_improved, paper->random_relative, NAN);
+    const mw_comparison won = mw_table_compare(t, "battle", MW_COL_OF(MW_ARM_PLAN, MW_FIELD_WON),
+                                               MW_COL_OF(MW_ARM_REACTIVE, MW_FIELD_WON)),
                         theirs = mw_table_compare(t, "battle", MW_COL_PUBLISHED_PLAN_WON,
                                                   MW_COL_PUBLISHED_REACTIVE_WON);
     mw_report_line *line = add(lines, n, "SMAC win rate improved");
@@ -120,8 +121,7 @@ static void gain_lines(const mw_study_table *t, mw_report_line *lines, int *n) {
 }
 
 static double family_share(const mw_study_table *t, const char *family) {
-    int count;
-    return mw_table_share(t, family, &count);
+    return mw_table_median(t, family, MW_COL_SHARE);
 }
 
 static double family_spearman(const mw_study_table *t, const char *family) {
@@ -147,13 +147,14 @@ int mw_report_lines(const mw_study_table *t, mw_report_line lines[MW_REPORT_LINE
     const mw_paper_gains *paper = mw_paper_gains_of(NULL);
     const mw_paper_state state = mw_paper_state_mean();
     const bool all = t->present == MW_TABLE_ROWS;
-    int n = 0, shared, missing;
+    int n = 0, missing;
+    double shares[MW_TABLE_ROWS];
     char what[96];
     gain_lines(t, lines, &n);
-    const double share = mw_table_share(t, NULL, &shared);
-    snprintf(what, sizeof what, "Share of the oracle's gain: mean of %d settings; MPE, SMAC, Ant", shared);
+    snprintf(what, sizeof what, "Share of the oracle's gain, median of %d where it is clear; MPE, SMAC, Ant",
+             mw_table_collect(t, NULL, MW_COL_SHARE, shares));
     mw_report_line *line = add(lines, &n, what);
-    number_line(line, share, NAN, "%.2f", false, all);
+    number_line(line, family_share(t, NULL), NAN, "%.2f", false, all);
     family_numbers(line, t, family_share);
     number_line(add(lines, &n, "Snippets at H=8: Spearman (median)"),
                 mw_table_median(t, NULL, MW_COL_SNIPPET_SPEARMAN), paper->spearman, "%.2f", false, all);
@@ -172,31 +173,25 @@ int mw_report_lines(const mw_study_table *t, mw_report_line lines[MW_REPORT_LINE
     number_line(add(lines, &n, "Same state, the paper's five settings: normalised regret (mean)"), mean,
                 state.regret, "%.3f", true, !missing);
     number_line(add(lines, &n, "ms per decision, one environment, M = 8 (median)"),
-                mw_table_median(t, NULL, MW_COL_MS_DECISION), NAN, "%.1f", true, all);
+                mw_table_median(t, NULL, MW_COL_OF(MW_ARM_PLAN, MW_FIELD_MS)), NAN, "%.1f", true, all);
     return n;
 }
 
 /* ---- CSV ---- */
 
 static void write_csv(const mw_study_table *t, FILE *out) {
+    char name[64];
     fputs("setting,task,quality,family,present", out);
-    for (int c = 0; c < MW_TABLE_WIDTH; c++) fprintf(out, ",%s", mw_table_column_name((mw_column_id)c));
-    for (int a = MW_ARM_STANDARD; mw_arm_name(a); a++) fprintf(out, ",%s", mw_arm_name(a));
+    for (int c = 0; c < mw_table_width(); c++) fprintf(out, ",%s", mw_table_column_name(c, name));
     fputc('\n', out);
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
         const mw_study_row *row = &t->rows[i];
         fprintf(out, "%s,%s,%s,%s,%d", row->name, row->setting->task, row->setting->quality, row->family,
                 row->summary != NULL);
-        for (int c = 0; c < MW_TABLE_WIDTH; c++)
-            if (isfinite(row->value[c]))
-                fprintf(out, ",%.10g", row->value[c]);
-            else
-                fputc(',', out);
-        for (int a = MW_ARM_STANDARD; mw_arm_name(a); a++)
-            if (isfinite(row->arm[a]))
-                fprintf(out, ",%.10g", row->arm[a]);
-            else
-                fputc(',', out);
+        for (int c = 0; c < mw_table_width(); c++) {
+            fputc(',', out);
+            if (isfinite(row->value[c])) fprintf(out, "%.10g", row->value[c]);
+        }
         fputc('\n', out);
     }
 }
@@ -204,8 +199,10 @@ static void write_csv(const mw_study_table *t, FILE *out) {
 /* ---- JSON ---- */
 
 static json_t *comparison_json(mw_comparison c) {
-    return json_pack("{s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o}", "settings", c.count, "wins", c.wins,
-                     "losses", c.losses, "ties", c.ties, "mean_relative_gain", mw_number_json(c.relative),
+    return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "settings", c.count,
+                     "wins", c.wins, "losses", c.losses, "ties", c.ties, "intervals", c.intervals,
+                     "clear_wins", c.clear_wins, "clear_losses", c.clear_losses, "mean_difference",
+                     mw_number_json(c.difference), "mean_relative_gain", mw_number_json(c.relative),
                      "median_relative_gain", mw_number_json(c.median), "aggregate_relative_gain",
                      mw_number_json(c.aggregate), "sign_test_p", mw_number_json(c.p));
 }
@@ -215,27 +212,34 @@ static void set_number(json_t *object, const char *key, double value) {
 }
 
 static json_t *family_json(const mw_study_table *t, const char *family) {
+    static const struct {
+        const char *key;
+        int ours, other; /* arms */
+    } pairs[] = {{"plan_vs_reactive", MW_ARM_PLAN, MW_ARM_REACTIVE},
+                 {"paper_vs_reactive", MW_ARM_PAPER, MW_ARM_REACTIVE},
+                 {"oracle_vs_reactive", MW_ARM_ORACLE, MW_ARM_REACTIVE},
+                 {"paper_vs_plan", MW_ARM_PAPER, MW_ARM_PLAN},
+                 {"plan_vs_random", MW_ARM_PLAN, MW_ARM_RANDOM}};
+    static const int against_data[] = {MW_ARM_PLAN, MW_ARM_PAPER, MW_ARM_REACTIVE};
     json_t *root = json_object(), *paper = json_object(), *snippets = json_object(), *state = json_object();
-    int shared;
+    double shares[MW_TABLE_ROWS];
     const mw_paper_gains *p = mw_paper_gains_of(family);
-    json_object_set_new(root, "plan_vs_reactive",
-                        comparison_json(mw_table_compare(t, family, MW_COL_PLAN, MW_COL_REACTIVE)));
-    json_object_set_new(root, "paper_vs_reactive",
-                        comparison_json(mw_table_compare(t, family, MW_COL_PAPER, MW_COL_REACTIVE)));
-    json_object_set_new(root, "paper_vs_plan",
-                        comparison_json(mw_table_compare(t, family, MW_COL_PAPER, MW_COL_PLAN)));
-    json_object_set_new(root, "paper_vs_data",
-                        comparison_json(mw_table_compare(t, family, MW_COL_PAPER, MW_COL_DATA)));
-    json_object_set_new(root, "plan_vs_random",
-                        comparison_json(mw_table_compare(t, family, MW_COL_PLAN, MW_COL_RANDOM)));
-    json_object_set_new(root, "plan_vs_data",
-                        comparison_json(mw_table_compare(t, family, MW_COL_PLAN, MW_COL_DATA)));
-    json_object_set_new(root, "reactive_vs_data",
-                        comparison_json(mw_table_compare(t, family, MW_COL_REACTIVE, MW_COL_DATA)));
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        json_object_set_new(root, pairs[i].key,
+                            comparison_json(mw_table_compare_arms(t, family, pairs[i].ours, pairs[i].other)));
+    for (size_t i = 0; i < sizeof against_data / sizeof *against_data; i++) {
+        char key[64];
+        snprintf(key, sizeof key, "%s_vs_data", mw_arm_name(against_data[i]));
+        json_object_set_new(
+            root, key,
+            comparison_json(mw_table_compare(t, family, MW_COL_OF(against_data[i], 0), MW_COL_DATA)));
+    }
     json_object_set_new(root, "win_rate",
-                        comparison_json(mw_table_compare(t, family, MW_COL_PLAN_WON, MW_COL_REACTIVE_WON)));
-    set_number(root, "oracle_share", mw_table_share(t, family, &shared));
-    json_object_set_new(root, "oracle_share_settings", json_integer(shared));
+                        comparison_json(mw_table_compare(t, family, MW_COL_OF(MW_ARM_PLAN, MW_FIELD_WON),
+                                                         MW_COL_OF(MW_ARM_REACTIVE, MW_FIELD_WON))));
+    set_number(root, "oracle_share_median", mw_table_median(t, family, MW_COL_SHARE));
+    json_object_set_new(root, "oracle_share_settings",
+                        json_integer(mw_table_collect(t, family, MW_COL_SHARE, shares)));
     set_number(snippets, "spearman", mw_table_median(t, family, MW_COL_SNIPPET_SPEARMAN));
     set_number(snippets, "pearson", mw_table_median(t, family, MW_COL_SNIPPET_PEARSON));
     set_number(snippets, "top2", mw_table_median(t, family, MW_COL_SNIPPET_TOP2));
@@ -250,8 +254,11 @@ static json_t *family_json(const mw_study_table *t, const char *family) {
     set_number(state, "normalized_regret", mw_table_mean(t, family, MW_COL_STATE_REGRET));
     set_number(state, "random_normalized_regret", mw_table_mean(t, family, MW_COL_STATE_RANDOM_REGRET));
     json_object_set_new(root, "same_state_means", state);
-    set_number(root, "ms_per_decision_median", mw_table_median(t, family, MW_COL_MS_DECISION));
+    set_number(root, "ms_per_decision_median",
+               mw_table_median(t, family, MW_COL_OF(MW_ARM_PLAN, MW_FIELD_MS)));
     set_number(paper, "mean_relative_gain", p->relative);
+    set_number(paper, "median_relative_gain", p->median);
+    set_number(paper, "aggregate_relative_gain", p->aggregate);
     set_number(paper, "mean_relative_gain_random", p->random_relative);
     set_number(paper, "spearman", p->spearman);
     set_number(paper, "rollout_mse", p->rollout_mse);
@@ -285,23 +292,6 @@ static json_t *summary_json(const mw_study_table *t) {
     return root;
 }
 
-/* A setting's own file again, without what is large: the single episodes and the curves of training. */
-static mw_status write_setting(const mw_study_row *row, const char *folder, mw_error *error) {
-    static const char *const large[] = {"episode_returns", "episode_lengths", "episodes_won"};
-    char path[1024];
-    const char *name;
-    json_t *copy = json_deep_copy(row->summary), *arm;
-    if (!copy) return mw_fail(error, MW_ERR_MEMORY, "cannot copy %s", row->name);
-    json_object_foreach(json_object_get(json_object_get(copy, "eval"), "arms"), name,
-                        arm) for (size_t i = 0; i < sizeof large / sizeof *large; i++)
-        json_object_del(arm, large[i]);
-    json_object_del(json_object_get(copy, "training"), "curve");
-    snprintf(path, sizeof path, "%.900s/settings/%s.json", folder, row->name);
-    const mw_status status = mw_json_write(copy, path, error);
-    json_decref(copy);
-    return status;
-}
-
 /* ---- Markdown ---- */
 
 static void cell(FILE *out, const char *format, double value) {
@@ -325,18 +315,18 @@ static void write_markdown(const mw_study_table *t, FILE *out) {
     fputs("| | paper | mawam |\n|---|---|---|\n", out);
     for (int i = 0; i < count; i++)
         fprintf(out, "| %s | %s | %s |\n", lines[i].what, lines[i].paper, lines[i].ours);
-    fputs(
-        "\nMPE in normalised score, SMAC and Ant in return. Share: of the gain that the true simulator as a "
-        "scorer would bring. As drawn: planning\namong candidates as the policy draws them, as in the paper; "
-        "Planning may let them explore, blend them, judge them by their advantage and carry on "
-        "(docs/evaluation.md). "
-        "Gains are "
-        "means and medians over settings of (planning - other) / |other|; settings with a score near zero\n"
-        "rule the means. Aggregate: the sum of differences over the sum of |other|.\n\n"
-        "| setting | data | Reactive | Random | Planning | gain | share | as drawn | gain | paper: "
-        "Reactive "
-        "| Planning | gain |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n",
-        out);
+    fputs("\nMPE in normalised score, SMAC and Ant in return. Gains are (planning - other) / |other| over "
+          "settings; a\n"
+          "score near zero rules their mean, not their median. Clearly: the 95% interval of the difference "
+          "does not\n"
+          "hold zero. Share: of the gain of the true simulator as a scorer, where that gain is clear. As "
+          "drawn:\n"
+          "candidates as the policy draws them, as in the paper "
+          "([docs/evaluation.md](../docs/evaluation.md)).\n\n"
+          "| setting | data | Reactive | Random | Planning | gain | interval | share | as drawn | paper: "
+          "Reactive | "
+          "Planning | gain |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n",
+          out);
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
         const mw_study_row *row = &t->rows[i];
         const double *v = row->value;
@@ -347,9 +337,12 @@ static void write_markdown(const mw_study_table *t, FILE *out) {
         cell(out, format, v[MW_COL_RANDOM]);
         cell(out, format, v[MW_COL_PLAN]);
         cell(out, "%+.1f%%", 100 * v[MW_COL_RELATIVE]);
+        if (isnan(v[MW_COL_RELATIVE_LOW]))
+            fputs(" - |", out);
+        else
+            fprintf(out, " %+.1f to %+.1f%% |", 100 * v[MW_COL_RELATIVE_LOW], 100 * v[MW_COL_RELATIVE_HIGH]);
         cell(out, "%.2f", v[MW_COL_SHARE]);
         cell(out, format, v[MW_COL_PAPER]);
-        cell(out, "%+.1f%%", 100 * v[MW_COL_RELATIVE_PAPER]);
         cell(out, format, v[MW_COL_PUBLISHED_REACTIVE]);
         cell(out, format, v[MW_COL_PUBLISHED_PLAN]);
         cell(out, "%+.1f%%", 100 * v[MW_COL_PUBLISHED_RELATIVE]);
@@ -376,13 +369,31 @@ static mw_status write_text(const mw_study_table *t, const char *folder, const c
     return status;
 }
 
-static mw_status write_all(const mw_study_table *t, const char *folder, mw_error *error) {
+static mw_status write_page(const mw_sources *sources, const mw_chapter *chapter, int *shown,
+                            const char *folder, mw_error *error) {
+    char path[1024], *text = NULL;
+    const char *name = chapter ? chapter->id : "index";
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    if (!stream) return mw_fail(error, MW_ERR_MEMORY, "cannot write the page '%s'", name);
+    mw_status status =
+        chapter ? mw_page_chapter(sources, chapter, shown, stream) : mw_page_index(sources, shown, stream);
+    if (fclose(stream) != 0 || status != MW_OK)
+        status = mw_fail(error, MW_ERR_MEMORY, "cannot write the page '%s'", name);
+    snprintf(path, sizeof path, "%.900s/%s.html", folder, name);
+    if (status == MW_OK) status = mw_file_write(path, text, size, error);
+    free(text);
+    return status;
+}
+
+static mw_status write_all(const mw_sources *sources, const char *folder, mw_error *error) {
+    const mw_study_table *t = &sources->table;
+    const mw_chapter *chapter;
     char path[1024];
+    int shown[MW_ITEMS] = {0};
     if (strlen(folder) > 900) return mw_fail(error, MW_ERR_ARGUMENT, "'%.40s...' is too long", folder);
-    snprintf(path, sizeof path, "%.900s/settings", folder);
-    MW_TRY(mw_dir_make(path, error));
-    for (int i = 0; i < MW_TABLE_ROWS; i++)
-        if (t->rows[i].summary) MW_TRY(write_setting(&t->rows[i], folder, error));
+    MW_TRY(mw_dir_make(folder, error));
+    MW_TRY(mw_sources_write(sources, folder, error));
     json_t *summary = summary_json(t);
     snprintf(path, sizeof path, "%.900s/summary.json", folder);
     const mw_status status = mw_json_write(summary, path, error);
@@ -390,14 +401,16 @@ static mw_status write_all(const mw_study_table *t, const char *folder, mw_error
     MW_TRY(status);
     MW_TRY(write_text(t, folder, "settings.csv", write_csv, error));
     MW_TRY(write_text(t, folder, "README.md", write_markdown, error));
-    return write_text(t, folder, "index.html", mw_report_page, error);
+    for (int i = 0; (chapter = mw_chapter_at(i)); i++)
+        MW_TRY(write_page(sources, chapter, shown, folder, error));
+    return write_page(sources, NULL, shown, folder, error);
 }
 
-mw_status mw_report_write(const mw_study_table *table, const char *folder, mw_error *error) {
+mw_status mw_report_write(const mw_sources *sources, const char *folder, mw_error *error) {
     locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0), before;
     if (!plain) return mw_fail(error, MW_ERR_MEMORY, "no plain locale");
     before = uselocale(plain);
-    const mw_status status = write_all(table, folder, error);
+    const mw_status status = write_all(sources, folder, error);
     uselocale(before);
     freelocale(plain);
     return status;

@@ -1,17 +1,13 @@
-/* The report of the study: tables for programs (CSV, JSON), a short one for people (Markdown), and a
- * self-contained page with our figures next to the paper's. Every number comes from the table. */
+/* The report of the study: tables for programs (CSV, JSON), a short one for people (Markdown), and
+ * self-contained pages with our figures next to the paper's. Every number comes from the sources. */
 #ifndef MW_REPORT_REPORT_H
 #define MW_REPORT_REPORT_H
 
-#include "report/table.h"
+#include "report/sources.h"
 
-#include <stdio.h>
-
-/* Writes settings.csv, summary.json, settings/<setting>.json (without the single episodes), README.md and
- * index.html into the folder, which is made if need be. */
-mw_status mw_report_write(const mw_study_table *table, const char *folder, mw_error *error);
-
-void mw_report_page(const mw_study_table *table, FILE *out); /* index.html */
+/* Writes settings.csv, summary.json, README.md, what it was made of (mw_sources_write), index.html and a page
+ * per chapter into the folder, which is made if need be. */
+mw_status mw_report_write(const mw_sources *sources, const char *folder, mw_error *error);
 
 /* What the page and the short summary have in common. */
 extern const char *const mw_report_families[3];         /* "mpe", "battle", "ant" */
@@ -19,7 +15,7 @@ const char *mw_report_family_title(const char *family); /* "MPE", "SMAC", "Ant";
 
 /* One line of "what, paper, ours": texts are for people, "-" where a number is missing. */
 typedef struct mw_report_line {
-    char what[96], paper[48], ours[80];
+    char what[96], paper[64], ours[112];
     int met; /* 1: at least as good as the paper (gains: by mean and median), 0: not, -1: cannot be said yet
               */
 } mw_report_line;

@@ -1,8 +1,8 @@
 /* Frames, text, axes and colours of the figures; see svg.h. */
 #include "report/svg.h"
 
+#include <ctype.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,9 +62,27 @@ void mw_svg_end(FILE *out) {
     fputs("</svg>\n", out);
 }
 
+/* Is this the whole word, sign aside? */
+static bool word_at(const char *text, const char *at, const char *word) {
+    const char behind = at[strlen(word)];
+    const bool begins = at == text || strchr(" +-[(", at[-1]);
+    return !strncmp(at, word, strlen(word)) && begins && !isalnum((unsigned char)behind);
+}
+
+void mw_text_format(char *out, size_t size, const char *format, va_list list) {
+    vsnprintf(out, size, format, list);
+    for (char *at = out; *at; at++) {
+        if (!word_at(out, at, "nan") && !word_at(out, at, "inf")) continue;
+        char *from = at > out && strchr("+-", at[-1]) ? at - 1 : at;
+        *from = '-';
+        memmove(from + 1, at + 3, strlen(at + 3) + 1);
+        at = from;
+    }
+}
+
 static void put_escaped(FILE *out, const char *format, va_list list) {
     char text[256];
-    vsnprintf(text, sizeof text, format, list);
+    mw_text_format(text, sizeof text, format, list);
     mw_html_escape(out, text);
 }
 

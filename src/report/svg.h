@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 
 /* Rules for a page's <style>: classes of text (tick, label, value), lines (grid, zero, frame, whisker) and
@@ -15,6 +16,8 @@ extern const char mw_svg_variables[]; /* ":root" rules */
 extern const char mw_svg_style[];
 enum { MW_SVG_SERIES = 8 };
 
+/* As vsnprintf, with a dash for numbers that are none. */
+void mw_text_format(char *out, size_t size, const char *format, va_list list);
 void mw_html_escape(FILE *out, const char *text); /* for elements and quoted attributes */
 
 void mw_svg_begin(FILE *out, double width, double height, const char *title); /* what is seen, in words */

@@ -11,14 +11,27 @@
 
 static const struct {
     const char *name, *path;
-} columns[] = {
+} columns[] =
+    {
 #define COLUMN(id, name, path) {name, path},
-    MW_TABLE_COLUMNS(COLUMN)
+        MW_TABLE_COLUMNS(COLUMN)},
+  fields[] = {MW_TABLE_FIELDS(COLUMN)
 #undef COLUMN
 };
 
-const char *mw_table_column_name(mw_column_id column) {
-    return columns[column].name;
+int mw_table_width(void) {
+    int arms = 0;
+    while (mw_arm_name(arms)) arms++;
+    return MW_COL_OF(arms, 0);
+}
+
+const char *mw_table_column_name(mw_column_id column, char out[64]) {
+    const int behind = column - MW_TABLE_FIXED;
+    if (behind < 0)
+        snprintf(out, 64, "%s", columns[column].name);
+    else
+        snprintf(out, 64, "%.30s%s", mw_arm_name(behind / MW_ARM_WIDTH), fields[behind % MW_ARM_WIDTH].name);
+    return out;
 }
 
 const char *mw_study_family(const char *task) {
@@ -40,12 +53,14 @@ static const json_t *at_horizon(const json_t *array, long horizon) {
     return NULL;
 }
 
+/* Files may hold anything; numbers that no result can be are none. */
 static double number_of(const json_t *value) {
     if (json_is_boolean(value)) return json_is_true(value);
-    return json_is_number(value) ? json_number_value(value) : NAN;
+    const double number = json_is_number(value) ? json_number_value(value) : NAN;
+    return fabs(number) < 1e100 ? number : (double)NAN;
 }
 
-static double lookup(const json_t *value, const char *path) {
+const json_t *mw_json_at(const json_t *value, const char *path) {
     while (value && *path) {
         char key[64];
         const size_t length = strcspn(path, ".");
@@ -53,37 +68,40 @@ static double lookup(const json_t *value, const char *path) {
         value = key[0] == '[' ? at_horizon(value, strtol(key + 1, NULL, 10)) : json_object_get(value, key);
         path += length + (path[length] == '.');
     }
-    return number_of(value);
+    return value;
 }
 
-/* Score or return, as the paper reports them. */
-static double reported(const mw_study_row *row, mw_column_id total, mw_column_id score) {
-    return row->value[mw_scale_of(row->setting->task) ? score : total];
+double mw_json_number(const json_t *value, const char *path) {
+    return number_of(mw_json_at(value, path));
 }
+
+/* ---- what follows ---- */
 
 static double relative(double ours, double other) {
     return other != 0 ? (ours - other) / fabs(other) : NAN;
 }
 
+/* What one unit of return is in the unit of the report. */
+static double unit_of(const mw_study_row *row) {
+    const mw_scale *scale = mw_scale_of(row->setting->task);
+    return scale ? 100 / (scale->expert - scale->random) : 1;
+}
+
 static void derive(mw_study_row *row) {
     double *v = row->value;
     const mw_paper_row *paper = mw_paper_find(row->setting->task, row->setting->quality);
-    v[MW_COL_REACTIVE] = reported(row, MW_COL_REACTIVE_RETURN, MW_COL_REACTIVE_SCORE);
-    v[MW_COL_RANDOM] = reported(row, MW_COL_RANDOM_RETURN, MW_COL_RANDOM_SCORE);
-    v[MW_COL_PLAN] = reported(row, MW_COL_PLAN_RETURN, MW_COL_PLAN_SCORE);
-    v[MW_COL_PAPER] = reported(row, MW_COL_PAPER_RETURN, MW_COL_PAPER_SCORE);
-    v[MW_COL_ORACLE] = reported(row, MW_COL_ORACLE_RETURN, MW_COL_ORACLE_SCORE);
-    v[MW_COL_DATA] = reported(row, MW_COL_DATA_RETURN, MW_COL_DATA_SCORE);
-    v[MW_COL_DELTA] = v[MW_COL_PLAN] - v[MW_COL_REACTIVE];
-    v[MW_COL_RELATIVE] = relative(v[MW_COL_PLAN], v[MW_COL_REACTIVE]);
-    v[MW_COL_DELTA_PAPER] = v[MW_COL_PAPER] - v[MW_COL_REACTIVE];
-    v[MW_COL_RELATIVE_PAPER] = relative(v[MW_COL_PAPER], v[MW_COL_REACTIVE]);
-    v[MW_COL_DELTA_RANDOM] = v[MW_COL_PLAN] - v[MW_COL_RANDOM];
+    const double *plan = &v[MW_COL_OF(MW_ARM_PLAN, 0)], *oracle = &v[MW_COL_OF(MW_ARM_ORACLE, 0)];
+    const double reactive = v[MW_COL_REACTIVE], unit = unit_of(row) / fabs(reactive);
+    v[MW_COL_DATA] = v[mw_scale_of(row->setting->task) ? MW_COL_DATA_SCORE : MW_COL_DATA_RETURN];
+    if (isnan(v[MW_COL_STATE_PAIRS]))
+        v[MW_COL_STATE_PAIRS] = v[MW_COL_STATE_PAIRS_POOLED]; /* older results */
+    v[MW_COL_DELTA] = v[MW_COL_PLAN] - reactive;
+    v[MW_COL_RELATIVE] = relative(v[MW_COL_PLAN], reactive);
+    v[MW_COL_RELATIVE_LOW] = reactive != 0 ? unit * plan[MW_FIELD_GAIN_LOW] : NAN;
+    v[MW_COL_RELATIVE_HIGH] = reactive != 0 ? unit * plan[MW_FIELD_GAIN_HIGH] : NAN;
     v[MW_COL_RELATIVE_RANDOM] = relative(v[MW_COL_PLAN], v[MW_COL_RANDOM]);
-    v[MW_COL_DELTA_DATA] = v[MW_COL_PLAN] - v[MW_COL_DATA];
-    v[MW_COL_DELTA_WON] = v[MW_COL_PLAN_WON] - v[MW_COL_REACTIVE_WON];
-    const double most = v[MW_COL_ORACLE] - v[MW_COL_REACTIVE];
-    v[MW_COL_SHARE] = most > 0 ? v[MW_COL_DELTA] / most : NAN;
+    v[MW_COL_SHARE] =
+        oracle[MW_FIELD_GAIN_LOW] > 0 ? v[MW_COL_DELTA] / (v[MW_COL_ORACLE] - reactive) : (double)NAN;
     if (!paper) return;
     v[MW_COL_PUBLISHED_REACTIVE] = paper->reactive;
     v[MW_COL_PUBLISHED_RANDOM] = paper->random;
@@ -95,41 +113,95 @@ static void derive(mw_study_row *row) {
     v[MW_COL_PUBLISHED_PLAN_WON] = paper->planning_won;
 }
 
+static void fill_arm(mw_study_row *row, int a) {
+    const char *task = row->setting->task;
+    const json_t *arm =
+        json_object_get(json_object_get(json_object_get(row->summary, "eval"), "arms"), mw_arm_name(a));
+    double *v = &row->value[MW_COL_OF(a, 0)];
+    for (int f = 0; f < MW_ARM_WIDTH; f++)
+        v[f] = arm && fields[f].path[0] ? mw_json_number(arm, fields[f].path) : NAN;
+    v[MW_FIELD_REPORTED] = arm ? mw_json_number(arm, mw_scale_of(task) ? "score" : "return") : NAN;
+    v[MW_FIELD_REPORTED_STD] =
+        arm ? mw_json_number(arm, mw_scale_of(task) ? "score_std" : "return_std") : NAN;
+    const json_t *seeds = json_object_get(arm, "seed_returns");
+    for (size_t s = 0; s < MW_TABLE_SEEDS; s++) {
+        const double mean = number_of(json_array_get(seeds, s));
+        row->seeds[a][s] = mw_scale_of(task) ? mw_score(task, mean) : mean;
+    }
+}
+
+static void fill_snippets(mw_study_row *row) {
+    static const char *const names[MW_SNIPPET_METRICS] = {
+        [MW_SNIPPET_SPEARMAN] = "spearman",   [MW_SNIPPET_TOP2] = "top2",
+        [MW_SNIPPET_PAIRS] = "pair_accuracy", [MW_SNIPPET_REGRET] = "normalized_regret",
+        [MW_SNIPPET_PEARSON] = "pearson",     [MW_SNIPPET_ERROR] = "rollout_mse"};
+    const json_t *horizons = json_object_get(json_object_get(row->summary, "snippets"), "horizons");
+    for (int h = 0; h < MW_TABLE_HORIZONS; h++)
+        for (int m = 0; m < MW_SNIPPET_METRICS; m++) {
+            const double x = number_of(json_object_get(at_horizon(horizons, h + 1), names[m]));
+            const bool possible = m == MW_SNIPPET_ERROR ? x > 0 : fabs(x) <= 1;
+            row->snippets[m][h] = possible ? x : (double)NAN;
+        }
+}
+
 static void fill(mw_study_row *row) {
     for (int c = 0; c < MW_TABLE_WIDTH; c++)
-        row->value[c] =
-            row->summary && columns[c].path[0] ? lookup(row->summary, columns[c].path) : (double)NAN;
-    for (int h = 0; h < MW_TABLE_HORIZONS; h++) {
-        char path[64];
-        snprintf(path, sizeof path, "snippets.horizons.[%d].spearman", h + 1);
-        row->spearman[h] = lookup(row->summary, path);
-        snprintf(path, sizeof path, "snippets.horizons.[%d].rollout_mse", h + 1);
-        row->error[h] = lookup(row->summary, path);
-    }
+        row->value[c] = row->summary && c < MW_TABLE_FIXED && columns[c].path[0]
+                            ? mw_json_number(row->summary, columns[c].path)
+                            : (double)NAN;
     for (int a = 0; a < MW_ARMS; a++) {
-        char path[128] = "-";
-        if (mw_arm_name(a))
-            snprintf(path, sizeof path, "eval.arms.%s.%s", mw_arm_name(a),
-                     mw_scale_of(row->setting->task) ? "score" : "return");
-        row->arm[a] = row->summary && mw_arm_name(a) ? lookup(row->summary, path) : (double)NAN;
+        for (int s = 0; s < MW_TABLE_SEEDS; s++) row->seeds[a][s] = NAN;
+        if (mw_arm_name(a)) fill_arm(row, a);
     }
+    fill_snippets(row);
     const json_t *plan = json_object_get(json_object_get(row->summary, "eval"), "plan");
     const char *scorer = json_string_value(json_object_get(plan, "scorer"));
     row->scorer = scorer ? scorer : "";
     derive(row);
 }
 
-static mw_status read_row(mw_study_row *row, const char *folder, mw_error *error) {
-    char path[1024];
+static void fill_headrooms(mw_study_table *t) {
+    static const mw_column_id from[] = {MW_COL_REACTIVE, MW_COL_PUBLISHED_REACTIVE},
+                              to[] = {MW_COL_HEADROOM, MW_COL_PUBLISHED_HEADROOM};
+    double reactive[MW_TABLE_ROWS], headroom[MW_TABLE_ROWS];
+    int family[MW_TABLE_ROWS];
+    for (int k = 0; k < 2; k++) {
+        for (int i = 0; i < MW_TABLE_ROWS; i++) {
+            reactive[i] = t->rows[i].value[from[k]];
+            family[i] = t->rows[i].family[0];
+        }
+        mw_headrooms(headroom, reactive, family, MW_TABLE_ROWS);
+        for (int i = 0; i < MW_TABLE_ROWS; i++) t->rows[i].value[to[k]] = headroom[i];
+    }
+}
+
+const char *const mw_study_places[] = {"results", "settings", NULL};
+
+/* Summaries name their setting, evaluations their task and the quality of its data. */
+static mw_status check_setting(const mw_study_row *row, const json_t *summary, const char *path,
+                               mw_error *error) {
+    const json_t *eval = json_object_get(summary, "eval");
+    const char *name = json_string_value(json_object_get(summary, "setting")),
+               *task = json_string_value(json_object_get(eval, "task")),
+               *quality = json_string_value(json_object_get(eval, "quality"));
+    char found[160] = "none";
+    if (name)
+        snprintf(found, sizeof found, "%.64s", name);
+    else if (task && quality)
+        snprintf(found, sizeof found, "%.64s-%.64s", task, quality);
+    if (!strcmp(found, row->name)) return MW_OK;
+    return mw_fail(error, MW_ERR_MISMATCH, "%s: expected the setting '%s', found '%s'", path, row->name,
+                   found);
+}
+
+static mw_status read_row(mw_study_row *row, const char *folder, const char *const *places, mw_error *error) {
+    char path[1024] = "";
     json_t *summary;
-    const char *name;
-    snprintf(path, sizeof path, "%.900s/results/%s.json", folder, row->name);
+    for (int k = 0; places[k] && !mw_file_exists(path); k++)
+        snprintf(path, sizeof path, "%.900s/%s/%s.json", folder, places[k], row->name);
     if (!mw_file_exists(path)) return MW_OK;
     MW_TRY(mw_json_read(&summary, path, error));
-    mw_status status = mw_json_get_string(summary, "setting", path, &name, error);
-    if (status == MW_OK && strcmp(name, row->name))
-        status = mw_fail(error, MW_ERR_MISMATCH, "%s: expected the setting '%s', found '%.64s'", path,
-                         row->name, name);
+    const mw_status status = check_setting(row, summary, path, error);
     if (status != MW_OK) {
         json_decref(summary);
         return status;
@@ -139,7 +211,8 @@ static mw_status read_row(mw_study_row *row, const char *folder, mw_error *error
     return MW_OK;
 }
 
-mw_status mw_study_table_read(mw_study_table *table, const char *const *folders, int count, mw_error *error) {
+mw_status mw_study_table_read(mw_study_table *table, const char *const *folders, int count,
+                              const char *const *places, mw_error *error) {
     mw_status status = MW_OK;
     memset(table, 0, sizeof *table);
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
@@ -147,10 +220,11 @@ mw_status mw_study_table_read(mw_study_table *table, const char *const *folders,
         row->setting = mw_setting_at(i);
         row->family = mw_study_family(row->setting->task);
         mw_setting_name(row->setting, row->name, sizeof row->name);
-        for (int f = 0; status == MW_OK && f < count; f++) status = read_row(row, folders[f], error);
+        for (int f = 0; status == MW_OK && f < count; f++) status = read_row(row, folders[f], places, error);
         table->present += row->summary != NULL;
         fill(row);
     }
+    fill_headrooms(table);
     if (status != MW_OK) mw_study_table_free(table);
     return status;
 }
@@ -164,8 +238,45 @@ void mw_study_table_free(mw_study_table *table) {
 
 /* ---- over settings ---- */
 
+/* 97.5% quantile of Student's distribution. */
+static double student(int freedom) {
+    static const double known[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228};
+    const int rows = (int)(sizeof known / sizeof *known);
+    return freedom <= rows ? known[freedom - 1] : 1.96 + 2.4 / freedom;
+}
+
+mw_interval mw_row_difference(const mw_study_row *row, int ours, int other) {
+    const double *a = &row->value[MW_COL_OF(ours, 0)], unit = unit_of(row);
+    const double difference = a[MW_FIELD_REPORTED] - row->value[MW_COL_OF(other, MW_FIELD_REPORTED)];
+    if (other == MW_ARM_REACTIVE)
+        return (mw_interval){difference, unit * a[MW_FIELD_GAIN_LOW], unit * a[MW_FIELD_GAIN_HIGH]};
+    double pairs[MW_TABLE_SEEDS];
+    int n = 0;
+    while (n < MW_TABLE_SEEDS && !isnan(row->seeds[ours][n]) && !isnan(row->seeds[other][n])) {
+        pairs[n] = row->seeds[ours][n] - row->seeds[other][n];
+        n++;
+    }
+    const double half = n > 1 ? student(n - 1) * mw_std(pairs, n) / sqrt(n) : NAN;
+    return (mw_interval){difference, difference - half, difference + half};
+}
+
 static bool within(const mw_study_row *row, const char *family) {
     return !family || !strcmp(row->family, family);
+}
+
+mw_comparison mw_table_compare_arms(const mw_study_table *table, const char *family, int ours, int other) {
+    double a[MW_TABLE_ROWS], b[MW_TABLE_ROWS], low[MW_TABLE_ROWS], high[MW_TABLE_ROWS];
+    int n = 0;
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        const mw_study_row *row = &table->rows[i];
+        if (!within(row, family)) continue;
+        const mw_interval d = mw_row_difference(row, ours, other);
+        a[n] = row->value[MW_COL_OF(ours, MW_FIELD_REPORTED)];
+        b[n] = row->value[MW_COL_OF(other, MW_FIELD_REPORTED)];
+        low[n] = d.low;
+        high[n++] = d.high;
+    }
+    return mw_compare(a, b, low, high, n);
 }
 
 mw_comparison mw_table_compare(const mw_study_table *table, const char *family, mw_column_id ours,
@@ -193,15 +304,16 @@ int mw_table_collect(const mw_study_table *table, const char *family, mw_column_
 
 double mw_table_mean(const mw_study_table *table, const char *family, mw_column_id column) {
     double x[MW_TABLE_ROWS];
-    const int n = mw_table_collect(table, family, column, x);
-    return n ? mw_mean(x, n) : NAN;
+    return mw_mean_of(x, mw_table_collect(table, family, column, x));
+}
+
+double mw_table_quantile(const mw_study_table *table, const char *family, mw_column_id column, double q) {
+    double x[MW_TABLE_ROWS];
+    return mw_quantile_of(x, mw_table_collect(table, family, column, x), q);
 }
 
 double mw_table_median(const mw_study_table *table, const char *family, mw_column_id column) {
-    double x[MW_TABLE_ROWS];
-    const int n = mw_table_collect(table, family, column, x);
-    mw_sort(x, n);
-    return n ? mw_quantile(x, n, 0.5) : NAN;
+    return mw_table_quantile(table, family, column, 0.5);
 }
 
 double mw_table_sum(const mw_study_table *table, const char *family, mw_column_id column) {
@@ -209,19 +321,4 @@ double mw_table_sum(const mw_study_table *table, const char *family, mw_column_i
     const int n = mw_table_collect(table, family, column, x);
     for (int i = 0; i < n; i++) sum += x[i];
     return sum;
-}
-
-double mw_table_share(const mw_study_table *table, const char *family, int *count) {
-    double sum = 0;
-    *count = 0;
-    for (int i = 0; i < MW_TABLE_ROWS; i++) {
-        const mw_study_row *row = &table->rows[i];
-        const double *v = row->value;
-        if (!within(row, family) || isnan(v[MW_COL_SHARE]) ||
-            !(v[MW_COL_ORACLE] - v[MW_COL_REACTIVE] > 0.01 * fabs(v[MW_COL_REACTIVE])))
-            continue;
-        sum += fmin(fmax(v[MW_COL_SHARE], -1), 1);
-        ++*count;
-    }
-    return *count ? sum / *count : NAN;
 }

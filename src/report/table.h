@@ -10,17 +10,25 @@
 #include "report/analysis.h"
 #include "report/paper.h"
 
-/* name, and where the number stands in a setting's summary; "" where it is derived. [8] picks the entry of
- * that horizon. `score` columns exist for tasks with a scale only. */
-#define MW_TABLE_ARM(X, ID, name, path)                                                                      \
-    X(ID##_RETURN, name "_return", path "return")                                                            \
-    X(ID##_RETURN_STD, name "_return_std", path "return_std")                                                \
-    X(ID##_SCORE, name "_score", path "score")                                                               \
-    X(ID##_SCORE_STD, name "_score_std", path "score_std")                                                   \
-    X(ID##_WON, name "_win_rate", path "win_rate")                                                           \
-    X(ID##_WON_STD, name "_win_rate_std", path "win_rate_std")                                               \
-    X(ID##_LENGTH, name "_episode_length", path "episode_length")
+/* An arm's numbers: name behind the arm's, and where it stands in the arm's part of a summary; "" where it is
+ * derived. Win rates are those of battles, scores those of tasks with a scale. */
+#define MW_TABLE_FIELDS(X)                                                                                   \
+    X(REPORTED, "", "") /* as the paper reports: normalised score where there is a scale, else return */     \
+    X(REPORTED_STD, "_std", "")                                                                              \
+    X(RETURN, "_return", "return")                                                                           \
+    X(WON, "_win_rate", "win_rate")                                                                          \
+    X(WON_STD, "_win_rate_std", "win_rate_std")                                                              \
+    X(LENGTH, "_episode_length", "episode_length")                                                           \
+    X(GAIN, "_gain", "gain.mean") /* paired difference of returns to reactive, with its interval */          \
+    X(GAIN_LOW, "_gain_low", "gain.low")                                                                     \
+    X(GAIN_HIGH, "_gain_high", "gain.high")                                                                  \
+    X(MS, "_ms_p50", "ms.decision.p50")                                                                      \
+    X(MS_95, "_ms_p95", "ms.decision.p95")                                                                   \
+    X(MS_GENERATION, "_generation_ms_p50", "ms.generation.p50")                                              \
+    X(MS_SCORING, "_scoring_ms_p50", "ms.scoring.p50")
 
+/* name, and where the number stands in a setting's summary; "" where it is derived. [8] picks the entry of
+ * that horizon. */
 #define MW_TABLE_COLUMNS(X)                                                                                  \
     X(DATA_EPISODES, "data_episodes", "data.episodes")                                                       \
     X(DATA_STEPS, "data_steps", "data.steps")                                                                \
@@ -28,28 +36,14 @@
     X(DATA_RETURN_STD, "data_return_std", "data.return.std")                                                 \
     X(DATA_SCORE, "data_score", "data.score")                                                                \
     X(DATA_WON, "data_win_rate", "data.win_rate")                                                            \
-    MW_TABLE_ARM(X, REACTIVE, "reactive", "eval.arms.reactive.")                                             \
-    MW_TABLE_ARM(X, RANDOM, "random", "eval.arms.random.")                                                   \
-    MW_TABLE_ARM(X, PLAN, "plan", "eval.arms.plan.")                                                         \
-    MW_TABLE_ARM(X, PAPER, "paper", "eval.arms.paper.")                                                      \
-    MW_TABLE_ARM(X, ORACLE, "oracle", "eval.arms.oracle.")                                                   \
-    X(GAIN_RETURN, "plan_gain_return", "eval.arms.plan.gain.mean")                                           \
-    X(GAIN_LOW, "plan_gain_return_low", "eval.arms.plan.gain.low")                                           \
-    X(GAIN_HIGH, "plan_gain_return_high", "eval.arms.plan.gain.high")                                        \
+    X(DATA, "data", "") /* as the arms are reported */                                                       \
     X(DELTA, "delta_reactive", "")                                                                           \
     X(RELATIVE, "relative_gain_reactive", "")                                                                \
-    X(DELTA_PAPER, "paper_delta_reactive", "")                                                               \
-    X(RELATIVE_PAPER, "paper_relative_gain_reactive", "")                                                    \
-    X(DELTA_RANDOM, "delta_random", "")                                                                      \
+    X(RELATIVE_LOW, "relative_gain_reactive_low", "")                                                        \
+    X(RELATIVE_HIGH, "relative_gain_reactive_high", "")                                                      \
     X(RELATIVE_RANDOM, "relative_gain_random", "")                                                           \
-    X(SHARE, "oracle_share", "")                                                                             \
-    X(DELTA_DATA, "delta_data", "")                                                                          \
-    X(DELTA_WON, "delta_win_rate", "")                                                                       \
-    X(MS_DECISION, "plan_ms_p50", "eval.arms.plan.ms.decision.p50")                                          \
-    X(MS_DECISION_95, "plan_ms_p95", "eval.arms.plan.ms.decision.p95")                                       \
-    X(MS_GENERATION, "plan_generation_ms_p50", "eval.arms.plan.ms.generation.p50")                           \
-    X(MS_SCORING, "plan_scoring_ms_p50", "eval.arms.plan.ms.scoring.p50")                                    \
-    X(MS_REACTIVE, "reactive_ms_p50", "eval.arms.reactive.ms.decision.p50")                                  \
+    X(SHARE, "oracle_share", "") /* where the oracle's own gain has an interval above zero */                \
+    X(HEADROOM, "headroom", "")                                                                              \
     X(EVAL_M, "M", "eval.plan.candidates")                                                                   \
     X(EVAL_H, "H", "eval.plan.horizon")                                                                      \
     X(EVAL_K, "K", "eval.plan.sampling_steps")                                                               \
@@ -71,9 +65,17 @@
     X(STATE_TOP1, "same_state_top1", "same_state.top1")                                                      \
     X(STATE_TOP2, "same_state_top2", "same_state.top2")                                                      \
     X(STATE_SPEARMAN, "same_state_spearman", "same_state.spearman_within")                                   \
-    X(STATE_PAIRS, "same_state_pair_accuracy", "same_state.pair_accuracy")                                   \
+    X(STATE_PAIRS, "same_state_pair_accuracy", "same_state.pair_accuracy_within")                            \
+    X(STATE_PAIRS_POOLED, "same_state_pair_accuracy_pooled", "same_state.pair_accuracy")                     \
     X(STATE_REGRET, "same_state_normalized_regret", "same_state.normalized_regret")                          \
     X(STATE_RANDOM_REGRET, "same_state_random_normalized_regret", "same_state.random_normalized_regret")     \
+    X(PLANNED_TOP1, "planned_state_top1", "same_state_planned.top1")                                         \
+    X(PLANNED_TOP2, "planned_state_top2", "same_state_planned.top2")                                         \
+    X(PLANNED_SPEARMAN, "planned_state_spearman", "same_state_planned.spearman_within")                      \
+    X(PLANNED_PAIRS, "planned_state_pair_accuracy", "same_state_planned.pair_accuracy_within")               \
+    X(PLANNED_REGRET, "planned_state_normalized_regret", "same_state_planned.normalized_regret")             \
+    X(PLANNED_RANDOM_REGRET, "planned_state_random_normalized_regret",                                       \
+      "same_state_planned.random_normalized_regret")                                                         \
     X(HELD_FLOW, "held_flow", "training.flow.details.held.flow")                                             \
     X(HELD_INVERSE, "held_inverse", "training.inverse.details.held.inverse")                                 \
     X(HELD_DYNAMICS, "held_dynamics", "training.rwm.details.held.dynamics")                                  \
@@ -90,24 +92,49 @@
     X(PUBLISHED_RELATIVE_RANDOM, "published_relative_gain_random", "")                                       \
     X(PUBLISHED_REACTIVE_WON, "published_reactive_win_rate", "")                                             \
     X(PUBLISHED_PLAN_WON, "published_plan_win_rate", "")                                                     \
-    /* as the paper reports: normalised score where there is a scale, else return */                         \
-    X(REACTIVE, "reactive", "")                                                                              \
-    X(RANDOM, "random", "")                                                                                  \
-    X(PLAN, "plan", "")                                                                                      \
-    X(PAPER, "paper", "")                                                                                    \
-    X(ORACLE, "oracle", "")                                                                                  \
-    X(DATA, "data", "")
+    X(PUBLISHED_HEADROOM, "published_headroom", "")
 
-typedef enum mw_column_id {
+enum {
 #define MW_TABLE_ID(id, name, path) MW_COL_##id,
     MW_TABLE_COLUMNS(MW_TABLE_ID)
 #undef MW_TABLE_ID
-        MW_TABLE_WIDTH
-} mw_column_id;
+        MW_TABLE_FIXED
+};
 
-const char *mw_table_column_name(mw_column_id column);
+typedef enum mw_arm_field {
+#define MW_TABLE_ID(id, name, path) MW_FIELD_##id,
+    MW_TABLE_FIELDS(MW_TABLE_ID)
+#undef MW_TABLE_ID
+        MW_ARM_WIDTH
+} mw_arm_field;
 
-enum { MW_TABLE_ROWS = 30, MW_TABLE_HORIZONS = 16 };
+/* The fixed columns are followed by those of every arm of the arms' table. */
+typedef int mw_column_id;
+#define MW_COL_OF(arm, field) (MW_TABLE_FIXED + (arm)*MW_ARM_WIDTH + (field))
+enum {
+    MW_TABLE_WIDTH = MW_COL_OF(MW_ARMS, 0),
+    MW_COL_REACTIVE = MW_COL_OF(MW_ARM_REACTIVE, MW_FIELD_REPORTED),
+    MW_COL_RANDOM = MW_COL_OF(MW_ARM_RANDOM, MW_FIELD_REPORTED),
+    MW_COL_PLAN = MW_COL_OF(MW_ARM_PLAN, MW_FIELD_REPORTED),
+    MW_COL_PAPER = MW_COL_OF(MW_ARM_PAPER, MW_FIELD_REPORTED),
+    MW_COL_ORACLE = MW_COL_OF(MW_ARM_ORACLE, MW_FIELD_REPORTED),
+};
+
+int mw_table_width(void); /* columns of the arms that there are; the rest of MW_TABLE_WIDTH is empty */
+const char *mw_table_column_name(mw_column_id column, char out[64]);
+
+enum { MW_TABLE_ROWS = 30, MW_TABLE_HORIZONS = 16, MW_TABLE_SEEDS = 64 };
+
+/* What is known of snippets at every horizon. */
+typedef enum mw_snippet_metric {
+    MW_SNIPPET_SPEARMAN,
+    MW_SNIPPET_TOP2,
+    MW_SNIPPET_PAIRS,
+    MW_SNIPPET_REGRET,
+    MW_SNIPPET_PEARSON,
+    MW_SNIPPET_ERROR, /* of the rolled observation, squared */
+    MW_SNIPPET_METRICS
+} mw_snippet_metric;
 
 typedef struct mw_study_row {
     const mw_setting *setting;
@@ -115,9 +142,9 @@ typedef struct mw_study_row {
     const char *family; /* "mpe", "battle", "ant" */
     json_t *summary;    /* NULL: missing */
     double value[MW_TABLE_WIDTH];
-    double arm[MW_ARMS]; /* of every arm, as the paper reports: score or return */
-    const char *scorer;  /* of the plan arm; "" if unknown */
-    double spearman[MW_TABLE_HORIZONS], error[MW_TABLE_HORIZONS]; /* of snippets, by horizon - 1 */
+    double seeds[MW_ARMS][MW_TABLE_SEEDS]; /* means of the seeds, as reported; NaN behind the last */
+    const char *scorer;                    /* of the plan arm; "" if unknown */
+    double snippets[MW_SNIPPET_METRICS][MW_TABLE_HORIZONS]; /* by horizon - 1 */
 } mw_study_row;
 
 typedef struct mw_study_table {
@@ -125,14 +152,29 @@ typedef struct mw_study_table {
     int present;
 } mw_study_table;
 
-/* Reads FOLDER/results/<setting>.json of all settings from every folder; where several have a setting the
- * last one counts. A file that cannot be read is an error, one that is not there is a missing setting. */
-mw_status mw_study_table_read(mw_study_table *table, const char *const *folders, int count, mw_error *error);
+/* Reads FOLDER/PLACE/<setting>.json of all settings from every folder and the first of the places[..., NULL]
+ * that has it; where several folders have a setting the last one counts. Files are summaries of settings, or
+ * what mawam eval --json writes. A file that cannot be read or is another setting's is an error, one that is
+ * not there is a missing setting. */
+mw_status mw_study_table_read(mw_study_table *table, const char *const *folders, int count,
+                              const char *const *places, mw_error *error);
+extern const char *const mw_study_places[]; /* of summaries: "results" of a study, "settings" of a report */
 void mw_study_table_free(mw_study_table *table); /* safe to call twice */
+
+/* The number at "eval.arms.plan.return" of a file; "[8]" picks the member of an array whose "horizon" that
+ * is. NaN: none, or none that a result can be. */
+double mw_json_number(const json_t *value, const char *path);
+const json_t *mw_json_at(const json_t *value, const char *path); /* NULL: none */
 
 const char *mw_study_family(const char *task); /* of one of the settings' tasks; no simulator is made */
 
-/* family NULL: all. */
+/* The difference of two arms as they are reported, with a 95% interval: of paired episodes against reactive,
+ * of the seeds' paired means (Student's) otherwise. NaN where it is not known. */
+mw_interval mw_row_difference(const mw_study_row *row, int ours, int other);
+
+/* Of two arms, with their intervals. family NULL: all. */
+mw_comparison mw_table_compare_arms(const mw_study_table *table, const char *family, int ours, int other);
+/* Of any two columns, without. */
 mw_comparison mw_table_compare(const mw_study_table *table, const char *family, mw_column_id ours,
                                mw_column_id other);
 
@@ -141,10 +183,7 @@ int mw_table_collect(const mw_study_table *table, const char *family, mw_column_
                      double out[MW_TABLE_ROWS]);
 double mw_table_mean(const mw_study_table *table, const char *family, mw_column_id column); /* NaN: none */
 double mw_table_median(const mw_study_table *table, const char *family, mw_column_id column);
+double mw_table_quantile(const mw_study_table *table, const char *family, mw_column_id column, double q);
 double mw_table_sum(const mw_study_table *table, const char *family, mw_column_id column); /* 0: none */
-
-/* Share of the oracle's gain over settings: the mean of each setting's share, where it has more to gain than
- * 1% of |reactive|, cut to [-1, 1] so that no single setting decides. *count receives how many. */
-double mw_table_share(const mw_study_table *table, const char *family, int *count);
 
 #endif

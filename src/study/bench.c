@@ -247,7 +247,7 @@ static mw_status set_up(bench *b, const mw_bench_options *o, mw_error *error) {
     MW_TRY(mw_sampler_create(&b->sampler, &b->policy, b->policy_values, b->policy_packed, b->pool, error));
     MW_TRY(mw_world_scorer_create(&b->scorer, &b->world, b->world_values, b->world_packed, b->count, b->pool,
                                   error));
-    const mw_adam adam = {1e-4f, 0.9f, 0.999f, 1e-8f, 10, 0};
+    const mw_adam adam = {1e-4f, 0.9f, 0.999f, 1e-8f, 10, 0, 0};
     if (asked(o, MW_BENCH_TRAIN_POLICY)) {
         MW_TRY(mw_policy_trainer_create(&b->policy_trainer, &b->policy, &adam, 0.995f, b->policy_batch,
                                         b->forecast_batch, SHARDS, b->pool, error));
@@ -355,10 +355,12 @@ void mw_bench_options_init(mw_bench_options *options, size_t size) {
 }
 
 mw_status mw_bench_run(const mw_bench_options *given, mw_bench_report *report, mw_error *error) {
+    MW_NEED(report);
     bench b = {0};
     mw_bench_options options = defaults;
     *report = (mw_bench_report){0};
-    MW_TRY(mw_options_take(&options, sizeof options, given, "mw_bench_options_init", error));
+    MW_TRY(mw_options_take(&options, sizeof options, MW_FIELD_END(mw_bench_options, seconds), given,
+                           "mw_bench_options_init", error));
     if (options.envs < 1 || options.candidates < 1 || options.steps < 1 || options.horizon < 0)
         return mw_fail(error, MW_ERR_ARGUMENT,
                        "cannot measure %d environments x %d candidates, %d sampling steps, horizon %d",

@@ -270,9 +270,11 @@ static mw_status run_all(study *s, int *failed, mw_error *error) {
 mw_status mw_study_run(const mw_study_options *given, int *failed, mw_error *error) {
     mw_error local;
     mw_study_options options = defaults;
+    MW_NEED(failed);
     *failed = 0;
     if (!error) error = &local;
-    MW_TRY(mw_options_take(&options, sizeof options, given, "mw_study_options_init", error));
+    MW_TRY(mw_options_take(&options, sizeof options, MW_FIELD_END(mw_study_options, context), given,
+                           "mw_study_options_init", error));
     study *s = calloc(1, sizeof *s);
     if (!s) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a study");
     s->options = &options;
@@ -297,16 +299,18 @@ mw_status mw_study_run(const mw_study_options *given, int *failed, mw_error *err
 
 mw_status mw_study_report(const char *const *folders, int count, const char *output, int *present,
                           mw_error *error) {
-    mw_study_table *table = malloc(sizeof *table);
-    if (!table) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a table");
-    mw_status status = mw_study_table_read(table, folders, count, error);
+    MW_NEED(folders);
+    MW_NEED(output);
+    mw_sources *sources = malloc(sizeof *sources);
+    if (!sources) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a report");
+    mw_status status = mw_sources_read(sources, folders, count, output, error);
     if (status == MW_OK) {
-        status = table->present ? mw_report_write(table, output, error)
-                                : mw_fail(error, MW_ERR_IO, "no summaries in %.300s/results",
-                                          count > 0 ? folders[0] : "no folder");
-        if (present) *present = table->present;
-        mw_study_table_free(table);
+        status = sources->table.present ? mw_report_write(sources, output, error)
+                                        : mw_fail(error, MW_ERR_IO, "no summaries in %.300s/results",
+                                                  count > 0 ? folders[0] : "no folder");
+        if (present) *present = sources->table.present;
+        mw_sources_free(sources);
     }
-    free(table);
+    free(sources);
     return status;
 }

@@ -1,4 +1,5 @@
 /* The public face of training: options, which name settings, become a request, which holds the preset. */
+#include "core/file.h"
 #include "core/options.h"
 #include "train/train.h"
 
@@ -10,7 +11,8 @@ void mw_train_options_init(mw_train_options *options, size_t size) {
 
 static mw_status take(mw_train_options *options, const mw_train_options *given, mw_error *error) {
     *options = defaults;
-    return mw_options_take(options, sizeof *options, given, "mw_train_options_init", error);
+    return mw_options_take(options, sizeof *options, MW_FIELD_END(mw_train_options, context), given,
+                           "mw_train_options_init", error);
 }
 
 static mw_status choose_preset(mw_preset *preset, const mw_train_options *o, const char *task,
@@ -22,6 +24,7 @@ static mw_status choose_preset(mw_preset *preset, const mw_train_options *o, con
 }
 
 mw_status mw_train_options_check(const mw_train_options *given, const char *task, mw_error *error) {
+    MW_NEED(task);
     mw_train_options options;
     mw_preset preset;
     MW_TRY(take(&options, given, error));
@@ -32,9 +35,15 @@ mw_status mw_bundle_train(const mw_dataset *dataset, const char *output, const m
                           mw_training_report *report, mw_error *error) {
     mw_train_options o;
     mw_preset preset;
+    MW_NEED(report);
     *report = (mw_training_report){0};
     MW_TRY(take(&o, given, error));
+    MW_NEED(dataset);
+    MW_NEED(output);
     MW_TRY(choose_preset(&preset, &o, dataset->spec.task, error));
+    if (!o.resume && !o.overwrite && mw_file_exists(output))
+        return mw_fail(error, MW_ERR_ARGUMENT,
+                       "'%.300s' is finished; --overwrite replaces it, -o names another file", output);
     return mw_training_run(&(mw_training_request){.dataset = dataset,
                                                   .preset = &preset,
                                                   .output = output,
@@ -45,6 +54,10 @@ mw_status mw_bundle_train(const mw_dataset *dataset, const char *output, const m
                                                   .resume = o.resume,
                                                   .wide = o.wide,
                                                   .command = o.command,
+                                                  .world = o.world,
+                                                  .accept_rules = o.accept_rules,
+                                                  .force = o.force,
+                                                  .begin = o.begin,
                                                   .stop = o.stop,
                                                   .progress = o.progress,
                                                   .context = o.context},

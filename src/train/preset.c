@@ -26,7 +26,7 @@ static bool begins(const char *text, const char *group, size_t *length) {
 
 static mw_status set_one(mw_preset *p, const char *text, mw_error *error) {
     const mw_model_class *class;
-    char known[128] = "parts, data, plan";
+    char known[512] = "parts, data, plan";
     size_t group;
     if (!strncmp(text, "parts=", 6)) return mw_model_classes_parse(text + 6, &p->parts, error);
     if (begins(text, "data", &group))
@@ -88,7 +88,7 @@ mw_preset mw_preset_of(const char *task, mw_budget budget) {
 mw_status mw_preset_choose(mw_preset *p, const char *name, const char *task, mw_budget budget,
                            mw_error *error) {
     const mw_method *method = name ? mw_method_find(name) : mw_method_at(0);
-    char known[128] = "";
+    char known[512] = "";
     for (int i = 0; mw_method_at(i); i++) strcat(strcat(known, i ? ", " : ""), mw_method_at(i)->name);
     if (!method) return mw_fail(error, MW_ERR_ARGUMENT, "there is no method '%.40s'; known: %s", name, known);
     fill(p, method, task, budget);

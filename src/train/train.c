@@ -4,6 +4,7 @@
 
 #include "core/clock.h"
 #include "core/file.h"
+#include "core/memory.h"
 #include "data/returns.h"
 #include "model/flow/flow.h"
 #include "train/checkpoint.h"
@@ -26,6 +27,7 @@ typedef struct {
     mw_training_data data;
     mw_preset preset; /* settled but for the target */
     mw_bundle_info info;
+    char accepted[MW_WORD];      /* rules of the world where the data's are others; "" */
     mw_training_state state;     /* the parts that this training makes; models are owned here */
     mw_model *models[MW_MODELS]; /* of the same parts */
     bool trains[MW_MODELS];      /* of the same: in this run */
@@ -252,6 +254,7 @@ static mw_status prepare_data(training *t, mw_error *error) {
     d->stop = r->stop;
     MW_TRY(mw_preset_check(r->preset, error));
     MW_TRY(describe_task(t, error));
+    MW_TRY(mw_training_rules(t->accepted, &t->info, r->world, r->accept_rules, error));
     MW_TRY(mw_dataset_check(r->dataset, error));
     MW_TRY(mw_split_make(&d->split, r->dataset, r->preset->held_out, r->seed, error));
     MW_TRY(mw_data_stats_make(&d->stats, r->dataset, &d->split.train, 0.99, true, error));
@@ -290,7 +293,7 @@ static mw_status create_parts(training *t, mw_error *error) {
         t->state.part[at] = NULL;
         t->trains[at] = trained & 1u << i;
         t->state.count++;
-        MW_TRY(class->train(&t->state.part[at], t->models[at], &t->data, error));
+        MW_TRY(mw_model_train(&t->state.part[at], t->models[at], &t->data, error));
     }
     return MW_OK;
 }
@@ -345,16 +348,6 @@ static mw_status finished_before(training *t, bool *finished, mw_error *error) {
 
 /* ---- the bundle ---- */
 
-static mw_status copy_normalizer(mw_normalizer *to, const mw_normalizer *from, mw_error *error) {
-    if (!from) return MW_OK;
-    const size_t all = (size_t)from->features * (size_t)from->max_knots;
-    MW_TRY(mw_normalizer_create(to, from->features, from->max_knots, error));
-    memcpy(to->count, from->count, (size_t)from->features * sizeof *to->count);
-    memcpy(to->value, from->value, all * sizeof *to->value);
-    memcpy(to->fraction, from->fraction, all * sizeof *to->fraction);
-    return MW_OK;
-}
-
 static mw_status explain(const training *t, int which, mw_provenance *p, mw_error *error) {
     const mw_training_part *part = t->state.part[which];
     const double *held = part->best_values ? part->best_held : part->held;
@@ -367,6 +360,7 @@ static mw_status explain(const training *t, int which, mw_provenance *p, mw_erro
         json_object_set_new(losses, part->loss_names[i], mw_number_json(held[i]));
     json_object_set_new(p->details, "mawam", json_string(mw_version()));
     json_object_set_new(p->details, "command", json_string(t->request->command ? t->request->command : ""));
+    if (*t->accepted) json_object_set_new(p->details, "accepted_in", json_string(t->accepted));
     json_object_set_new(p->details, "held", losses);
     json_object_set_new(p->details, "best_step", json_integer(part->best_step));
     json_object_set_new(p->details, "curve", curve);
@@ -420,8 +414,8 @@ static mw_status assemble(training *t, mw_training_report *report, mw_error *err
     const mw_training_request *r = t->request;
     mw_bundle *bundle;
     MW_TRY(mw_bundle_create(&bundle, &t->info, &r->preset->plan, error));
-    mw_status status = copy_normalizer(&bundle->obs_normalizer, t->data.obs_normalizer, error);
-    if (status == MW_OK) status = copy_normalizer(&bundle->act_normalizer, t->data.act_normalizer, error);
+    mw_status status = mw_normalizer_copy(&bundle->obs_normalizer, t->data.obs_normalizer, error);
+    if (status == MW_OK) status = mw_normalizer_copy(&bundle->act_normalizer, t->data.act_normalizer, error);
     if (status == MW_OK) status = add_parts(t, bundle, error);
     const mw_model *flow = mw_bundle_model(bundle, "flow");
     if (status == MW_OK && flow)
@@ -454,14 +448,23 @@ static mw_status run(training *t, mw_training_report *report, mw_error *error) {
     const mw_training_request *r = t->request;
     MW_TRY(make_paths(t, error));
     MW_TRY(mw_lock_take(&t->lock, r->output, error));
+    MW_TRY(mw_file_writable(r->output, error));
     if (r->with) MW_TRY(mw_bundle_load(&t->other, r->with, error));
     MW_TRY(prepare_data(t, error));
     MW_TRY(finished_before(t, &report->finished_before, error));
     report->complete = report->finished_before;
     if (report->finished_before) return MW_OK;
+    mw_training_estimate estimate = {.free_bytes = (double)mw_memory_free()};
+    const size_t before = mw_memory_used();
+    if (!r->force) mw_memory_limit(before + (size_t)estimate.free_bytes);
     MW_TRY(prepare_state(t, error));
     for (int i = 0; i < t->state.count; i++)
         t->total += t->trains[i] ? t->state.part[i]->cost * (double)t->state.part[i]->steps : 0;
+    if (r->begin) {
+        estimate.bytes = (double)(mw_memory_used() - before);
+        mw_training_foresee(&estimate, &t->state, t->trains, t->data.pool);
+        r->begin(r->context, &estimate);
+    }
     t->saved = mw_clock_seconds();
     for (int i = 0; i < t->state.count; i++) {
         mw_training_part *part = t->state.part[i];
@@ -485,6 +488,7 @@ mw_status mw_training_run(const mw_training_request *request, mw_training_report
     t->request = request;
     t->started = mw_clock_seconds();
     const mw_status status = run(t, report, error);
+    mw_memory_limit(0);
     mw_lock_release(&t->lock);
     destroy_parts(t);
     mw_bundle_free(t->other);

@@ -5,6 +5,7 @@
 
 #include "data/dataset.h"
 #include "plan/bundle.h"
+#include "train/checkpoint.h"
 #include "train/preset.h"
 
 typedef struct mw_training_request {
@@ -15,12 +16,16 @@ typedef struct mw_training_request {
     bool nothing;       /* train none at all: everything comes from the other bundle */
     const char *with;   /* a bundle that provides the others, as they are; NULL: only the checkpoint can */
     uint64_t seed;
-    int threads;                       /* 0: one per core */
-    bool resume;                       /* continue where the checkpoint stands; start if there is none */
-    bool replace;                      /* start anew where the checkpoint is of another training or damaged */
-    bool wide;                         /* keep weights in single precision instead of half */
-    const char *command;               /* for the provenance */
-    double checkpoint_seconds;         /* between checkpoints; 0: 120 */
+    int threads;                 /* 0: one per core */
+    bool resume;                 /* continue where the checkpoint stands; start if there is none */
+    bool replace;                /* start anew where the checkpoint is of another training or damaged */
+    bool wide;                   /* keep weights in single precision instead of half */
+    const char *command;         /* for the provenance */
+    const mw_env_options *world; /* of a built-in task; may be NULL */
+    bool accept_rules;           /* other rules than the world's are fine */
+    bool force;                  /* even if memory does not suffice */
+    void (*begin)(void *context, const mw_training_estimate *estimate); /* may be NULL */
+    double checkpoint_seconds;                                          /* between checkpoints; 0: 120 */
     const volatile sig_atomic_t *stop; /* may be NULL; once it is not 0 the state is saved and the call fails
                                           with MW_ERR_INTERRUPTED */
     void (*progress)(void *context, const mw_training_progress *progress); /* may be NULL */
@@ -29,6 +34,16 @@ typedef struct mw_training_request {
 
 /* mw_bundle_train with the settings at hand. */
 mw_status mw_training_run(const mw_training_request *request, mw_training_report *report, mw_error *error);
+
+/* Fails where the data of a built-in task is of other rules than its world, unless they are accepted: then
+ * `accepted` receives the world's, otherwise "". */
+mw_status mw_training_rules(char accepted[MW_WORD], const mw_bundle_info *info, const mw_env_options *world,
+                            bool accept, mw_error *error);
+
+/* Operations that are left for the parts that are trained, and seconds at half the rate that the pool
+ * multiplies matrices with now. */
+void mw_training_foresee(mw_training_estimate *estimate, const mw_training_state *state, const bool *trains,
+                         mw_pool *pool);
 
 /* Settles what a preset leaves to the data, as training does. */
 mw_status mw_training_settle(mw_preset *preset, const mw_dataset *dataset, uint64_t seed, mw_error *error);

@@ -102,7 +102,7 @@ static void anchors_lie_on_reactive_play(void **state) {
     many.plan.candidates = 5;
     many.plan.warm_start = false;
     const mw_env_options world = MW_ENV_OPTIONS_DEFAULT;
-    CHECK_OK(mw_worlds_create(&stage, bundle, &world, 1, NULL, &error), error);
+    CHECK_OK(mw_worlds_create(&stage, bundle, &world, false, 1, NULL, &error), error);
     CHECK_OK(mw_planner_create(&reactive, bundle, &one, &error), error);
     CHECK_OK(mw_planner_create(&wide, bundle, &many, &error), error);
     CHECK_OK(mw_oracle_create(&oracle, "spread", NULL, NULL, &error), error);

@@ -6,7 +6,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     mw_error error;
     mw_env *env;
-    const mw_env_options options = {.prey_file = fuzz_file(data, size), .spawn_jitter = -1};
+    mw_env_options options = MW_ENV_OPTIONS_DEFAULT;
+    options.prey_file = fuzz_file(data, size);
     float real[64] = {0}, rewards[64];
     mw_outcome outcome;
     for (int i = 0; i < 2; i++) {

@@ -93,8 +93,8 @@ static inline void reference_dynamics(const world_reference *r, const double *ob
     double z[8][REFERENCE_WIDE], dispatch[8 * REFERENCE_SLOTS], combine[8 * REFERENCE_SLOTS],
         mixed[8][REFERENCE_WIDE] = {{0}};
     for (int a = 0; a < n; a++) {
-        reference_copy(r, z[a], obs + a * o, net->obs_mean, net->obs_scale, o);
-        reference_copy(r, z[a] + o, act + a * c->act, net->act_mean, net->act_scale, c->act);
+        reference_copy(r, z[a], obs + a * o, net->scales.obs_mean, net->scales.obs_scale, o);
+        reference_copy(r, z[a] + o, act + a * c->act, net->scales.act_mean, net->scales.act_scale, c->act);
     }
     reference_joint(c, z, o + c->act);
     for (int a = 0; a < n; a++) {
@@ -117,8 +117,8 @@ static inline void reference_dynamics(const world_reference *r, const double *ob
         if (!c->standardise) reference_layernorm(r->values, net->output_w, net->output_b, mixed[a], o);
         for (int i = 0; i < o; i++)
             next[a * o + i] =
-                obs[a * o + i] + (c->standardise ? r->values[net->delta_mean + (size_t)i] +
-                                                       r->values[net->delta_scale + (size_t)i] * mixed[a][i]
+                obs[a * o + i] + (c->standardise ? r->values[net->scales.delta_mean + (size_t)i] +
+                                                       r->values[net->scales.delta_scale + (size_t)i] * mixed[a][i]
                                                  : mixed[a][i]);
     }
 }
@@ -129,9 +129,9 @@ static inline void reference_reward_raw(const world_reference *r, const double *
     const mw_world_net *net = r->net;
     const mw_world_config *c = &net->config;
     for (int a = 0; a < c->agents; a++) {
-        reference_copy(r, y[a], obs + a * c->obs, net->obs_mean, net->obs_scale, c->obs);
-        reference_copy(r, y[a] + c->obs, act + a * c->act, net->act_mean, net->act_scale, c->act);
-        reference_copy(r, y[a] + c->obs + c->act, next + a * c->obs, net->obs_mean, net->obs_scale, c->obs);
+        reference_copy(r, y[a], obs + a * c->obs, net->scales.obs_mean, net->scales.obs_scale, c->obs);
+        reference_copy(r, y[a] + c->obs, act + a * c->act, net->scales.act_mean, net->scales.act_scale, c->act);
+        reference_copy(r, y[a] + c->obs + c->act, next + a * c->obs, net->scales.obs_mean, net->scales.obs_scale, c->obs);
     }
     reference_joint(c, y, 2 * c->obs + c->act);
 }
@@ -156,7 +156,7 @@ static inline double reference_reward(const world_reference *r, double *y, doubl
         mixed += route[e] * out[0];
     }
     mixed /= sum;
-    return c->standardise ? r->values[net->reward_mean] + r->values[net->reward_scale] * mixed : mixed;
+    return c->standardise ? r->values[net->scales.reward_mean] + r->values[net->scales.reward_scale] * mixed : mixed;
 }
 
 /* Fills next, reward and the losses; returns the total loss. */
@@ -173,13 +173,13 @@ static inline double reference_loss(void *context) {
         reference_dynamics(r, obs, act, next);
         if (!r->frozen) memcpy(r->next + first * o, next, (size_t)(c->agents * o) * sizeof *next);
         for (int i = 0; i < c->agents * o; i++) {
-            const double scale = c->standardise ? r->values[r->net->delta_scale + (size_t)(i % o)] : 1;
+            const double scale = c->standardise ? r->values[r->net->scales.delta_scale + (size_t)(i % o)] : 1;
             r->dynamics_loss += pow((next[i] - r->batch.next_obs[first * o + i]) / scale, 2) / (rows * o);
         }
         double y[8][REFERENCE_WIDE];
         reference_reward_raw(r, obs, act, r->next + first * o, y);
         for (int a = 0; a < c->agents; a++) {
-            const double scale = c->standardise ? r->values[r->net->reward_scale] : 1;
+            const double scale = c->standardise ? r->values[r->net->scales.reward_scale] : 1;
             r->reward[first + a] = reference_reward(r, y[a], share, mean);
             r->reward_loss += pow((r->reward[first + a] - r->batch.reward[first + a]) / scale, 2) / rows;
         }

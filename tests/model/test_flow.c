@@ -535,7 +535,7 @@ static void workspace(void **state) {
 static mw_policy_trainer *trainer_of(const fixture *f, int max_batch, int shards, mw_pool *pool) {
     mw_policy_trainer *trainer;
     mw_error error = {0};
-    const mw_adam adam = {2e-3f, 0.9f, 0.999f, 1e-8f, 10, 0};
+    const mw_adam adam = {2e-3f, 0.9f, 0.999f, 1e-8f, 10, 0, 0};
     const int forecasts = f->net.config.forecast ? FORECASTS : 0;
     CHECK_OK(
         mw_policy_trainer_create(&trainer, &f->net, &adam, 0.9f, max_batch, forecasts, shards, pool, &error),

@@ -77,7 +77,7 @@ static double objective(void *context) {
 static mw_inverse_trainer *trainer_of(const fixture *f, int shards, mw_pool *pool) {
     mw_inverse_trainer *trainer;
     mw_error error = {0};
-    const mw_adam adam = {1e-2f, 0.9f, 0.999f, 1e-8f, 10, 0};
+    const mw_adam adam = {1e-2f, 0.9f, 0.999f, 1e-8f, 10, 0, 0};
     CHECK_OK(mw_inverse_trainer_create(&trainer, &f->net, &adam, 0, ROWS, shards, pool, &error), error);
     memcpy(mw_inverse_trainer_optimizer(trainer)->values, f->start, f->net.params.total * sizeof(float));
     return trainer;

@@ -81,7 +81,7 @@ static mw_pool *pool_of(int threads) {
 static mw_world_trainer *trainer_of(const fixture *f, float decay, int max_batch, mw_pool *pool) {
     mw_world_trainer *trainer;
     mw_error error = {0};
-    const mw_adam adam = {3e-3f, 0.9f, 0.999f, 1e-8f, 10, 0};
+    const mw_adam adam = {3e-3f, 0.9f, 0.999f, 1e-8f, 10, 0, 0};
     CHECK_OK(mw_world_trainer_create(&trainer, &f->net, &adam, decay, max_batch, pool, &error), error);
     mw_optimizer *o = mw_world_trainer_optimizer(trainer);
     memcpy(o->values, f->values, f->net.params.total * sizeof(float));
@@ -342,7 +342,7 @@ static void features_are_aimed(void **state) {
     (void)state;
     fixture *f = make(&configs[5], BATCH); /* 7 observed values make 3 pairs; 3 and 17 features */
     const mw_world_net *net = &f->net;
-    float *scale = f->values + net->obs_scale, *w = f->values + net->reward_token.project.w;
+    float *scale = f->values + net->scales.obs_scale, *w = f->values + net->reward_token.project.w;
     const float before = w[10];
     for (int i = 0; i < 7; i++) scale[i] = (float)(i + 1);
     mw_world_net_aim(net, f->values);

@@ -3,7 +3,7 @@
 #include "differences.h"
 #include "nn/adam.h"
 
-static const mw_adam defaults = {3e-4f, 0.9f, 0.999f, 1e-8f, 0, 0};
+static const mw_adam defaults = {3e-4f, 0.9f, 0.999f, 1e-8f, 0, 0, 0};
 
 typedef struct {
     double value, m, v;

@@ -92,7 +92,7 @@ static void attention_and_updates(int n) {
     mw_attention_forward(out[0], out[1], in[0], in[1], in[2], t, b, agents, heads, qk, v);
     mw_attention_backward(out[2], out[3], out[4], in[3], out[1], in[0], in[1], in[2], t, b, agents, heads, qk,
                           v);
-    const mw_adam adam = {1e-3f, 0.9f, 0.999f, 1e-8f, 0, 0};
+    const mw_adam adam = {1e-3f, 0.9f, 0.999f, 1e-8f, 0, 0, 0};
     for (int i = 0; i < n; i++) out[5][i] = out[5][i] * out[5][i];
     mw_adam_update(&adam, n, 0.9f, out[0], in[0], out[1], out[5], 0, (size_t)n);
     mw_ema_update(out[2], out[0], 0.995f, 0, (size_t)n);

@@ -1,50 +1,8 @@
-/* The public interface as users meet it. Options carry their size: filled by their _init function they are
- * taken, never filled they are refused before anything is done, and NULL means the defaults. */
+/* The public interface as users meet it: options of other sizes and by default, wrong requests, settings, a
+ * dataset. What holds for all options alike is in test_options.c. */
 #include "check.h"
 
 #include <mawam/mawam.h>
-
-#define REFUSED(call, init) CHECK_FAILS(call, MW_ERR_ARGUMENT, error, "not initialised; call " init)
-
-static void never_filled(void **state) {
-    (void)state;
-    mw_error error;
-    mw_make_result made;
-    mw_import_report imported;
-    mw_measure measure;
-    mw_bench_report bench;
-    REFUSED(mw_dataset_make("spread-medium", "nowhere", &(mw_make_options){0}, &made, &error),
-            "mw_make_options_init");
-    REFUSED(
-        mw_dataset_import("omar", "nothing", "nowhere", "toy", &(mw_import_options){0}, &imported, &error),
-        "mw_import_options_init");
-    REFUSED(mw_behavior_play("spread", NULL, &(mw_measure_options){0}, &measure, &error),
-            "mw_measure_options_init");
-    REFUSED(mw_behavior_learn("spread", "nowhere", &(mw_learn_options){0}, &error), "mw_learn_options_init");
-    REFUSED(mw_behavior_pick("spread", "nothing", "nowhere", &(mw_pick_options){0}, &error),
-            "mw_pick_options_init");
-    REFUSED(mw_prey_learn("tag", "nowhere", &(mw_prey_options){0}, &error), "mw_prey_options_init");
-    mw_training_report trained;
-    REFUSED(mw_bundle_train(NULL, "nowhere", &(mw_train_options){0}, &trained, &error),
-            "mw_train_options_init");
-    mw_eval_result *result;
-    REFUSED(mw_bundle_evaluate(&result, NULL, &(mw_eval_options){0}, &error), "mw_eval_options_init");
-    assert_null(result);
-    REFUSED(mw_eval_replay(NULL, &(mw_eval_options){0}, "nowhere", &error), "mw_eval_options_init");
-    mw_same_state same;
-    mw_snippets snippets;
-    REFUSED(mw_same_state_run(&same, NULL, &(mw_same_state_options){0}, &error),
-            "mw_same_state_options_init");
-    REFUSED(mw_snippets_run(&snippets, NULL, NULL, &(mw_snippet_options){0}, &error),
-            "mw_snippet_options_init");
-    int failed;
-    REFUSED(mw_study_run(&(mw_study_options){0}, &failed, &error), "mw_study_options_init");
-    REFUSED(mw_bench_run(&(mw_bench_options){0}, &bench, &error), "mw_bench_options_init");
-    mw_measure_options longer;
-    mw_measure_options_init(&longer, sizeof longer);
-    longer.size += 8; /* of a library that is not there yet */
-    REFUSED(mw_behavior_play("spread", NULL, &longer, &measure, &error), "mw_measure_options_init");
-}
 
 /* Programs compiled with a shorter or longer struct: init writes what there is room for, and not more. */
 static void other_sizes(void **state) {
@@ -147,8 +105,8 @@ static void dataset(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(never_filled),   cmocka_unit_test(other_sizes),       cmocka_unit_test(defaults),
-        cmocka_unit_test(wrong_requests), cmocka_unit_test(training_settings), cmocka_unit_test(dataset),
+        cmocka_unit_test(other_sizes),       cmocka_unit_test(defaults), cmocka_unit_test(wrong_requests),
+        cmocka_unit_test(training_settings), cmocka_unit_test(dataset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "scratch.h"
+#include "report/page.h"
 #include "report/report.h"
 
 #include <ftw.h>
@@ -13,7 +14,7 @@ static void test_paper(void **state) {
     (void)state;
     static mw_study_table t;
     mw_error error;
-    CHECK_OK(mw_study_table_read(&t, NULL, 0, &error), error);
+    CHECK_OK(mw_study_table_read(&t, NULL, 0, mw_study_places, &error), error);
     assert_int_equal(t.present, 0);
     const mw_comparison c = mw_table_compare(&t, NULL, MW_COL_PUBLISHED_PLAN, MW_COL_PUBLISHED_REACTIVE);
     assert_int_equal(c.wins, mw_paper_gains_of(NULL)->improved);
@@ -46,10 +47,15 @@ static double made_plan(int place) {
     return made_reactive(place) + (place % 3 == 0 ? -2 : 5);
 }
 
-static json_t *made_arm(double value, bool scaled, double low, double high) {
-    json_t *arm =
-        json_pack("{s:f, s:f, s:[[f]]}", "return", scaled ? low + value / 100 * (high - low) : value,
-                  "return_deviation", 1.0, "episode_returns", value);
+/* Returns for a value of the report, with an interval of the gain of +-3 (+-30 in every fifth place). */
+static json_t *made_arm(int place, double value, bool scaled, double low, double high) {
+    const double unit = scaled ? (high - low) / 100 : 1, gain = value - made_reactive(place),
+                 half = place % 5 == 4 ? 30 : 3;
+    json_t *arm = json_pack("{s:f, s:f, s:[[f]], s:{s:f, s:f, s:f}, s:[f, f, f]}", "return",
+                            scaled ? low + value * unit : value, "return_std", 1.0, "episode_returns", value,
+                            "gain", "mean", gain * unit, "low", (gain - half) * unit, "high",
+                            (gain + half) * unit, "seed_returns", (scaled ? low : 0) + (value - 1) * unit,
+                            (scaled ? low : 0) + value * unit, (scaled ? low : 0) + (value + 1) * unit);
     if (scaled) json_object_set_new(arm, "score", json_real(value));
     return arm;
 }
@@ -62,10 +68,10 @@ static void make_summary(const char *folder, int place) {
     mw_setting_name(s, name, sizeof name);
     json_t *arms = json_object(), *horizons = json_array();
     const double low = scale ? scale->random : 0, high = scale ? scale->expert : 1;
-    json_object_set_new(arms, "reactive", made_arm(made_reactive(place), scale, low, high));
-    json_object_set_new(arms, "random", made_arm(made_reactive(place) - 1, scale, low, high));
-    json_object_set_new(arms, "plan", made_arm(made_plan(place), scale, low, high));
-    json_object_set_new(arms, "oracle", made_arm(made_reactive(place) + 10, scale, low, high));
+    json_object_set_new(arms, "reactive", made_arm(place, made_reactive(place), scale, low, high));
+    json_object_set_new(arms, "random", made_arm(place, made_reactive(place) - 1, scale, low, high));
+    json_object_set_new(arms, "plan", made_arm(place, made_plan(place), scale, low, high));
+    json_object_set_new(arms, "oracle", made_arm(place, made_reactive(place) + 10, scale, low, high));
     for (int h = 1; h <= 16; h++)
         json_array_append_new(horizons, json_pack("{s:i, s:f, s:f}", "horizon", h, "spearman",
                                                   0.5 + 0.01 * place - 0.01 * h, "rollout_mse", 0.01 * h));
@@ -98,40 +104,48 @@ static void test_table(void **state) {
     mw_error error;
     make_study("study", skipped, 3);
     const char *folders[] = {scratch("study")};
-    CHECK_OK(mw_study_table_read(&t, folders, 1, &error), error);
+    CHECK_OK(mw_study_table_read(&t, folders, 1, mw_study_places, &error), error);
     assert_int_equal(t.present, 27);
-    int wins = 0, count = 0, shares = 0;
-    double relative = 0, sum = 0, size = 0, share = 0;
+    int wins = 0, count = 0, clear = 0, worse = 0;
+    double relative = 0, sum = 0, size = 0;
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
         const double *v = t.rows[i].value, a = made_plan(i), b = made_reactive(i);
         if (i == 2 || i == 17 || i == 29) {
             assert_null(t.rows[i].summary);
-            assert_true(isnan(v[MW_COL_PLAN]) && isnan(v[MW_COL_RELATIVE]) && isnan(t.rows[i].spearman[7]));
+            assert_true(isnan(v[MW_COL_PLAN]) && isnan(v[MW_COL_RELATIVE]) &&
+                        isnan(t.rows[i].snippets[MW_SNIPPET_SPEARMAN][7]));
             assert_false(isnan(v[MW_COL_PUBLISHED_PLAN]));
             continue;
         }
         CHECK_NEAR(v[MW_COL_PLAN], a, 1e-9);
-        CHECK_NEAR(v[MW_COL_SHARE], (a - b) / 10, 1e-9);
+        if (i % 5 == 4) /* the oracle's own gain may be none */
+            assert_true(isnan(v[MW_COL_SHARE]));
+        else
+            CHECK_NEAR(v[MW_COL_SHARE], (a - b) / 10, 1e-9);
+        CHECK_NEAR(v[MW_COL_RELATIVE_HIGH], (a - b + (i % 5 == 4 ? 30 : 3)) / fabs(b), 1e-9);
         CHECK_NEAR(v[MW_COL_SNIPPET_SPEARMAN], 0.5 + 0.01 * i - 0.08, 1e-12);
-        CHECK_NEAR(t.rows[i].error[15], 0.16, 1e-12);
+        CHECK_NEAR(t.rows[i].snippets[MW_SNIPPET_ERROR][15], 0.16, 1e-12);
         if (strcmp(t.rows[i].family, "battle")) continue;
         count++;
         wins += a > b;
         relative += (a - b) / fabs(b);
         sum += a - b;
         size += fabs(b);
-        if (10 <= 0.01 * fabs(b)) continue;
-        share += (a - b) / 10;
-        shares++;
+        clear += i % 5 != 4 && a - b > 3;
+        worse += i % 5 != 4 && a - b < -3;
     }
-    const mw_comparison c = mw_table_compare(&t, "battle", MW_COL_PLAN, MW_COL_REACTIVE);
-    int shared;
+    const mw_comparison c = mw_table_compare_arms(&t, "battle", MW_ARM_PLAN, MW_ARM_REACTIVE);
     assert_int_equal(c.count, count);
     assert_int_equal(c.wins, wins);
     CHECK_NEAR(c.relative, relative / count, 1e-12);
     CHECK_NEAR(c.aggregate, sum / size, 1e-12);
-    CHECK_NEAR(mw_table_share(&t, "battle", &shared), share / shares, 1e-12);
-    assert_int_equal(shared, shares);
+    assert_int_equal(c.intervals, count);
+    assert_int_equal(c.clear_wins, clear);
+    assert_int_equal(c.clear_losses, worse);
+    /* between arms the seeds decide: theirs are equal but for a constant, so the interval is the number */
+    const mw_interval d = mw_row_difference(&t.rows[0], MW_ARM_PLAN, MW_ARM_RANDOM);
+    CHECK_NEAR(d.mean, made_plan(0) - made_reactive(0) + 1, 1e-9);
+    CHECK_NEAR(d.low, d.mean, 1e-9);
     /* the median of an odd number of equally spaced values is the middle one: places 24..28 */
     CHECK_NEAR(mw_table_median(&t, "ant", MW_COL_SNIPPET_SPEARMAN), 0.5 + 0.26 - 0.08, 1e-12);
     CHECK_NEAR(mw_table_mean(&t, "ant", MW_COL_SNIPPET_SPEARMAN), 0.5 + 0.26 - 0.08, 1e-12);
@@ -152,39 +166,93 @@ static int occurrences(const char *part) {
     return count;
 }
 
+static mw_sources sources;
+
+/* No page shows a word of a file as markup, a number that is none, or asks the network for anything. */
+static void check_page(const char *name) {
+    read_report(name);
+    assert_true(strlen(text) > 1000);
+    assert_int_equal(occurrences("<script"), 1); /* the page's own */
+    assert_int_equal(occurrences("</script>"), 1);
+    assert_int_equal(occurrences("<table"), occurrences("</table>"));
+    assert_int_equal(occurrences("<svg"), occurrences("</svg>"));
+    assert_int_equal(occurrences("<section"), occurrences("</section>"));
+    assert_int_equal(occurrences("<figure"), occurrences("</figure>"));
+    static const char *const none[] = {">nan", "'nan", " nan", "-nan", ",nan", ">inf", "'inf", ",inf"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) assert_int_equal(occurrences(none[i]), 0);
+    assert_int_equal(occurrences("http"), 0);
+    assert_int_equal(occurrences("<table class='sheet'") > 0 || occurrences("<svg") > 0,
+                     occurrences("data:text/csv") > 0); /* numbers behind a link */
+}
+
 static void test_files(void **state) {
     (void)state;
-    static mw_study_table t;
     mw_error error;
     char name[64];
+    const mw_chapter *chapter;
+    const mw_item *item;
     const char *folders[] = {scratch("study")};
-    CHECK_OK(mw_study_table_read(&t, folders, 1, &error), error);
-    CHECK_OK(mw_report_write(&t, scratch("report"), &error), error);
-    mw_study_table_free(&t);
-    read_report("index.html");
+    CHECK_OK(mw_sources_read(&sources, folders, 1, scratch("report"), &error), error);
+    CHECK_OK(mw_report_write(&sources, scratch("report"), &error), error);
+    mw_sources_free(&sources);
+    check_page("index.html");
+    assert_non_null(strstr(text, "Missing so far: spread-medium-replay"));
+    for (int i = 0; (item = mw_item_at(i)); i++) assert_non_null(strstr(text, item->label));
+    for (int i = 0; (chapter = mw_chapter_at(i)); i++) {
+        snprintf(name, sizeof name, "%s.html", chapter->id);
+        check_page(name);
+        for (int k = 0; (item = mw_item_at(k)); k++)
+            if (!strcmp(item->chapter, chapter->id)) assert_non_null(strstr(text, item->label));
+    }
+    read_report("gain.html");
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
         mw_setting_name(mw_setting_at(i), name, sizeof name);
         assert_non_null(strstr(text, name));
     }
-    assert_int_equal(occurrences("<script"), 0);
+    read_report("origin.html");
     assert_int_equal(occurrences("&lt;script&gt;alert(&#39;x &amp; &quot;y&quot;&#39;)&lt;/script&gt;"),
                      3 * 27); /* command, processor, checksum */
-    assert_int_equal(occurrences("<table"), occurrences("</table>"));
-    assert_int_equal(occurrences("<svg"), 5);
-    assert_int_equal(occurrences("</svg>"), 5);
-    assert_int_equal(occurrences("nan"), 0);
-    assert_int_equal(occurrences("http"), 0); /* needs no network */
-    assert_non_null(strstr(text, "Missing so far: spread-medium-replay"));
     read_report("README.md");
     assert_non_null(strstr(text, "| spread-expert | "));
     assert_int_equal(occurrences("nan"), 0);
     read_report("settings.csv");
     assert_int_equal(occurrences("\n"), 31);
-    const long columns = occurrences(",") / 31;
-    int others = 0; /* arms that are played on request */
-    while (mw_arm_name(MW_ARM_STANDARD + others)) others++;
-    assert_int_equal(columns, MW_TABLE_WIDTH + 4 + others);
+    assert_int_equal(occurrences(",") / 31, mw_table_width() + 4);
     assert_int_equal(occurrences("nan"), 0);
+}
+
+/* A report of a report is the same again: what is committed can be made from what is committed. */
+static void test_again(void **state) {
+    (void)state;
+    static char first[1 << 20];
+    static const char *const names[] = {"index.html", "gain.html", "summary.json", "settings.csv",
+                                        "README.md"};
+    mw_error error;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *folders[] = {scratch("report")};
+        read_report(names[i]);
+        memcpy(first, text, sizeof first);
+        CHECK_OK(mw_sources_read(&sources, folders, 1, scratch("report"), &error), error);
+        CHECK_OK(mw_report_write(&sources, scratch("report"), &error), error);
+        mw_sources_free(&sources);
+        read_report(names[i]);
+        assert_string_equal(text, first);
+    }
+}
+
+/* Replays that lie beside the pages are linked from the settings' names. */
+static void test_replays(void **state) {
+    (void)state;
+    mw_error error;
+    const char *folders[] = {scratch("report")};
+    CHECK_OK(mw_dir_make(scratch("report/replays"), &error), error);
+    scratch_write(scratch("report/replays/tag-expert.html"), "<p>", 3);
+    CHECK_OK(mw_sources_read(&sources, folders, 1, scratch("report"), &error), error);
+    CHECK_OK(mw_report_write(&sources, scratch("report"), &error), error);
+    mw_sources_free(&sources);
+    read_report("gain.html");
+    assert_non_null(strstr(text, "<a href='replays/tag-expert.html'>tag-expert</a>"));
+    assert_null(strstr(text, "replays/tag-medium.html"));
 }
 
 static void test_json(void **state) {
@@ -216,22 +284,95 @@ static void test_folders(void **state) {
     const char *folders[] = {scratch("study"), scratch("more")};
     CHECK_OK(mw_dir_make(scratch("more/results"), &error), error);
     make_summary("more", 2);
-    CHECK_OK(mw_study_table_read(&t, folders, 2, &error), error);
+    CHECK_OK(mw_study_table_read(&t, folders, 2, mw_study_places, &error), error);
     assert_int_equal(t.present, 28);
     mw_study_table_free(&t);
     mw_study_table_free(&t);
     scratch_write(scratch("more/results/tag-expert.json"), "{\"setting\": \"3m-good\"}", 22);
-    CHECK_FAILS(mw_study_table_read(&t, folders, 2, &error), MW_ERR_MISMATCH, error,
+    CHECK_FAILS(mw_study_table_read(&t, folders, 2, mw_study_places, &error), MW_ERR_MISMATCH, error,
                 "expected the setting 'tag-expert', found '3m-good'");
     scratch_write(scratch("more/results/tag-expert.json"), "{\"sett", 6);
-    CHECK_FAILS(mw_study_table_read(&t, folders, 2, &error), MW_ERR_FORMAT, error, "tag-expert.json");
+    CHECK_FAILS(mw_study_table_read(&t, folders, 2, mw_study_places, &error), MW_ERR_FORMAT, error,
+                "tag-expert.json");
     /* members of the wrong kind are missing numbers */
     const char odd[] = "{\"setting\": \"tag-expert\", \"eval\": 3, \"snippets\": {\"horizons\": [1, {}]}}";
     scratch_write(scratch("more/results/tag-expert.json"), odd, sizeof odd - 1);
-    CHECK_OK(mw_study_table_read(&t, folders, 2, &error), error);
+    CHECK_OK(mw_study_table_read(&t, folders, 2, mw_study_places, &error), error);
     assert_true(isnan(t.rows[4].value[MW_COL_PLAN]));
-    CHECK_OK(mw_report_write(&t, scratch("report2"), &error), error);
     mw_study_table_free(&t);
+    CHECK_OK(mw_sources_read(&sources, folders, 2, scratch("report2"), &error), error);
+    CHECK_OK(mw_report_write(&sources, scratch("report2"), &error), error);
+    mw_sources_free(&sources);
+}
+
+/* ---- results of single commands ---- */
+
+static void make_file(const char *name, const char *words) {
+    scratch_write(scratch(name), words, strlen(words));
+}
+
+/* Sweeps, cost, routes, selectors and the paper's method appear once their files are there, and only then. */
+static void test_beside(void **state) {
+    (void)state;
+    static const char *const folders_made[] = {"beside/results", "beside/sweeps", "beside/routing",
+                                               "beside/selectors", "beside/paper/results"};
+    mw_error error;
+    for (size_t i = 0; i < sizeof folders_made / sizeof *folders_made; i++)
+        CHECK_OK(mw_dir_make(scratch(folders_made[i]), &error), error);
+    for (int i = 0; i < 4; i++) make_summary("beside", i);
+    make_file(
+        "beside/sweeps/tag-medium.json",
+        "{\"sweeps\": {\"horizon\": {\"symbol\": \"H\", \"points\": ["
+        "{\"value\": \"1\", \"arms\": {\"reactive\": {\"return\": 5}, \"oracle\": {\"return\": 7.5, "
+        "\"return_low\": 7, \"return_high\": 8}}},"
+        "{\"value\": \"<b>\", \"arms\": 3},"
+        "{\"value\": \"8\", \"arms\": {\"reactive\": {\"return\": 5}, \"oracle\": {\"return\": 4.25}}}]}},"
+        "\"front\": [{\"ms\": 2, \"return\": 5}]}");
+    make_file("beside/cost.json",
+              "{\"cpu\": \"<i>fast\", \"threads\": 2, \"cost\": {\"envs\": 4, \"K\": 3, \"settings\": "
+              "[{\"setting\": "
+              "\"3m-medium\", \"batching\": {\"sequential\": 77.5, \"batched\": 31}}], \"mean\": [{\"M\": 8, "
+              "\"generate\": 61.5, \"score\": 7.25}]}}");
+    make_file(
+        "beside/routing/tag-medium.json",
+        "{\"routing\": {\"trained\": {\"experts\": 8, \"affinity\": [[0.25, 0.75], [\"x\"]], \"increase\": "
+        "[0.5, 1, 2], "
+        "\"graphs\": {\"influence\": [[1, 2], [3, 4]], \"routing_flow\": [[0.5, 0.5], [0.125, 0.875]]}, "
+        "\"statistics\": {\"nmi_agent\": {\"corrected\": "
+        "0.125}, "
+        "\"nmi_context\": {\"corrected\": 0.375}, \"effective_experts\": 6.5}}}}");
+    make_file(
+        "beside/selectors/tag-medium.json",
+        "{\"eval\": {\"task\": \"tag\", \"quality\": \"medium\", \"arms\": {\"paper\": {\"score\": 61.5}, "
+        "\"direct\": {\"score\": 63.5}}}}");
+    make_file(
+        "beside/paper/results/tag-medium.json",
+        "{\"setting\": \"tag-medium\", \"eval\": {\"arms\": {\"reactive\": {\"score\": 31.5}, \"plan\": "
+        "{\"score\": 44.5, \"gain\": {\"mean\": 9, \"low\": 8, \"high\": 10}}}}}");
+    for (int again = 0; again < 2; again++) { /* the second time from what the first one wrote */
+        const char *from[] = {scratch(again ? "report3" : "beside")};
+        CHECK_OK(mw_sources_read(&sources, from, 1, scratch("report3"), &error), error);
+        CHECK_OK(mw_report_write(&sources, scratch("report3"), &error), error);
+        mw_sources_free(&sources);
+    }
+    static const struct {
+        const char *page, *words;
+    } expected[] = {
+        {"gain", "the oracle returns 7.5 at H = 1 and 4.2 at H = 8; most at H = 1 (7.5, reactive 5.0)"},
+        {"cost", "Ours: &lt;i&gt;fast, 2 threads, 4 environments, K = 3; mean of 3m-medium."},
+        {"cost", ">68.8</td>"},
+        {"cost", ">2.5</td>"},
+        {"routing", "in 1 of 1 settings; mean difference 0.250"},
+        {"selectors", "largest mean in 0 of 1 settings"},
+        {"controls", "better than its reactive policy in 1 of 1 (1 with an interval above zero)"}};
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        char path[300];
+        snprintf(path, sizeof path, "report3/%s.html", expected[i].page);
+        text[scratch_read(scratch(path), text, sizeof text - 1)] = 0;
+        if (!strstr(text, expected[i].words)) fail_msg("%s: no '%s'", expected[i].page, expected[i].words);
+        assert_null(strstr(text, "<i>fast"));
+        assert_null(strstr(text, "<b></"));
+    }
 }
 
 static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place) {
@@ -248,8 +389,9 @@ static int teardown(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_paper), cmocka_unit_test(test_table),   cmocka_unit_test(test_files),
-        cmocka_unit_test(test_json),  cmocka_unit_test(test_folders),
+        cmocka_unit_test(test_paper),   cmocka_unit_test(test_table),   cmocka_unit_test(test_files),
+        cmocka_unit_test(test_again),   cmocka_unit_test(test_replays), cmocka_unit_test(test_json),
+        cmocka_unit_test(test_folders), cmocka_unit_test(test_beside),
     };
     return cmocka_run_group_tests(tests, scratch_setup, teardown);
 }

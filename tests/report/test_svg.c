@@ -63,6 +63,18 @@ static void words_are_escaped(void **state) {
     free(text);
 }
 
+static void none_is_a_dash(void **state) {
+    (void)state;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    mw_svg_tip(out, "dominant %.1f, %+.1f, [%f, %.0f%%] info", NAN, -INFINITY, NAN, 3.0);
+    assert_int_equal(fclose(out), 0);
+    assert_string_equal(text, "<title>dominant -, -, [-, 3%] info</title>");
+    free(text);
+}
+
 static void colours_end_where_they_should(void **state) {
     (void)state;
     char a[8], b[8];
@@ -81,6 +93,7 @@ int main(void) {
         cmocka_unit_test(axes_hold_their_values),
         cmocka_unit_test(axes_of_little),
         cmocka_unit_test(words_are_escaped),
+        cmocka_unit_test(none_is_a_dash),
         cmocka_unit_test(colours_end_where_they_should),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

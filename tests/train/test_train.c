@@ -318,10 +318,10 @@ static void test_standardisation(void **state) {
     const float *v = mw_bundle_model(b, "rwm")->values;
     const mw_world_net *net = mw_rwm_net(mw_bundle_model(b, "rwm"));
     for (int f = 0; f < 18; f++) {
-        CHECK_NEAR((double)v[net->obs_mean + (size_t)f], stats.obs[f].mean, 1e-5);
-        CHECK_NEAR((double)v[net->delta_scale + (size_t)f], stats.delta[f].scale, 1e-5);
+        CHECK_NEAR((double)v[net->scales.obs_mean + (size_t)f], stats.obs[f].mean, 1e-5);
+        CHECK_NEAR((double)v[net->scales.delta_scale + (size_t)f], stats.delta[f].scale, 1e-5);
     }
-    CHECK_NEAR((double)v[net->reward_scale], stats.reward.scale, 1e-4);
+    CHECK_NEAR((double)v[net->scales.reward_scale], stats.reward.scale, 1e-4);
     mw_bundle_free(b);
     mw_data_stats_free(&stats);
     mw_split_free(&split);

@@ -95,6 +95,8 @@ static mw_status put(mw_learn_preset *preset, const field *f, double value, cons
 }
 
 mw_status mw_learn_preset_set(mw_learn_preset *preset, const char *assignment, mw_error *error) {
+    MW_NEED(preset);
+    MW_NEED(assignment);
     const char *equals = strchr(assignment, '=');
     const size_t length = equals ? (size_t)(equals - assignment) : 0;
     for (int i = 0; i < FIELDS && equals; i++) {

@@ -208,7 +208,8 @@ static mw_status play_round(const mw_prey_options *options, const char *root, mw
     hunt.steps = options->predator_steps;
     flight.steps = options->prey_steps;
     hunt.snapshots = flight.snapshots = 1;
-    mw_env_options world = {.prey_file = prey_file, .spawn_jitter = -1};
+    mw_env_options world = MW_ENV_OPTIONS_DEFAULT;
+    world.prey_file = prey_file;
     mw_task_game task_game = {task, &world};
     mw_game hunting = mw_game_of_task(&task_game), fleeing = mw_game_of_prey(pack);
     snprintf(folder, sizeof folder, "%.400s/predators-%d", root, round + 1);
@@ -231,8 +232,11 @@ void mw_prey_options_init(mw_prey_options *options, size_t size) {
 }
 
 mw_status mw_prey_learn(const char *name, const char *folder, const mw_prey_options *given, mw_error *error) {
+    MW_NEED(name);
+    MW_NEED(folder);
     mw_prey_options options = defaults;
-    MW_TRY(mw_options_take(&options, sizeof options, given, "mw_prey_options_init", error));
+    MW_TRY(mw_options_take(&options, sizeof options, MW_FIELD_END(mw_prey_options, context), given,
+                           "mw_prey_options_init", error));
     const mw_mpe_task *task = mw_mpe_find(name);
     if (!task || !mw_mpe_has_prey(task)) return mw_fail(error, MW_ERR_ARGUMENT, "%s has no prey", name);
     if (options.rounds < 1 || options.rounds > MW_PREY_MOST_OPPONENTS || strlen(folder) > 400)

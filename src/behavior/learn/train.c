@@ -31,7 +31,7 @@ static mw_status save_snapshot(const mw_learner *l, const paths *p, uint64_t see
                                const mw_learn_report *report, mw_error *error) {
     char path[640];
     mw_actor actor;
-    mw_behavior behavior = {.noise = (float)report->deviation};
+    mw_behavior behavior = {.noise = (float)report->action_std};
     const mw_env_info *info = mw_learner_world(l);
     snprintf(behavior.task, sizeof behavior.task, "%s", info->task);
     snprintf(behavior.rules, sizeof behavior.rules, "%s", info->rules);
@@ -131,8 +131,11 @@ void mw_learn_options_init(mw_learn_options *options, size_t size) {
 
 mw_status mw_behavior_learn(const char *task, const char *folder, const mw_learn_options *given,
                             mw_error *error) {
+    MW_NEED(task);
+    MW_NEED(folder);
     mw_learn_options options = defaults;
-    MW_TRY(mw_options_take(&options, sizeof options, given, "mw_learn_options_init", error));
+    MW_TRY(mw_options_take(&options, sizeof options, MW_FIELD_END(mw_learn_options, context), given,
+                           "mw_learn_options_init", error));
     if (!options.preset) options.preset = mw_learn_preset_find(task);
     if (!options.preset) return mw_fail(error, MW_ERR_ARGUMENT, "no preset for '%.64s'", task);
     if (strcmp(options.preset->task, task) != 0)

@@ -136,7 +136,9 @@ static bool write_all(sink *s, const char *path) {
     s->file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     if (s->file < 0) return false;
     bool ok = write_text(s->file, "dataset_id", id) && write_text(s->file, "author", author) &&
-              write_text(s->file, "rules", d->spec.rules) && write_number(s->file, "total_steps", d->steps) &&
+              write_text(s->file, "task", d->spec.task) && write_text(s->file, "rules", d->spec.rules) &&
+              write_text(s->file, "quality", d->spec.quality) &&
+              write_number(s->file, "total_steps", d->steps) &&
               write_number(s->file, "total_episodes", d->episodes);
     for (long e = 0; e < d->episodes && ok; e++) ok = write_episode(s, e);
     return H5Fclose(s->file) >= 0 && ok; /* closing writes what is cached, so its success counts */
@@ -178,6 +180,8 @@ static mw_status work(void *context, void *result, mw_error *error) {
 }
 
 mw_status mw_export_hdf5(const mw_dataset *dataset, const char *path, bool overwrite, mw_error *error) {
+    MW_NEED(dataset);
+    MW_NEED(path);
     if (mw_file_exists(path) && !overwrite)
         return mw_fail(error, MW_ERR_ARGUMENT, "'%s' exists; ask to overwrite it", path);
     MW_TRY(mw_file_replaceable(path, error));

@@ -29,9 +29,15 @@ void mw_import_options_init(mw_import_options *options, size_t size) {
 
 mw_status mw_dataset_import(const char *layout, const char *source, const char *folder, const char *task,
                             const mw_import_options *options, mw_import_report *report, mw_error *error) {
+    MW_NEED(layout);
+    MW_NEED(source);
+    MW_NEED(folder);
+    MW_NEED(task);
+    MW_NEED(report);
     mw_import_request request = {source, folder, task, defaults};
-    MW_TRY(
-        mw_options_take(&request.options, sizeof request.options, options, "mw_import_options_init", error));
+    MW_TRY(mw_options_take(&request.options, sizeof request.options,
+                           MW_FIELD_END(mw_import_options, overwrite), options, "mw_import_options_init",
+                           error));
     for (int i = 0; i < IMPORTERS; i++)
         if (!strcmp(importers[i].layout, layout)) return importers[i].import(&request, report, error);
     return mw_fail(error, MW_ERR_ARGUMENT, "cannot import '%.32s'; layouts are omar, madiff and hdf5",
@@ -87,13 +93,15 @@ mw_episode mw_import_room_episode(const mw_import_room *room, const mw_dataset_s
 
 /* ---- the description ----------------------------------------------------------------------------------- */
 
-mw_status mw_import_spec(mw_dataset_spec *spec, const mw_import_request *request, const char *rules,
-                         int agents, int obs_size, int act_size, bool discrete, int episode_limit,
-                         mw_error *error) {
+mw_status mw_import_spec(mw_dataset_spec *spec, const mw_import_request *request,
+                         const mw_import_origin *origin, const char *foreign, int agents, int obs_size,
+                         int act_size, bool discrete, int episode_limit, mw_error *error) {
     const mw_env_info *info = request->options.info;
+    const bool known = origin && *origin->rules && !strcmp(origin->task, request->task);
+    const char *quality = request->options.quality;
     *spec = (mw_dataset_spec){.task = request->task,
-                              .rules = rules,
-                              .quality = request->options.quality,
+                              .rules = known ? origin->rules : foreign,
+                              .quality = quality || !known ? quality : origin->quality,
                               .agents = agents,
                               .obs_size = obs_size,
                               .act_size = act_size,

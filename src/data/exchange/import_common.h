@@ -21,11 +21,17 @@ void mw_import_room_free(mw_import_room *room);
 mw_episode mw_import_room_episode(const mw_import_room *room, const mw_dataset_spec *spec, long length,
                                   bool last_known, uint8_t outcome);
 
+/* What a source says of itself if it was a dataset of ours; empty for others. */
+typedef struct mw_import_origin {
+    char task[64], rules[64], quality[64];
+} mw_import_origin;
+
 /* The dataset's description from the request and the sizes found; fails where they contradict the built-in
- * task. rules must outlive the spec. */
-mw_status mw_import_spec(mw_dataset_spec *spec, const mw_import_request *request, const char *rules,
-                         int agents, int obs_size, int act_size, bool discrete, int episode_limit,
-                         mw_error *error);
+ * task. Where the origin is the same task its rules and quality stay, otherwise the rules are `foreign`; all
+ * must outlive the spec. */
+mw_status mw_import_spec(mw_dataset_spec *spec, const mw_import_request *request,
+                         const mw_import_origin *origin, const char *foreign, int agents, int obs_size,
+                         int act_size, bool discrete, int episode_limit, mw_error *error);
 
 #define MW_IMPORT_WIDEST       (1 << 20) /* features, action values or actions of one agent */
 #define MW_IMPORT_MOST_ACTIONS 4096      /* where only the largest action taken tells their number */

@@ -52,6 +52,7 @@ typedef struct source {
     size_t limit, unpacked;    /* bytes: of all episodes together, and so far */
     mw_names episodes, agents; /* agents: members of grouped fields; empty if observations are one array */
     mw_dataset_spec spec;
+    mw_import_origin origin;
     bool legals;
     mw_import_room room;
     double *numbers; /* the array read last, and its shape */
@@ -317,8 +318,27 @@ static mw_status read_sizes(source *s, mw_error *error) {
     long limit = r->episode_limit ? r->episode_limit : r->info ? r->info->episode_limit : longest;
     if (longest > limit) limit = longest;
     mw_dataset_spec found = s->spec;
-    return mw_import_spec(&s->spec, s->request, "hdf5-import", found.agents, found.obs_size, found.act_size,
-                          discrete, limit < 1000000000 ? (int)limit : 1000000000, error);
+    return mw_import_spec(&s->spec, s->request, &s->origin, "hdf5-import", found.agents, found.obs_size,
+                          found.act_size, discrete, limit < 1000000000 ? (int)limit : 1000000000, error);
+}
+
+/* A short text among the file's own attributes; "" where there is none. */
+static void read_text(const source *s, const char *name, char out[64]) {
+    char *text = NULL;
+    if (H5Aexists(s->file, name) <= 0) return;
+    hid_t attribute = H5Aopen(s->file, name, H5P_DEFAULT);
+    hid_t space = attribute >= 0 ? H5Aget_space(attribute) : -1;
+    hid_t found = attribute >= 0 ? H5Aget_type(attribute) : -1, type = H5Tcopy(H5T_C_S1);
+    H5Tset_size(type, H5T_VARIABLE);
+    H5Tset_cset(type, H5T_CSET_UTF8);
+    if (space >= 0 && found >= 0 && H5Sget_simple_extent_npoints(space) == 1 &&
+        H5Tis_variable_str(found) > 0 && H5Aread(attribute, type, &text) >= 0 && text && strlen(text) < 64)
+        strcpy(out, text);
+    if (text) H5free_memory(text);
+    if (found >= 0) H5Tclose(found);
+    if (space >= 0) H5Sclose(space);
+    if (attribute >= 0) H5Aclose(attribute);
+    H5Tclose(type);
 }
 
 /* ---- reading: episodes --------------------------------------------------------------------------------- */
@@ -455,6 +475,9 @@ static mw_status import(source *s, mw_error *error) {
     H5Lunregister(H5L_TYPE_EXTERNAL); /* nor links to other files */
     s->file = H5Fopen(s->path, H5F_ACC_RDONLY, H5P_DEFAULT);
     if (s->file < 0) return mw_fail(error, MW_ERR_FORMAT, "%s: not an HDF5 file, or a damaged one", s->path);
+    read_text(s, "task", s->origin.task);
+    read_text(s, "rules", s->origin.rules);
+    read_text(s, "quality", s->origin.quality);
     MW_TRY(read_sizes(s, error));
     MW_TRY(
         mw_dataset_writer_open(&writer, s->request->folder, &s->spec, s->request->options.overwrite, error));

@@ -1,5 +1,6 @@
 /* The folders of MA-WAM and MADiff: the columns of our own layout, but in whatever number type NumPy had, and
  * without a description; see import.h. */
+#include "core/json.h"
 #include "data/exchange/import_common.h"
 
 #include <stdlib.h>
@@ -18,6 +19,7 @@ typedef struct source {
     bool have[FILES];
     int64_t *lengths;
     mw_dataset_spec spec;
+    mw_import_origin origin;
     mw_import_room room;
 } source;
 
@@ -30,6 +32,25 @@ static mw_status open_files(source *s, mw_error *error) {
         s->have[i] = true;
     }
     return MW_OK;
+}
+
+static void copy_text(char out[64], const json_t *root, const char *key) {
+    const char *text = json_string_value(json_object_get(root, key));
+    if (text && strlen(text) < 64) strcpy(out, text);
+}
+
+/* A folder of ours has the same columns and a description beside them. */
+static mw_status read_origin(source *s, mw_error *error) {
+    char *path = mw_path_join(s->request->source, MW_DATASET_JSON);
+    json_t *root = NULL;
+    if (!path) return mw_fail(error, MW_ERR_MEMORY, "out of memory for a file's name");
+    mw_status status = mw_file_exists(path) ? mw_json_read(&root, path, error) : MW_OK;
+    copy_text(s->origin.task, root, "task");
+    copy_text(s->origin.rules, root, "rules");
+    copy_text(s->origin.quality, root, "quality");
+    json_decref(root);
+    free(path);
+    return status;
 }
 
 /* The shape without trailing extents of 1 beyond `dims` (rewards are stored as [steps][n] or [steps][n][1]).
@@ -125,8 +146,8 @@ static mw_status read_sizes(source *s, mw_error *error) {
     if (s->have[LAST_OBS]) MW_TRY(expect_shape(s, LAST_OBS, 3, (long[]){episodes, n, o}, error));
     if (s->have[OUTCOMES]) MW_TRY(expect_shape(s, OUTCOMES, 1, (long[]){episodes}, error));
     limit = r->episode_limit ? r->episode_limit : r->info ? r->info->episode_limit : longest;
-    return mw_import_spec(&s->spec, s->request, "madiff-import", (int)n, (int)o, act_size, discrete,
-                          longest > limit ? longest : limit, error);
+    return mw_import_spec(&s->spec, s->request, &s->origin, "madiff-import", (int)n, (int)o, act_size,
+                          discrete, longest > limit ? longest : limit, error);
 }
 
 /* Rows [begin, begin + count) of a file as floats. */
@@ -203,6 +224,7 @@ static mw_status copy_episodes(source *s, mw_dataset_writer *writer, mw_error *e
 static mw_status import(source *s, mw_error *error) {
     mw_dataset_writer *writer;
     MW_TRY(open_files(s, error));
+    MW_TRY(read_origin(s, error));
     MW_TRY(read_sizes(s, error));
     MW_TRY(
         mw_dataset_writer_open(&writer, s->request->folder, &s->spec, s->request->options.overwrite, error));

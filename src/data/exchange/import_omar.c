@@ -128,7 +128,7 @@ static mw_status read_sizes(source *s, mw_error *error) {
     int o, act;
     MW_TRY(mw_import_width(widest, "obs_*.npy", &o, error));
     MW_TRY(mw_import_width(values, "acs_*.npy", &act, error));
-    return mw_import_spec(&s->spec, s->request, "omar-import", agents, o, act, false, limit, error);
+    return mw_import_spec(&s->spec, s->request, NULL, "omar-import", agents, o, act, false, limit, error);
 }
 
 /* ---- episodes ------------------------------------------------------------------------------------------ */

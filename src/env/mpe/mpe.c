@@ -37,6 +37,9 @@ static mw_status choose_prey(mw_mpe_model *model, const char *path, mw_error *er
 }
 
 static mw_status create(mw_env *env, const char *name, const mw_env_options *options, mw_error *error) {
+    if (options->spawn_jitter >= 0)
+        return mw_fail(error, MW_ERR_ARGUMENT,
+                       "%s has no units whose start could jitter; that option must not be given", name);
     mw_mpe_model *model = env->model = calloc(1, sizeof *model);
     env->state = calloc(1, sizeof(mw_mpe_state));
     if (!model || !env->state) {
@@ -91,6 +94,26 @@ static void observe(const mw_env *env, float *obs) {
         int count = mw_mpe_observe(task, env->state, i, features);
         for (int f = 0; f < count; f++) *obs++ = (float)features[f];
     }
+}
+
+/* Every agent tells of itself, the first one of everything else; the order is that of mw_mpe_observe. */
+static void recall(mw_env *env, const float *obs) {
+    const mw_mpe_task *task = model_of(env)->task;
+    mw_mpe_state *state = env->state;
+    const int o = env->info.obs_size, n = task->learners, landmarks = task->entities - task->agents;
+    const float *prey = obs + 4 + 2 * landmarks + 2 * (n - 1);
+    for (int c = 0; c < 2; c++) {
+        for (int i = 0; i < n; i++) {
+            state->vel[i][c] = obs[i * o + c];
+            state->pos[i][c] = obs[i * o + 2 + c];
+        }
+        for (int e = 0; e < landmarks; e++)
+            state->pos[task->agents + e][c] = state->pos[0][c] + obs[4 + 2 * e + c];
+        if (!mw_mpe_has_prey(task)) continue;
+        state->pos[n][c] = state->pos[0][c] + prey[c];
+        state->vel[n][c] = prey[2 + c];
+    }
+    memcpy(state->start, state->pos, (size_t)task->agents * sizeof state->pos[0]);
 }
 
 /* ---- description: the order of mw_mpe_observe ---- */
@@ -205,6 +228,7 @@ const mw_env_class mw_mpe_class = {
     .reset = reset,
     .step = step,
     .observe = observe,
+    .recall = recall,
     .state_size = state_size,
     .save = save,
     .check = check,

@@ -291,6 +291,8 @@ double mw_battle_step(const mw_battle_model *model, mw_battle_state *state, cons
 static const char *const tasks[] = {"3m", "8m", "5m_vs_6m", "2s3z", NULL};
 
 static mw_status create(mw_env *env, const char *task, const mw_env_options *options, mw_error *error) {
+    if (options->prey_file)
+        return mw_fail(error, MW_ERR_ARGUMENT, "%s has no prey; that option must not be given", task);
     mw_battle_model *model = malloc(sizeof *model);
     mw_battle_state *state = calloc(1, sizeof *state);
     mw_status status = model && state ? mw_battle_model_init(model, task, options->spawn_jitter, error)

@@ -196,7 +196,7 @@ static mw_status trial_create(trial *t, const mw_bundle *bundle, const mw_env_op
                               mw_error *error) {
     MW_TRY(mw_env_create(&t->env, bundle->info.task, world, error));
     t->info = mw_env_describe(t->env);
-    MW_TRY(mw_bundle_expect(bundle, t->info, error));
+    MW_TRY(mw_bundle_expect(bundle, t->info, false, error));
     const size_t n = (size_t)t->info->agents, rows = (size_t)t->anchors * (n + 1), o = rows * case_obs(t),
                  effects = (size_t)t->anchors * n * n;
     t->snapshot = malloc(mw_env_snapshot_size(t->env));

@@ -4,16 +4,16 @@
 
 #include "core/math.h"
 #include "core/rng.h"
-#include "data/prefetch.h"
 #include "data/returns.h"
 #include "data/window.h"
+#include "model/fit.h"
 #include "model/flow/trainer.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHARDS = 4, HELD_BATCHES = 4, BINS = 5 };
+enum { SHARDS = 4, BINS = 5 };
 
 #define AT(member) offsetof(mw_flow_settings, member)
 
@@ -67,8 +67,8 @@ static void discard(mw_model *model) {
     free(model->net);
 }
 
-static void pack(mw_model *model) {
-    mw_policy_net_pack(model->net, model->values, model->packed, false, 0, 1);
+static void pack(const mw_model *model, const float *values, float *packed, bool backward) {
+    mw_policy_net_pack(model->net, values, packed, backward, 0, 1);
 }
 
 static mw_status settle(mw_model_config *config, const mw_training_data *data, mw_error *error) {
@@ -86,37 +86,44 @@ typedef struct {
 } batch_slot;
 
 typedef struct {
-    mw_training_part part;
-    const mw_training_data *data;
-    const mw_flow_settings *settings;
-    const mw_policy_net *net;
     mw_policy_trainer *trainer;
     mw_window_config window, outlook;
-    batch_slot slots[3]; /* two in turn for training, one for validation */
-    mw_prefetch *prefetch;
-} flow_part;
+} training;
 
-static int forecasts(const flow_part *p) {
-    return p->net->config.forecast ? p->settings->forecast_batch : 0;
+static const mw_policy_config *config_of(const mw_fit *f) {
+    return &((const mw_policy_net *)f->model->net)->config;
 }
 
-static void carve(batch_slot *s, const flow_part *p, mw_arena *arena) {
-    const mw_policy_config *c = &p->net->config;
-    const size_t batch = (size_t)p->settings->fit.batch;
+static int forecasts(const mw_fit *f) {
+    return config_of(f)->forecast ? mw_flow_settings_of(f->model)->forecast_batch : 0;
+}
+
+static void carve(batch_slot *s, const mw_fit *f, mw_arena *arena) {
+    const mw_policy_config *c = config_of(f);
+    const size_t batch = (size_t)f->settings->batch;
     s->noise = mw_arena_floats(arena, batch * (size_t)(c->time * c->agents * c->obs));
     s->rho = mw_arena_floats(arena, batch);
     s->lambda = mw_arena_floats(arena, batch);
     s->keep = mw_arena_floats(arena, batch);
 }
 
-static mw_status slot_create(batch_slot *s, const flow_part *p, mw_error *error) {
+static mw_status slot_open(const mw_fit *f, void *slot, mw_error *error) {
+    batch_slot *s = slot;
+    const training *t = f->state;
     mw_arena measured = {0};
-    carve(s, p, &measured);
+    carve(s, f, &measured);
     MW_TRY(mw_arena_create(&s->arena, measured.used, error));
-    carve(s, p, &s->arena);
-    const mw_dataset_spec *spec = &p->data->dataset->spec;
-    MW_TRY(mw_window_rows_create(&s->rows, spec, &p->window, p->settings->fit.batch, error));
-    return forecasts(p) ? mw_window_rows_create(&s->outlook, spec, &p->outlook, forecasts(p), error) : MW_OK;
+    carve(s, f, &s->arena);
+    const mw_dataset_spec *spec = &f->data->dataset->spec;
+    MW_TRY(mw_window_rows_create(&s->rows, spec, &t->window, f->settings->batch, error));
+    return forecasts(f) ? mw_window_rows_create(&s->outlook, spec, &t->outlook, forecasts(f), error) : MW_OK;
+}
+
+static void slot_close(void *slot) {
+    batch_slot *s = slot;
+    mw_window_rows_free(&s->rows);
+    mw_window_rows_free(&s->outlook);
+    mw_arena_free(&s->arena);
 }
 
 static float sigmoid_of_normal(mw_rng *rng) {
@@ -124,145 +131,88 @@ static float sigmoid_of_normal(mw_rng *rng) {
 }
 
 /* Times, condition and noise of one row: rho <= lambda, equal in every other row. */
-static void fill_row(const flow_part *p, batch_slot *s, int row, mw_rng *rng) {
+static void fill_row(const mw_fit *f, batch_slot *s, int row, mw_rng *rng) {
     const float a = sigmoid_of_normal(rng), b = sigmoid_of_normal(rng);
     s->lambda[row] = fmaxf(a, b);
     s->rho[row] = row % 2 ? fminf(a, b) : s->lambda[row];
-    s->keep[row] = mw_rng_double(rng) < p->settings->drop ? 0 : 1;
-    const mw_policy_config *c = &p->net->config;
+    s->keep[row] = mw_rng_double(rng) < mw_flow_settings_of(f->model)->drop ? 0 : 1;
+    const mw_policy_config *c = config_of(f);
     const size_t size = (size_t)(c->time * c->agents * c->obs);
     mw_rng_fill_normal(rng, s->noise + (size_t)row * size, size);
 }
 
-static void fill(const flow_part *p, batch_slot *s, uint64_t step, bool held) {
-    const mw_training_data *d = p->data;
+static void fill(const mw_fit *f, void *slot, uint64_t step, bool held) {
+    batch_slot *s = slot;
+    const training *t = f->state;
+    const mw_training_data *d = f->data;
     const mw_episode_set *set = held ? &d->split.held : &d->split.train;
-    mw_window_fill(&s->rows, p->settings->fit.batch, d->dataset, &p->window, set, d->seed, step,
+    mw_window_fill(&s->rows, f->settings->batch, d->dataset, &t->window, set, d->seed, step,
                    held ? MW_BATCH_VALIDATION : MW_BATCH_POLICY);
-    mw_window_fill(&s->outlook, forecasts(p), d->dataset, &p->outlook, set, d->seed, step,
+    mw_window_fill(&s->outlook, forecasts(f), d->dataset, &t->outlook, set, d->seed, step,
                    held ? MW_BATCH_VALIDATION : MW_BATCH_FORECAST);
-    for (int row = 0; row < p->settings->fit.batch; row++) {
+    for (int row = 0; row < f->settings->batch; row++) {
         mw_rng rng = mw_rng_make(d->seed, MW_RNG_FLOW, step, (uint64_t)row, held);
-        fill_row(p, s, row, &rng);
+        fill_row(f, s, row, &rng);
     }
-}
-
-static void prefetch_fill(void *context, uint64_t step, void *batch) {
-    fill(context, batch, step, false);
 }
 
 /* ---- steps ---- */
 
-static void run(flow_part *p, const batch_slot *s, bool update, double *losses) {
-    const mw_flow_batch batch = {.count = p->settings->fit.batch,
+static void run(mw_fit *f, const void *slot, bool update, double *losses) {
+    const batch_slot *s = slot;
+    const training *t = f->state;
+    const mw_flow_batch batch = {.count = f->settings->batch,
                                  .trajectory = s->rows.trajectory,
                                  .noise = s->noise,
                                  .rho = s->rho,
                                  .lambda = s->lambda,
                                  .target = s->rows.target,
                                  .keep = s->keep,
-                                 .forecasts = forecasts(p),
+                                 .forecasts = forecasts(f),
                                  .outlook = s->outlook.trajectory};
-    losses[0] = mw_policy_trainer_step(p->trainer, &batch, update);
-    losses[1] = mw_policy_trainer_forecast(p->trainer);
+    losses[0] = mw_policy_trainer_step(t->trainer, &batch, update);
+    losses[1] = mw_policy_trainer_forecast(t->trainer);
 }
 
-static mw_status advance(mw_training_part *part, double *losses, mw_error *error) {
-    flow_part *p = (flow_part *)part;
-    (void)error;
-    mw_training_part_schedule(part, p->settings->fit.rate, p->settings->fit.warmup, p->settings->fit.final);
-    run(p, mw_prefetch_next(p->prefetch), true, losses);
-    return MW_OK;
-}
-
-/* With the averaged weights, which planning uses. */
-static void validate(mw_training_part *part, double *losses) {
-    flow_part *p = (flow_part *)part;
-    losses[0] = losses[1] = 0;
-    mw_training_part_swap(part);
-    for (uint64_t k = 0; k < HELD_BATCHES; k++) {
-        double one[2];
-        fill(p, &p->slots[2], k, true);
-        run(p, &p->slots[2], false, one);
-        for (int i = 0; i < 2; i++) losses[i] += one[i] / HELD_BATCHES;
-    }
-    mw_training_part_swap(part);
-}
-
-static mw_status start(mw_training_part *part, mw_error *error) {
-    flow_part *p = (flow_part *)part;
-    return mw_prefetch_create(&p->prefetch, prefetch_fill, p, &p->slots[0], &p->slots[1],
-                              (uint64_t)part->step, error);
-}
-
-static void stop(mw_training_part *part) {
-    flow_part *p = (flow_part *)part;
-    mw_prefetch_free(p->prefetch);
-    p->prefetch = NULL;
-}
-
-static void destroy(mw_training_part *part) {
-    flow_part *p = (flow_part *)part;
-    stop(part);
-    for (int i = 0; i < 3; i++) {
-        mw_window_rows_free(&p->slots[i].rows);
-        mw_window_rows_free(&p->slots[i].outlook);
-        mw_arena_free(&p->slots[i].arena);
-    }
-    mw_policy_trainer_free(p->trainer);
-    free(p);
-}
-
-static mw_status build(flow_part *p, const mw_model *model, mw_error *error) {
-    const mw_training_data *data = p->data;
-    const mw_flow_settings *s = p->settings;
+static mw_status open_training(mw_fit *f, mw_error *error) {
+    training *t = f->state;
+    const mw_flow_settings *s = mw_flow_settings_of(f->model);
     const int batch = s->fit.batch, shards = batch < SHARDS ? batch : SHARDS;
-    const mw_adam adam = mw_fit_adam(&s->fit);
-    p->window = (mw_window_config){.context = s->context,
+    t->window = (mw_window_config){.context = s->context,
                                    .future = s->generated,
                                    .discount = s->discount,
                                    .return_scale = s->return_scale,
-                                   .obs_normalizer = data->obs_normalizer,
-                                   .act_normalizer = data->act_normalizer};
-    p->outlook = p->window;
-    p->outlook.context = 1;
-    MW_TRY(mw_policy_trainer_create(&p->trainer, p->net, &adam, (float)s->average, batch, forecasts(p),
-                                    shards, data->pool, error));
-    for (int i = 0; i < 3; i++) MW_TRY(slot_create(&p->slots[i], p, error));
-    p->part.cost = mw_policy_trainer_flops(p->net, batch, batch / 2, forecasts(p));
-    mw_optimizer *o = p->part.optimizer = mw_policy_trainer_optimizer(p->trainer);
-    mw_params_init(model->params, o->values, 3 * data->seed);
-    memcpy(o->average, o->values, o->total * sizeof *o->values);
+                                   .obs_normalizer = f->data->obs_normalizer,
+                                   .act_normalizer = f->data->act_normalizer};
+    t->outlook = t->window;
+    t->outlook.context = 1;
+    MW_TRY(mw_policy_trainer_create(&t->trainer, f->model->net, &f->adam, (float)s->average, batch,
+                                    forecasts(f), shards, f->data->pool, error));
+    f->part.losses = forecasts(f) ? 2 : 1;
+    f->part.optimizer = mw_policy_trainer_optimizer(t->trainer);
+    f->part.cost = mw_policy_trainer_flops(f->model->net, batch, batch / 2, forecasts(f));
     return MW_OK;
 }
 
-static mw_status train(mw_training_part **out, const mw_model *model, const mw_training_data *data,
-                       mw_error *error) {
-    *out = NULL;
-    flow_part *p = calloc(1, sizeof *p);
-    if (!p) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate the flow's training");
-    p->data = data;
-    p->net = model->net;
-    p->settings = mw_flow_settings_of(model);
-    p->part = (mw_training_part){.name = model->kind->name,
-                                 .losses = forecasts(p) ? 2 : 1,
-                                 .minimised = 1,
-                                 .loss_names = {"flow", "forecast"},
-                                 .total = model->params->total,
-                                 .steps = p->settings->fit.steps,
-                                 .start = start,
-                                 .advance = advance,
-                                 .validate = data->split.held.transitions > 0 ? validate : NULL,
-                                 .stop = stop,
-                                 .destroy = destroy};
-    const mw_status status = build(p, model, error);
-    if (status != MW_OK) {
-        destroy(&p->part);
-        return status;
-    }
-    *out = &p->part;
-    return MW_OK;
+static void close_training(mw_fit *f) {
+    mw_policy_trainer_free(((training *)f->state)->trainer);
 }
+
+static const mw_fit_class fit_class = {
+    .settings = AT(fit),
+    .state = sizeof(training),
+    .slot = sizeof(batch_slot),
+    .losses = 2,
+    .minimised = 1,
+    .loss_names = {"flow", "forecast"},
+    .held_batches = 4,
+    .open = open_training,
+    .close = close_training,
+    .slot_open = slot_open,
+    .slot_close = slot_close,
+    .fill = fill,
+    .run = run,
+};
 
 const mw_model_class mw_flow_class = {
     .name = "flow",
@@ -273,5 +223,5 @@ const mw_model_class mw_flow_class = {
     .discard = discard,
     .pack = pack,
     .settle = settle,
-    .train = train,
+    .fit = &fit_class,
 };

@@ -5,38 +5,6 @@
 
 #include <string.h>
 
-/* y[rows][size] from raw[rows][raw]: norm or copy, then the norm features behind it. */
-static void token_forward(const mw_token *token, const mw_token_acts *a, const float *values,
-                          const float *packed, bool standardise, int first, int rows) {
-    const int raw = token->raw, features = token->features, size = token->size;
-    const float *in = a->raw + (size_t)first * (size_t)raw;
-    float *y = a->y + (size_t)first * (size_t)size;
-    for (int r = 0; r < rows; r++) {
-        float *at = y + (size_t)r * (size_t)size;
-        const float *from = in + (size_t)r * (size_t)raw;
-        if (standardise)
-            memcpy(at, from, (size_t)raw * sizeof *at);
-        else
-            mw_layernorm_forward(at, a->stats + 2 * (first + r), from, values + token->norm_w,
-                                 values + token->norm_b, 1, raw);
-    }
-    if (!features) return;
-    float *p = a->projected + (size_t)first * 2 * (size_t)features;
-    mw_gemm shape = {.m = rows,
-                     .n = 2 * features,
-                     .k = raw,
-                     .a_row = size,
-                     .a_col = 1,
-                     .b_rows = raw,
-                     .c_row = 2 * features};
-    mw_gemm_parts(&shape, &(mw_part){y, packed + token->project.packed, 0}, 1, p);
-    mw_norm_features_forward(y + raw, size, p, rows, features);
-}
-
-static void standard(float *out, const float *x, const float *mean, const float *scale, int n) {
-    for (int i = 0; i < n; i++) out[i] = (x[i] - mean[i]) / scale[i];
-}
-
 /* What all agents share behind each one's own values, for joint rows [begin, end). */
 static void share_values(const mw_token *token, float *raw, const mw_world_config *c, int begin, int end) {
     const size_t values = (size_t)token->values, own = (size_t)token->own, width = (size_t)token->raw;
@@ -71,9 +39,10 @@ static void dispatch_share(const mw_world_net *net, mw_world_work *w, const floa
     for (int r = begin * n; r < end * n; r++) {
         float *raw = w->dynamics.raw + (size_t)r * (size_t)net->dynamics_token.raw;
         if (c->standardise) {
-            standard(raw, obs + (size_t)r * (size_t)o, values + net->obs_mean, values + net->obs_scale, o);
-            standard(raw + o, act + (size_t)r * (size_t)d, values + net->act_mean, values + net->act_scale,
-                     d);
+            mw_standardised(raw, obs + (size_t)r * (size_t)o, values + net->scales.obs_mean,
+                            values + net->scales.obs_scale, o);
+            mw_standardised(raw + o, act + (size_t)r * (size_t)d, values + net->scales.act_mean,
+                            values + net->scales.act_scale, d);
         } else {
             memcpy(raw, obs + (size_t)r * (size_t)o, (size_t)o * sizeof *raw);
             memcpy(raw + o, act + (size_t)r * (size_t)d, (size_t)d * sizeof *raw);
@@ -81,7 +50,7 @@ static void dispatch_share(const mw_world_net *net, mw_world_work *w, const floa
     }
     share_values(&net->dynamics_token, w->dynamics.raw, c, begin, end);
     const int first = begin * n, rows = (end - begin) * n;
-    token_forward(&net->dynamics_token, &w->dynamics, values, packed, c->standardise, first, rows);
+    mw_token_forward(&net->dynamics_token, &w->dynamics, values, packed, c->standardise, first, rows);
     const float *z = w->dynamics.y + (size_t)first * (size_t)size;
     float *dispatch = w->dispatch + (size_t)first * (size_t)slots,
           *combine = w->combine + (size_t)first * (size_t)slots;
@@ -134,8 +103,8 @@ void mw_world_mix(const mw_world_net *net, mw_world_work *w, const float *values
         }
         if (c->standardise) {
             for (int i = 0; i < o; i++)
-                out[i] = from[i] + values[net->delta_mean + (size_t)i] +
-                         values[net->delta_scale + (size_t)i] * mixed[i];
+                out[i] = from[i] + values[net->scales.delta_mean + (size_t)i] +
+                         values[net->scales.delta_scale + (size_t)i] * mixed[i];
         } else {
             mw_layernorm_forward(out, w->mixed_stats + 2 * r, mixed, values + net->output_w,
                                  values + net->output_b, 1, o);
@@ -156,13 +125,14 @@ static void combine_share(const mw_world_net *net, mw_world_work *w, const float
         memcpy(raw, w->dynamics.raw + (size_t)r * (size_t)net->dynamics_token.raw,
                (size_t)(o + d) * sizeof *raw);
         if (c->standardise)
-            standard(raw + o + d, out, values + net->obs_mean, values + net->obs_scale, o);
+            mw_standardised(raw + o + d, out, values + net->scales.obs_mean, values + net->scales.obs_scale,
+                            o);
         else
             memcpy(raw + o + d, out, (size_t)o * sizeof *raw);
     }
     share_values(&net->reward_token, w->reward.raw, c, begin, end);
     const int first = begin * n, rows = (end - begin) * n;
-    token_forward(&net->reward_token, &w->reward, values, packed, c->standardise, first, rows);
+    mw_token_forward(&net->reward_token, &w->reward, values, packed, c->standardise, first, rows);
     float *route = w->route + (size_t)(first * c->reward_experts);
     mw_dense_forward(&net->router, route, w->reward.y + (size_t)first * (size_t)net->reward_token.size,
                      values, packed, 1, rows);
@@ -280,8 +250,8 @@ void mw_world_forward(const mw_world_net *net, mw_world_work *w, const float *va
         }
     }
     mw_pool_barrier(w->pool);
-    const float mean = c->standardise ? values[net->reward_mean] : 0,
-                scale = c->standardise ? values[net->reward_scale] : 1;
+    const float mean = c->standardise ? values[net->scales.reward_mean] : 0,
+                scale = c->standardise ? values[net->scales.reward_scale] : 1;
     for (int r = begin * n; r < end * n; r++) {
         float sum = 0;
         for (int k = 0; k < c->top_k; k++)

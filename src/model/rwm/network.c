@@ -57,26 +57,9 @@ mw_status mw_world_config_check(const mw_world_config *c, mw_error *error) {
 
 static mw_token make_token(mw_params *p, const char *prefix, int values, int features,
                            const mw_world_config *c) {
-    const int own = values + (c->concat_agents ? c->agents : 0),
-              shared = c->concat_agents ? c->agents * values
-                       : c->mean_agents ? values
-                                        : 0,
-              raw = own + shared;
-    mw_token token = {.values = values, .own = own, .raw = raw, .features = features, .size = raw + features};
-    if (!c->standardise) {
-        token.norm_w = mw_params_add(p, mw_name_of("%s.input_norm.weight", prefix).text, MW_PARAM_PLAIN,
-                                     MW_INIT_ONE, 0, raw, 0, 0);
-        token.norm_b = mw_params_add(p, mw_name_of("%s.input_norm.bias", prefix).text, MW_PARAM_PLAIN,
-                                     MW_INIT_ZERO, 0, raw, 0, 0);
-    }
-    if (features)
-        token.project = mw_dense_matrix(p, mw_name_of("%s.norm_features", prefix).text, raw, 2 * features,
-                                        MW_INIT_NORMAL, 1.0f / sqrtf((float)raw));
-    return token;
-}
-
-static size_t constant(mw_params *p, const char *name, mw_init init, int count) {
-    return mw_params_add(p, name, MW_PARAM_PLAIN, init, 0, count, 0, 0);
+    const int shared = c->concat_agents ? c->agents * values : c->mean_agents ? values : 0;
+    return mw_token_make(p, prefix, values, c->concat_agents ? c->agents : 0, shared, features,
+                         !c->standardise);
 }
 
 mw_status mw_world_net_make(mw_world_net *net, const mw_world_config *config, mw_error *error) {
@@ -102,17 +85,12 @@ mw_status mw_world_net_make(mw_world_net *net, const mw_world_config *config, mw
             mw_mlp_make(p, mw_name_of("reward.experts.%d", e).text,
                         (int[]){net->reward_token.size, c->hidden, c->hidden, 1}, 3, MW_SILU);
     if (c->standardise) {
-        net->obs_mean = constant(p, "scale.obs_mean", MW_INIT_ZERO, c->obs);
-        net->obs_scale = constant(p, "scale.obs_scale", MW_INIT_ONE, c->obs);
-        net->act_mean = constant(p, "scale.act_mean", MW_INIT_ZERO, c->act);
-        net->act_scale = constant(p, "scale.act_scale", MW_INIT_ONE, c->act);
-        net->delta_mean = constant(p, "scale.delta_mean", MW_INIT_ZERO, c->obs);
-        net->delta_scale = constant(p, "scale.delta_scale", MW_INIT_ONE, c->obs);
-        net->reward_mean = constant(p, "scale.reward_mean", MW_INIT_ZERO, 1);
-        net->reward_scale = constant(p, "scale.reward_scale", MW_INIT_ONE, 1);
+        net->scales = mw_scales_add(p, c->obs, c->act);
     } else {
-        net->output_w = constant(p, "dynamics.output_norm.weight", MW_INIT_ONE, c->obs);
-        net->output_b = constant(p, "dynamics.output_norm.bias", MW_INIT_ZERO, c->obs);
+        net->output_w =
+            mw_params_add(p, "dynamics.output_norm.weight", MW_PARAM_PLAIN, MW_INIT_ONE, 0, c->obs, 0, 0);
+        net->output_b =
+            mw_params_add(p, "dynamics.output_norm.bias", MW_PARAM_PLAIN, MW_INIT_ZERO, 0, c->obs, 0, 0);
     }
     if (p->failed) {
         mw_world_net_free(net);
@@ -125,28 +103,10 @@ void mw_world_net_free(mw_world_net *net) {
     mw_params_free(&net->params);
 }
 
-/* Pairs i and i + gap of an observation that starts at value `first` of the token: all of gap 0 first. */
-static void aim_token(const mw_token *token, float *values, const float *scale, int first, int obs) {
-    const int pairs = obs / 2, features = token->features, width = 2 * features;
-    float *w = values + token->project.w;
-    for (int gap = 0, k = 0; gap < pairs; gap++)
-        for (int i = 0; i + gap < pairs && k < features; i++, k++) {
-            const int here = 2 * i, there = 2 * (i + gap);
-            const float unit =
-                fmaxf(fmaxf(scale[here], scale[here + 1]), fmaxf(scale[there], scale[there + 1]));
-            for (int c = 0; c < 2; c++) {
-                float *column = w + c * features + k;
-                for (int r = 0; r < token->raw; r++) column[r * width] = 0;
-                column[(first + here + c) * width] = scale[here + c] / unit;
-                if (gap) column[(first + there + c) * width] = -scale[there + c] / unit;
-            }
-        }
-}
-
 void mw_world_net_aim(const mw_world_net *net, float *values) {
     const mw_world_config *c = &net->config;
-    aim_token(&net->dynamics_token, values, values + net->obs_scale, 0, c->obs);
-    aim_token(&net->reward_token, values, values + net->obs_scale, c->obs + c->act, c->obs);
+    mw_token_aim(&net->dynamics_token, values, values + net->scales.obs_scale, 0, c->obs);
+    mw_token_aim(&net->reward_token, values, values + net->scales.obs_scale, c->obs + c->act, c->obs);
 }
 
 void mw_world_net_pack(const mw_world_net *net, const float *values, float *packed, bool backward, int worker,
@@ -184,13 +144,6 @@ double mw_world_net_flops(const mw_world_net *net, int batch) {
 /* ---- work ---- */
 
 #define MAX_BATCH (1 << 18) /* row numbers stay far within an int for every configuration */
-
-static void take_token(mw_token_acts *a, mw_arena *arena, const mw_token *token, size_t rows) {
-    a->raw = mw_arena_floats(arena, rows * (size_t)token->raw);
-    a->stats = mw_arena_floats(arena, rows * 2);
-    a->projected = mw_arena_floats(arena, rows * 2 * (size_t)token->features);
-    a->y = mw_arena_floats(arena, rows * (size_t)token->size);
-}
 
 static void take_backward(mw_world_work *w, const mw_world_net *net, size_t b) {
     const mw_world_config *c = &net->config;
@@ -236,8 +189,8 @@ static void carve(mw_world_work *w, const mw_world_net *net) {
     const size_t b = (size_t)w->max_batch, rows = b * (size_t)c->agents,
                  slots = (size_t)(c->experts * c->slots);
     const size_t picks = rows * (size_t)c->top_k;
-    take_token(&w->dynamics, arena, &net->dynamics_token, rows);
-    take_token(&w->reward, arena, &net->reward_token, rows);
+    mw_token_acts_take(&net->dynamics_token, &w->dynamics, arena, rows);
+    mw_token_acts_take(&net->reward_token, &w->reward, arena, rows);
     w->dispatch = mw_arena_floats(arena, rows * slots);
     w->combine = mw_arena_floats(arena, rows * slots);
     w->slot_in = mw_arena_floats(arena, b * slots * (size_t)net->dynamics_token.size);

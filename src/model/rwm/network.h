@@ -6,6 +6,7 @@
 
 #include "core/arena.h"
 #include "core/pool.h"
+#include "model/token.h"
 #include "nn/mlp.h"
 
 #define MW_MAX_EXPERTS 16
@@ -28,15 +29,6 @@ mw_world_config mw_world_config_default(void);
 mw_world_config mw_world_config_paper(void);
 mw_status mw_world_config_check(const mw_world_config *config, mw_error *error);
 
-/* A token: an agent's own values (and which agent it is, if all are in it), behind them what all agents
- * share: the mean of their values or all of them; then the learned norm features log(|W_k y|^2 + 1e-3) of
- * everything before, W_k of size 2 x D. */
-typedef struct mw_token {
-    int values, own, raw, features, size; /* own: values and agent; raw: what is shared too */
-    size_t norm_w, norm_b;                /* layer norm of the raw part, paper's variant */
-    mw_dense project;                     /* [raw][2*features]: first components, then second ones */
-} mw_token;
-
 typedef struct mw_world_net {
     mw_world_config config;
     mw_params params;
@@ -44,8 +36,7 @@ typedef struct mw_world_net {
     mw_dense dispatch, combine, router;
     mw_mlp expert[MW_MAX_EXPERTS], shared, reward_expert[MW_MAX_EXPERTS];
     size_t output_w, output_b; /* layer norm of the change, paper's variant */
-    /* standardisation constants; not trained, but stored with the parameters */
-    size_t obs_mean, obs_scale, act_mean, act_scale, delta_mean, delta_scale, reward_mean, reward_scale;
+    mw_scales scales;          /* mawam's default variant */
 } mw_world_net;
 
 mw_status mw_world_net_make(mw_world_net *net, const mw_world_config *config, mw_error *error);

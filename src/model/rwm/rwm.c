@@ -2,8 +2,8 @@
  * smallest loss on held-out episodes are the ones that count. */
 #include "model/rwm/rwm.h"
 
-#include "data/prefetch.h"
 #include "data/transition.h"
+#include "model/fit.h"
 #include "model/rwm/trainer.h"
 
 #include <stdlib.h>
@@ -64,149 +64,84 @@ static void discard(mw_model *model) {
     free(model->net);
 }
 
-static void pack(mw_model *model) {
-    mw_world_net_pack(model->net, model->values, model->packed, false, 0, 1);
+static void pack(const mw_model *model, const float *values, float *packed, bool backward) {
+    mw_world_net_pack(model->net, values, packed, backward, 0, 1);
 }
 
 /* ---- training ---- */
 
 typedef struct {
-    mw_training_part part;
-    const mw_training_data *data;
-    const settings *settings;
-    const mw_world_net *net;
     mw_world_trainer *trainer;
-    mw_transition_rows slots[3]; /* two in turn for training, one for validation */
-    mw_prefetch *prefetch;
-} rwm_part;
+} training;
 
-static void prefetch_fill(void *context, uint64_t step, void *batch) {
-    const rwm_part *p = context;
-    mw_transition_fill(batch, p->settings->fit.batch, p->data->dataset, &p->data->split.train, p->data->seed,
-                       step, MW_BATCH_WORLD);
+static mw_status slot_open(const mw_fit *f, void *slot, mw_error *error) {
+    return mw_transition_rows_create(slot, &f->data->dataset->spec, f->settings->batch, error);
 }
 
-static mw_transition_batch batch_of(const rwm_part *p, const mw_transition_rows *rows) {
-    return (mw_transition_batch){.count = p->settings->fit.batch,
-                                 .obs = rows->obs,
-                                 .act = rows->act,
-                                 .next_obs = rows->next_obs,
-                                 .reward = rows->reward};
+static void slot_close(void *slot) {
+    mw_transition_rows_free(slot);
 }
 
-static void put_losses(double *losses, mw_world_loss loss, double weight) {
-    losses[0] += weight * loss.dynamics;
-    losses[1] += weight * loss.reward;
-    losses[2] += weight * loss.balance;
+static void fill(const mw_fit *f, void *slot, uint64_t step, bool held) {
+    const mw_training_data *d = f->data;
+    mw_transition_fill(slot, f->settings->batch, d->dataset, held ? &d->split.held : &d->split.train, d->seed,
+                       step, held ? MW_BATCH_VALIDATION : MW_BATCH_WORLD);
 }
 
-static mw_status advance(mw_training_part *part, double *losses, mw_error *error) {
-    rwm_part *p = (rwm_part *)part;
-    (void)error;
-    mw_training_part_schedule(part, p->settings->fit.rate, p->settings->fit.warmup, p->settings->fit.final);
-    const mw_transition_batch batch = batch_of(p, mw_prefetch_next(p->prefetch));
-    memset(losses, 0, MW_PART_LOSSES * sizeof *losses);
-    put_losses(losses, mw_world_trainer_step(p->trainer, &batch, true), 1);
-    return MW_OK;
+static void run(mw_fit *f, const void *slot, bool update, double *losses) {
+    const training *t = f->state;
+    const mw_transition_rows *rows = slot;
+    const mw_transition_batch batch = {.count = f->settings->batch,
+                                       .obs = rows->obs,
+                                       .act = rows->act,
+                                       .next_obs = rows->next_obs,
+                                       .reward = rows->reward};
+    const mw_world_loss loss = update ? mw_world_trainer_step(t->trainer, &batch, true)
+                                      : mw_world_trainer_loss(t->trainer, &batch, false);
+    losses[0] = loss.dynamics;
+    losses[1] = loss.reward;
+    losses[2] = loss.balance;
 }
 
-static void validate(mw_training_part *part, double *losses) {
-    rwm_part *p = (rwm_part *)part;
-    const int64_t held = p->data->split.held.transitions;
-    const int size = p->settings->fit.batch, rows = held < HELD_ROWS ? (int)held : HELD_ROWS,
-              count = (rows + size - 1) / size;
-    memset(losses, 0, MW_PART_LOSSES * sizeof *losses);
-    for (int k = 0; k < count; k++) {
-        mw_transition_fill(&p->slots[2], size, p->data->dataset, &p->data->split.held, p->data->seed,
-                           (uint64_t)k, MW_BATCH_VALIDATION);
-        const mw_transition_batch batch = batch_of(p, &p->slots[2]);
-        put_losses(losses, mw_world_trainer_loss(p->trainer, &batch, true), 1.0 / count);
-    }
-}
-
-static mw_status start(mw_training_part *part, mw_error *error) {
-    rwm_part *p = (rwm_part *)part;
-    return mw_prefetch_create(&p->prefetch, prefetch_fill, p, &p->slots[0], &p->slots[1],
-                              (uint64_t)part->step, error);
-}
-
-static void stop(mw_training_part *part) {
-    rwm_part *p = (rwm_part *)part;
-    mw_prefetch_free(p->prefetch);
-    p->prefetch = NULL;
-}
-
-static void destroy(mw_training_part *part) {
-    rwm_part *p = (rwm_part *)part;
-    stop(part);
-    for (int i = 0; i < 3; i++) mw_transition_rows_free(&p->slots[i]);
-    mw_world_trainer_free(p->trainer);
-    free(part->best_values);
-    free(p);
-}
-
-/* Means and scales are part of the parameter table; their gradient is zero, so they stay. */
-static void put_moments(float *values, size_t mean, size_t scale, const mw_moments *moments, int count) {
-    for (int i = 0; i < count; i++) {
-        values[mean + (size_t)i] = (float)moments[i].mean;
-        values[scale + (size_t)i] = (float)moments[i].scale;
-    }
-}
-
-static void initialise(const rwm_part *p) {
-    const mw_data_stats *s = &p->data->stats;
-    const mw_world_net *net = p->net;
-    float *values = p->part.optimizer->values;
-    mw_params_init(&net->params, values, 3 * p->data->seed + 2);
+static void initialise(mw_fit *f, float *values) {
+    const mw_world_net *net = f->model->net;
     if (!net->config.standardise) return;
-    put_moments(values, net->obs_mean, net->obs_scale, s->obs, s->obs_size);
-    put_moments(values, net->delta_mean, net->delta_scale, s->delta, s->obs_size);
-    put_moments(values, net->act_mean, net->act_scale, s->act, s->act_size);
-    put_moments(values, net->reward_mean, net->reward_scale, &s->reward, 1);
+    mw_scales_set(&net->scales, values, &f->data->stats);
     mw_world_net_aim(net, values);
 }
 
-static mw_status build(rwm_part *p, mw_error *error) {
-    const mw_fit_settings *fit = &p->settings->fit;
-    const mw_adam adam = mw_fit_adam(fit);
-    MW_TRY(mw_world_trainer_create(&p->trainer, p->net, &adam, 0, fit->batch, p->data->pool, error));
-    for (int i = 0; i < 3; i++)
-        MW_TRY(mw_transition_rows_create(&p->slots[i], &p->data->dataset->spec, fit->batch, error));
-    p->part.optimizer = mw_world_trainer_optimizer(p->trainer);
-    p->part.best_values = calloc(p->part.total, sizeof *p->part.best_values);
-    if (!p->part.best_values) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate the best weights");
-    p->part.cost = mw_world_trainer_flops(p->net, fit->batch);
-    initialise(p);
+static mw_status open_training(mw_fit *f, mw_error *error) {
+    training *t = f->state;
+    const int batch = f->settings->batch;
+    const int64_t held = f->data->split.held.transitions;
+    f->held_batches = ((held < HELD_ROWS ? (int)held : HELD_ROWS) + batch - 1) / batch;
+    MW_TRY(mw_world_trainer_create(&t->trainer, f->model->net, &f->adam, 0, batch, f->data->pool, error));
+    f->part.optimizer = mw_world_trainer_optimizer(t->trainer);
+    f->part.cost = mw_world_trainer_flops(f->model->net, batch);
     return MW_OK;
 }
 
-static mw_status train(mw_training_part **out, const mw_model *model, const mw_training_data *data,
-                       mw_error *error) {
-    *out = NULL;
-    rwm_part *p = calloc(1, sizeof *p);
-    if (!p) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate the world model's training");
-    p->data = data;
-    p->net = model->net;
-    p->settings = mw_rwm_settings_of(model);
-    p->part = (mw_training_part){.name = model->kind->name,
-                                 .losses = 3,
-                                 .minimised = 2,
-                                 .loss_names = {"dynamics", "reward", "balance"},
-                                 .total = model->params->total,
-                                 .steps = p->settings->fit.steps,
-                                 .start = start,
-                                 .advance = advance,
-                                 .validate = data->split.held.transitions > 0 ? validate : NULL,
-                                 .stop = stop,
-                                 .destroy = destroy};
-    const mw_status status = build(p, error);
-    if (status != MW_OK) {
-        destroy(&p->part);
-        return status;
-    }
-    *out = &p->part;
-    return MW_OK;
+static void close_training(mw_fit *f) {
+    mw_world_trainer_free(((training *)f->state)->trainer);
 }
+
+static const mw_fit_class fit_class = {
+    .settings = AT(fit),
+    .state = sizeof(training),
+    .slot = sizeof(mw_transition_rows),
+    .losses = 3,
+    .minimised = 2,
+    .loss_names = {"dynamics", "reward", "balance"},
+    .keeps_best = true,
+    .stream = 2,
+    .open = open_training,
+    .close = close_training,
+    .slot_open = slot_open,
+    .slot_close = slot_close,
+    .initialise = initialise,
+    .fill = fill,
+    .run = run,
+};
 
 const mw_model_class mw_rwm_class = {
     .name = "rwm",
@@ -215,6 +150,6 @@ const mw_model_class mw_rwm_class = {
     .make = make,
     .discard = discard,
     .pack = pack,
-    .train = train,
+    .fit = &fit_class,
     .scorer = &mw_rwm_scorer_class,
 };

@@ -90,7 +90,7 @@ static void loss_share(mw_world_trainer *t, const mw_transition_batch *batch, co
     const int n = c->agents, o = c->obs;
     const float obs_factor = 2.0f / ((float)batch->count * (float)n * (float)o),
                 reward_factor = 2.0f / ((float)batch->count * (float)n);
-    const float reward_scale = c->standardise ? values[net->reward_scale] : 1;
+    const float reward_scale = c->standardise ? values[net->scales.reward_scale] : 1;
     for (int b = begin; b < end; b++) {
         double dynamics = 0, reward = 0;
         for (int r = b * n; r < (b + 1) * n; r++) {
@@ -98,8 +98,8 @@ static void loss_share(mw_world_trainer *t, const mw_transition_batch *batch, co
             for (int i = 0; i < o; i++) {
                 const size_t k = at + (size_t)i;
                 float error = c->standardise ? w->mixed[k] - (batch->next_obs[k] - batch->obs[k] -
-                                                              values[net->delta_mean + (size_t)i]) /
-                                                                 values[net->delta_scale + (size_t)i]
+                                                              values[net->scales.delta_mean + (size_t)i]) /
+                                                                 values[net->scales.delta_scale + (size_t)i]
                                              : t->next[k] - batch->next_obs[k];
                 dynamics += (double)error * error;
                 w->dnext[at + (size_t)i] = obs_factor * error;
@@ -226,27 +226,6 @@ static void tokens_share(mw_world_trainer *t, int batch, int begin, int end) {
                                n, slots);
 }
 
-/* dtoken is complete: on to the norm features and the layer norm. */
-static void token_backward(const mw_token *token, const mw_token_acts *a, float *dtoken, float *dprojected,
-                           float *scratch, const float *values, float *grads, const float *packed,
-                           bool standardise, int rows) {
-    const int raw = token->raw, features = token->features, size = token->size;
-    float *y = dprojected + (size_t)rows * 2 * (size_t)features; /* dense copies of the raw parts */
-    if (features) {
-        for (int r = 0; r < rows; r++)
-            memcpy(y + (size_t)r * (size_t)raw, a->y + (size_t)r * (size_t)size, (size_t)raw * sizeof *y);
-        mw_norm_features_backward(dprojected, dtoken + raw, size, a->projected, rows, features);
-        mw_dense_backward(&token->project, NULL, grads, dprojected, y, packed, scratch, 1, rows);
-    }
-    if (standardise) return;
-    for (int r = 0; r < rows; r++) { /* the paper's variant has no features in front of its norm */
-        float *d = dtoken + (size_t)r * (size_t)size;
-        mw_layernorm_backward(d, grads + token->norm_w, grads + token->norm_b, d,
-                              a->raw + (size_t)r * (size_t)raw, a->stats + 2 * r, values + token->norm_w, 1,
-                              raw);
-    }
-}
-
 static void dynamics_matrices(mw_world_trainer *t, int rows) {
     const mw_world_net *net = t->net;
     mw_world_work *w = t->work;
@@ -267,8 +246,8 @@ static void dynamics_matrices(mw_world_trainer *t, int rows) {
     mw_dense_backward(&net->combine, through, grads, w->dcombine, w->dynamics.y, t->packed, w->scratch[0], 1,
                       rows);
     if (inputs) mw_add(w->dtoken[0], through, count);
-    token_backward(token, &w->dynamics, w->dtoken[0], w->dprojected[0], w->scratch[0], t->optimizer.values,
-                   grads, t->packed, net->config.standardise, rows);
+    mw_token_backward(token, &w->dynamics, w->dtoken[0], w->dprojected[0], w->scratch[0], t->optimizer.values,
+                      grads, t->packed, net->config.standardise, rows);
 }
 
 static void reward_matrices(mw_world_trainer *t, int rows) {
@@ -282,8 +261,8 @@ static void reward_matrices(mw_world_trainer *t, int rows) {
     if (!inputs) return;
     for (int i = 0; i < w->first_pick[net->config.reward_experts]; i++)
         mw_add(w->dtoken[1] + (size_t)w->picks[i].token * size, w->dpicked + (size_t)i * size, (long)size);
-    token_backward(&net->reward_token, &w->reward, w->dtoken[1], w->dprojected[1], w->scratch[1],
-                   t->optimizer.values, grads, t->packed, net->config.standardise, rows);
+    mw_token_backward(&net->reward_token, &w->reward, w->dtoken[1], w->dprojected[1], w->scratch[1],
+                      t->optimizer.values, grads, t->packed, net->config.standardise, rows);
 }
 
 typedef struct {

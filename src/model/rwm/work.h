@@ -6,13 +6,6 @@
 
 #define MW_MAX_TOP 4
 
-typedef struct mw_token_acts {
-    float *raw;       /* [rows][raw] before the layer norm (paper) */
-    float *stats;     /* [rows][2] */
-    float *projected; /* [rows][2*features] */
-    float *y;         /* [rows][size] */
-} mw_token_acts;
-
 /* One agent's token sent to one reward expert. Picks are sorted by expert, then token. */
 typedef struct mw_pick {
     int token, slot; /* slot: which of the token's top_k */

@@ -78,45 +78,70 @@ static mw_status verify_metrics(mw_record *r, mw_verify *report, mw_error *error
 
 typedef mw_status verify_fn(mw_record *r, mw_verify *report, mw_error *error);
 
-static mw_status verify_file(const char *path, const char *what, verify_fn *verify, int *found,
-                             mw_verify *report, mw_error *error) {
+/* What a task's folder may hold. */
+static const struct {
+    const char *file;
+    verify_fn *verify; /* NULL: a selector of that name */
+} networks[] = {{"world", mw_verify_world},
+                {"policy", mw_verify_policy},
+                {"mono", NULL},
+                {"independent", NULL},
+                {"q", NULL},
+                {"direct", NULL}};
+
+/* `verify` NULL: a selector. */
+static mw_status verify_file(const char *path, const char *what, const char *name, verify_fn *verify,
+                             int *found, mw_verify *report, mw_error *error) {
     mw_record r = {.what = what};
     if (!mw_file_exists(path)) return MW_OK;
     ++*found;
     MW_TRY(mw_safetensors_open(&r.file, path, error));
-    mw_status status = verify(&r, report, error);
+    mw_status status = verify ? verify(&r, report, error) : mw_verify_selector(&r, name, report, error);
     mw_record_close(&r);
     return status;
 }
 
+static mw_status verify_task(const char *dir, const char *task, int *found, mw_verify *report,
+                             mw_error *error) {
+    char path[4096], what[320];
+    for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) {
+        snprintf(path, sizeof path, "%s/%s/%s.safetensors", dir, task, networks[i].file);
+        snprintf(what, sizeof what, "%s %s", task, networks[i].file);
+        MW_TRY(verify_file(path, what, networks[i].file, networks[i].verify, found, report, error));
+    }
+    return MW_OK;
+}
+
 mw_status mw_verify_net(const char *dir, mw_verify *report, mw_error *error) {
+    MW_NEED(dir);
+    MW_NEED(report);
     struct dirent **entries = NULL;
     const int count = scandir(dir, &entries, NULL, alphasort);
     if (count < 0) return mw_fail(error, MW_ERR_IO, "%s: cannot read this folder", dir);
     mw_status status = MW_OK;
     int found = 0;
-    char path[4096], what[320];
+    char path[4096];
     for (int i = 0; i < count; i++) {
         const char *name = entries[i]->d_name;
-        if (name[0] != '.' && status == MW_OK) {
-            snprintf(path, sizeof path, "%s/%s/world.safetensors", dir, name);
-            snprintf(what, sizeof what, "%s world", name);
-            status = verify_file(path, what, mw_verify_world, &found, report, error);
-            snprintf(path, sizeof path, "%s/%s/policy.safetensors", dir, name);
-            snprintf(what, sizeof what, "%s policy", name);
-            if (status == MW_OK) status = verify_file(path, what, mw_verify_policy, &found, report, error);
-        }
+        if (name[0] != '.' && status == MW_OK) status = verify_task(dir, name, &found, report, error);
         free(entries[i]);
     }
     free(entries);
     snprintf(path, sizeof path, "%s/normalizer.safetensors", dir);
-    if (status == MW_OK) status = verify_file(path, "normaliser", verify_normalizer, &found, report, error);
+    if (status == MW_OK)
+        status = verify_file(path, "normaliser", "", verify_normalizer, &found, report, error);
     snprintf(path, sizeof path, "%s/metrics.safetensors", dir);
-    if (status == MW_OK) status = verify_file(path, "metrics", verify_metrics, &found, report, error);
+    if (status == MW_OK) status = verify_file(path, "metrics", "", verify_metrics, &found, report, error);
+    snprintf(path, sizeof path, "%s/direct_windows.json", dir);
+    if (status == MW_OK && mw_file_exists(path)) {
+        found++;
+        status = mw_verify_windows(path, report, error);
+    }
     if (status == MW_OK && !found)
         status = mw_fail(error, MW_ERR_FORMAT,
-                         "%s: found no */world.safetensors, */policy.safetensors, normalizer.safetensors "
-                         "or metrics.safetensors to check",
+                         "%s: found no */world.safetensors, */policy.safetensors, */mono.safetensors and "
+                         "other selectors, normalizer.safetensors, metrics.safetensors or "
+                         "direct_windows.json to check",
                          dir);
     return status;
 }

@@ -104,7 +104,7 @@ static mw_status verify_policy_record(policy_check *k, mw_record *r, mw_verify *
     mw_policy_config c;
     int batch = 0;
     MW_TRY(policy_config(r, &c, &batch, error));
-    mw_adam adam = {2e-4f, 0.9f, 0.999f, 1e-8f, 0, 0};
+    mw_adam adam = {2e-4f, 0.9f, 0.999f, 1e-8f, 0, 0, 0};
     const size_t b = (size_t)batch, all = b * (size_t)(c.time * c.agents * c.obs);
     MW_TRY(mw_pool_create(&k->pool, 2, error));
     MW_TRY(mw_policy_net_make(&k->net, &c, error));
@@ -133,8 +133,8 @@ static mw_status verify_policy_record(policy_check *k, mw_record *r, mw_verify *
     double loss = mw_policy_trainer_step(k->trainer, &in, false), worst;
     mw_verify_check(report, fabs(loss / recorded[0] - 1), MW_LOSS_TOLERANCE, "%s: loss", r->what);
     char where[64] = "";
-    MW_TRY(
-        mw_record_compare(r, &k->net.params, optimizer->grads, "grad.", &worst, where, sizeof where, error));
+    MW_TRY(mw_record_compare(r, &k->net.params, optimizer->grads, "grad.", 0, &worst, where, sizeof where,
+                             error));
     mw_verify_check(report, worst, MW_GRADIENT_TOLERANCE, "%s: gradients (%s)", r->what, where);
     return MW_OK;
 }

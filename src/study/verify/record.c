@@ -52,7 +52,7 @@ mw_status mw_record_int(const mw_record *r, const char *key, int low, int high, 
 }
 
 mw_status mw_record_compare(mw_record *r, const mw_params *params, const float *values, const char *prefix,
-                            double *worst, char *where, size_t where_size, mw_error *error) {
+                            double unit, double *worst, char *where, size_t where_size, mw_error *error) {
     double overall = 0;
     *worst = 0;
     for (int pass = 0; pass < 2; pass++)
@@ -72,7 +72,9 @@ mw_status mw_record_compare(mw_record *r, const mw_params *params, const float *
             mw_param_to_file(param, values, seen);
             const double largest = largest_of(expected, param->count);
             const double off =
-                worst_of(seen, expected, param->count) / (largest > 1e-7 * overall ? largest : overall);
+                worst_of(seen, expected, param->count) / (unit > 0                   ? unit
+                                                          : largest > 1e-7 * overall ? largest
+                                                                                     : overall);
             free(expected);
             if (pass == 0) {
                 overall = fmax(overall, largest);

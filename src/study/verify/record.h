@@ -27,11 +27,12 @@ float *mw_record_floats(mw_record *r, const char *name, size_t count, mw_error *
 
 mw_status mw_record_int(const mw_record *r, const char *key, int low, int high, int *out, mw_error *error);
 
-/* The largest relative error over all parameters between values (memory layout) and tensors prefix + name. A
+/* The largest error over all parameters between values (memory layout) and tensors prefix + name, in this
+ * unit; 0: relative to each tensor's largest value. A
  * tensor that is zero but for rounding (a key's bias does not change a softmax, so it has no gradient) is
  * measured against the largest of all instead of against its own noise. */
 mw_status mw_record_compare(mw_record *r, const mw_params *params, const float *values, const char *prefix,
-                            double *worst, char *where, size_t where_size, mw_error *error);
+                            double unit, double *worst, char *where, size_t where_size, mw_error *error);
 
 /* Largest |seen - expected| over the largest |expected|. */
 double mw_relative_error(const float *seen, const float *expected, size_t count);
@@ -43,5 +44,8 @@ mw_status mw_record_world(const mw_record *r, mw_world_config *config, int *batc
 
 mw_status mw_verify_world(mw_record *r, mw_verify *report, mw_error *error);
 mw_status mw_verify_policy(mw_record *r, mw_verify *report, mw_error *error);
+/* `kind` is the model's name. */
+mw_status mw_verify_selector(mw_record *r, const char *kind, mw_verify *report, mw_error *error);
+mw_status mw_verify_windows(const char *path, mw_verify *report, mw_error *error);
 
 #endif

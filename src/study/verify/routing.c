@@ -1,7 +1,7 @@
 /* The routing diagnosis against recorded numbers: routing_NAME.safetensors holds masses with what surrounds
  * them, model_TASK.safetensors transitions of the world model ../net/TASK/world.safetensors, and files of the
  * same name with .json what follows from them. study.json may hold graphs and effects. */
-#include "study/verify_diagnostics.h"
+#include "study/verify/diagnostics.h"
 
 #include "core/json.h"
 #include "eval/routing/routing.h"

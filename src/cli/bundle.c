@@ -1,0 +1,142 @@
+/* mawam bundle: what is in a bundle, for people and programs. */
+#include "cli/cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char info_help[] =
+    "usage: mawam bundle info BUNDLE [--json]\n"
+    "\n"
+    "The task, its rules and sizes, how the bundle plans by itself, and of every part the number of "
+    "weights,\n"
+    "settings and provenance. BUNDLE is a file, or the name of one that comes with mawam.\n"
+    "\n"
+    "  --json   everything as JSON, the curves of the training included\n"
+    "\n"
+    "example: mawam bundle info spread-medium\n";
+
+static json_t *plan_json(const mw_bundle *bundle) {
+    const mw_plan_settings plan = mw_bundle_plan(bundle);
+    json_t *object = json_object();
+    mw_setting_info info;
+    for (int i = 0; object && mw_plan_setting_at(i, &info); i++) {
+        char value[MW_NAME];
+        mw_error error;
+        if (mw_plan_settings_get(&plan, info.name, value, sizeof value, &error) != MW_OK ||
+            json_object_set_new(object, info.name, json_string(value)) != 0) {
+            json_decref(object);
+            object = NULL;
+        }
+    }
+    return object;
+}
+
+/* A part as its own JSON tells, with the number of its weights; NULL for want of memory. */
+static json_t *part_json(const mw_bundle_part_summary *part) {
+    json_t *object = json_loads(part->provenance, 0, NULL);
+    if (object && json_object_set_new(object, "parameters", json_integer((json_int_t)part->parameters)) == 0)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+static int print_json(const mw_bundle *bundle) {
+    const mw_bundle_summary b = mw_bundle_describe(bundle);
+    json_t *parts = json_array();
+    for (int i = 0; parts && i < b.parts; i++) {
+        const mw_bundle_part_summary part = mw_bundle_part_describe(bundle, i);
+        if (json_array_append_new(parts, part_json(&part)) == 0) continue;
+        json_decref(parts);
+        parts = NULL;
+    }
+    return mw_cli_print(json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:b, s:i, s:o, s:o}", "task", b.task,
+                                  "rules", b.rules, "quality", b.quality, "agents", b.agents, "obs_size",
+                                  b.obs_size, "act_size", b.act_size, "discrete", b.discrete, "episode_limit",
+                                  b.episode_limit, "plan", plan_json(bundle), "parts", parts),
+                        10);
+}
+
+/* "name value" pairs of an object's plain members, in lines that fit; texts come from a file. */
+static void print_members(const char *label, const json_t *object) {
+    const char *key;
+    json_t *value;
+    int used = printf("  %-11s", label);
+    json_object_foreach((json_t *)(uintptr_t)object, key, value) {
+        char *text = json_is_string(value)
+                         ? strdup(json_string_value(value))
+                         : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(6));
+        if (text && !json_is_object(value) && *text) {
+            mw_text_clean(text);
+            if (used + (int)(strlen(key) + strlen(text)) + 2 > 98) used = printf("\n  %-11s", "") - 1;
+            used += printf(" %s=%s", key, text);
+        }
+        free(text);
+    }
+    putchar('\n');
+}
+
+static void print_part(const mw_bundle_part_summary *part) {
+    json_t *all = json_loads(part->provenance, 0, NULL), *made = json_object_get(all, "provenance"),
+           *details = json_object_get(made, "details");
+    printf("\n%s: %zu weights\n", part->name, part->parameters);
+    print_members("settings", json_object_get(all, "configuration"));
+    print_members("provenance", made);
+    if (json_object_get(details, "held")) print_members("held-out", json_object_get(details, "held"));
+    if (json_object_get(details, "accepted_in"))
+        printf("  trained under other rules than the world %s, accepted\n",
+               json_string_value(json_object_get(details, "accepted_in")));
+    const char *command = json_string_value(json_object_get(details, "command"));
+    if (command && *command) {
+        char text[400];
+        snprintf(text, sizeof text, "%s", command);
+        printf("  %-11s %s\n", "command", mw_text_clean(text));
+    }
+    json_decref(all);
+}
+
+static int print_text(const mw_bundle *bundle) {
+    const mw_bundle_summary b = mw_bundle_describe(bundle);
+    json_t *plan = plan_json(bundle);
+    size_t weights = 0;
+    for (int i = 0; i < b.parts; i++) weights += mw_bundle_part_describe(bundle, i).parameters;
+    printf("%s-%s, rules %s\n", b.task, b.quality, b.rules);
+    printf("%d agents, %d observation features and %d %s actions each, episodes of at most %d steps\n",
+           b.agents, b.obs_size, b.act_size, b.discrete ? "discrete" : "real", b.episode_limit);
+    printf("%d parts, %zu weights\n", b.parts, weights);
+    print_members("plan", plan);
+    json_decref(plan);
+    for (int i = 0; i < b.parts; i++) {
+        const mw_bundle_part_summary part = mw_bundle_part_describe(bundle, i);
+        print_part(&part);
+    }
+    return 0;
+}
+
+static int bundle_info(int argc, char **argv) {
+    const char *name = NULL;
+    bool json = false;
+    const mw_option options[] = {{"json", MW_OPT_FLAG, &json, 0, 0}, {NULL, MW_OPT_FLAG, NULL, 0, 0}};
+    int count, code = mw_cli_parse(argc, argv, options, info_help, &name, 1, &count);
+    if (code >= 0) return code;
+    if (count != 1) return mw_cli_usage("bundle info: name a bundle");
+    char path[4096];
+    mw_bundle *bundle;
+    mw_error error;
+    if (mw_cli_bundle_path(path, sizeof path, name, &error) != MW_OK ||
+        mw_bundle_load(&bundle, path, &error) != MW_OK)
+        return mw_cli_fail(&error);
+    code = json ? print_json(bundle) : print_text(bundle);
+    mw_bundle_free(bundle);
+    return code;
+}
+
+int mw_cli_bundle(int argc, char **argv) {
+    static const mw_command commands[] = {{"info", "parts, sizes, settings and provenance", bundle_info},
+                                          {NULL, NULL, NULL}};
+    static const char help[] = "usage: mawam bundle COMMAND [...]\n"
+                               "\n"
+                               "example: mawam bundle info spread-medium\n"
+                               "\n"
+                               "commands:\n";
+    return mw_cli_dispatch("mawam bundle", commands, help, argc, argv);
+}

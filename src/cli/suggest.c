@@ -1,0 +1,59 @@
+/* "Did you mean": the known word that is least far from what was typed, and files by their short names. */
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LONGEST = 40 };
+
+/* Letters to insert, remove, replace or exchange with their neighbour (the Damerau-Levenshtein distance). */
+static int distance(const char *a, const char *b) {
+    int row[3][LONGEST + 1], *before = row[0], *last = row[1], *now = row[2];
+    const int n = (int)strlen(a), m = (int)strlen(b);
+    if (n > LONGEST || m > LONGEST) return LONGEST;
+    for (int j = 0; j <= m; j++) last[j] = j;
+    for (int i = 1; i <= n; i++) {
+        now[0] = i;
+        for (int j = 1; j <= m; j++) {
+            int least = last[j - 1] + (a[i - 1] != b[j - 1]);
+            if (last[j] + 1 < least) least = last[j] + 1;
+            if (now[j - 1] + 1 < least) least = now[j - 1] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && before[j - 2] + 1 < least)
+                least = before[j - 2] + 1;
+            now[j] = least;
+        }
+        int *oldest = before;
+        before = last, last = now, now = oldest;
+    }
+    return last[m];
+}
+
+int mw_cli_near(const char *word) {
+    return 1 + (int)strlen(word) / 3 + 1;
+}
+
+void mw_cli_nearer(char *out, size_t size, int *best, const char *word, const char *known) {
+    const int far = distance(word, known);
+    if (far >= *best) return;
+    *best = far;
+    snprintf(out, size, "%s", known);
+}
+
+mw_status mw_cli_bundle_path(char *out, size_t size, const char *name, mw_error *error) {
+    char file[256];
+    if (access(name, F_OK) == 0 || strchr(name, '/')) {
+        snprintf(out, size, "%s", name);
+        return MW_OK;
+    }
+    const char *end = strrchr(name, '.');
+    snprintf(file, sizeof file, "%.200s%s", name, end && !strcmp(end, ".safetensors") ? "" : ".safetensors");
+    return mw_data_find(out, size, "bundles", file, error);
+}
+
+mw_status mw_cli_output(const char *path, bool overwrite, mw_error *error) {
+    if (!path || !*path) return MW_OK;
+    MW_TRY(mw_file_writable(path, error));
+    if (overwrite || access(path, F_OK) != 0) return MW_OK;
+    return mw_fail(error, MW_ERR_ARGUMENT, "'%s' is there already; --overwrite replaces it", path);
+}

@@ -1,0 +1,89 @@
+/* A whole decision, within its deadline if there is one: candidates, scores, choice; see mawam/plan.h. */
+#include "plan/planner_state.h"
+
+#include "core/clock.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static double now(const mw_planner *p) {
+    return p->options.clock ? p->options.clock(p->options.clock_context) : mw_clock_seconds();
+}
+
+/* Without scores the first candidate is executed: what the policy alone would do. */
+static void prefer_first(mw_planner *p) {
+    for (int q = 0; q < p->slot_count * p->plan.candidates; q++)
+        p->scores[q] = q % p->plan.candidates ? -INFINITY : 0;
+}
+
+/* A decision with the candidates of one level and so many sampling steps. */
+static mw_status act_within(mw_planner *p, int level, int steps, double started, const float *obs,
+                            const uint8_t *legal, const uint8_t *active, float *real, int32_t *index,
+                            mw_error *error) {
+    mw_deadline *d = &p->deadline;
+    p->plan.candidates = d->level[level].candidates;
+    p->sampling.steps = steps;
+    MW_TRY(mw_planner_propose(p, obs, legal, active, error));
+    const double drawn = now(p);
+    const bool scored =
+        p->scorer && p->plan.candidates > 1 && mw_deadline_allows(d, level, p->slot_count, drawn - started);
+    if (scored)
+        MW_TRY(mw_planner_score(p, error));
+    else
+        prefer_first(p);
+    mw_planner_choose(p, active, real, index);
+    const double ended = now(p);
+    if (p->slot_count > 0)
+        mw_deadline_learn(d, level, p->slot_count, steps, drawn - started, scored ? ended - drawn : -1);
+    p->effort = (mw_effort){p->plan.candidates, steps, scored, 1e3 * (ended - started)};
+    return MW_OK;
+}
+
+/* Twice every level, of which the second counts: the first one meets cold caches. */
+mw_status mw_planner_measure(mw_planner *p, mw_error *error) {
+    const mw_bundle_info *i = &p->bundle->info;
+    const size_t envs = (size_t)p->options.envs, n = (size_t)i->agents;
+    float *obs = calloc(envs * n * (size_t)i->obs, sizeof *obs);
+    float *real = calloc(envs * n * (size_t)i->act, sizeof *real);
+    int32_t *index = calloc(envs * n, sizeof *index);
+    mw_status status =
+        obs && real && index ? MW_OK : mw_fail(error, MW_ERR_MEMORY, "cannot measure a decision");
+    for (int round = 0; round < 2; round++) {
+        mw_deadline_init(&p->deadline, INFINITY, p->drawn_from, p->plan.sampling_steps);
+        if (p->plan.choice != MW_CHOICE_BEST) p->deadline.level[0].candidates = p->deadline.count = 1;
+        for (int level = 0; level < p->deadline.count && status == MW_OK; level++)
+            status = act_within(p, level, p->deadline.steps, now(p), obs, NULL, NULL, real, index, error);
+    }
+    p->deadline.limit = 1e-3 * p->options.deadline;
+    for (int env = 0; env < p->options.envs; env++) mw_planner_begin(p, env, (uint64_t)env);
+    free(obs);
+    free(real);
+    free(index);
+    return status;
+}
+
+mw_status mw_planner_act(mw_planner *p, const float *obs, const uint8_t *legal, const uint8_t *active,
+                         float *real, int32_t *index, mw_error *error) {
+    MW_NEED(p);
+    MW_NEED(obs);
+    if (p->bundle->info.discrete ? !index : !real)
+        return mw_fail(error, MW_ERR_ARGUMENT, "%s takes %s actions, and no room for them was given",
+                       p->bundle->info.task, p->bundle->info.discrete ? "discrete" : "real");
+    const double started = now(p);
+    if (p->deadline.limit > 0) {
+        int envs = 0, steps;
+        for (int env = 0; env < p->options.envs; env++) envs += !active || active[env];
+        const int level = mw_deadline_choose(&p->deadline, envs > 0 ? envs : 1, &steps);
+        return act_within(p, level, steps, started, obs, legal, active, real, index, error);
+    }
+    MW_TRY(mw_planner_propose(p, obs, legal, active, error));
+    MW_TRY(mw_planner_score(p, error));
+    mw_planner_choose(p, active, real, index);
+    p->effort = (mw_effort){p->plan.candidates, p->sampling.steps, p->scorer && p->plan.candidates > 1,
+                            1e3 * (now(p) - started)};
+    return MW_OK;
+}
+
+mw_effort mw_planner_effort(const mw_planner *p) {
+    return p->effort;
+}

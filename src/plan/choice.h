@@ -1,0 +1,14 @@
+/* From the scores of candidates to the one that is executed: the best, or a mean towards it. */
+#ifndef MW_PLAN_CHOICE_H
+#define MW_PLAN_CHOICE_H
+
+/* The highest score, the lowest index among equals; a score that is not finite only if there is no other. */
+int mw_choice_best(const float *scores, int count);
+
+/* The mean of plans[count][length] weighted by score, as MPPI takes it, `best` being the best of them; what
+ * leads upwards adds up in it, and what the candidates do without an effect cancels out. Returns
+ * mean[length], or the best plan itself at temperature 0. */
+const float *mw_choice_mean(float *mean, const float *plans, const float *scores, int count, int length,
+                            int best, float temperature);
+
+#endif

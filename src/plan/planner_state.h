@@ -1,0 +1,60 @@
+/* The inside of a planner, shared by the files that make one: set-up and steps (planner.c), decisions in time
+ * (act.c). */
+#ifndef MW_PLAN_PLANNER_STATE_H
+#define MW_PLAN_PLANNER_STATE_H
+
+#include "model/flow/sampler.h"
+#include "model/inverse.h"
+#include "plan/deadline.h"
+#include "plan/planner.h"
+#include "plan/scorers.h"
+
+/* One environment's episode so far. */
+typedef struct {
+    uint64_t episode, step;
+    float target; /* what is left of it, if the bundle follows the return-to-go */
+    int chosen;
+    bool warm; /* the rest of its last plan is in `rest` */
+} env_state;
+
+struct mw_planner {
+    const mw_bundle *bundle;
+    const mw_model *flow, *inverse_model;
+    const mw_policy_net *policy;
+    const mw_inverse_net *inverse_net;
+    mw_planner_options options;
+    mw_plan_settings plan; /* with candidates 1 where only one is drawn */
+    float offset, temperature, return_scale;
+    mw_sampler_options sampling;
+    int drawn_from; /* M; a random choice generates only the one of them that it takes */
+    mw_pool *pool;
+    mw_sampler *sampler;
+    mw_scorer *scorer;   /* NULL where there is nothing to choose by score */
+    mw_scorer *imagines; /* gives what candidates lead to, where the scorer does not; NULL: not wanted */
+    mw_arena arena;
+    env_state *states;      /* [envs] */
+    float *history;         /* [envs][C][n][o], raw, oldest first */
+    int *slots, slot_count; /* [envs]: the active environments; candidates of slot s lie at s*M.. */
+    int *slot_of;           /* [envs]: an environment's slot in the last decision, -1 before */
+    float *context;         /* [slots*M][C][n][o], normalised */
+    float *trajectory;      /* [slots*M][T][n][o]: noise, then the candidates, normalised */
+    float *target;          /* [slots*M] */
+    float *proposed;        /* [slots*M][H+1][n][o], raw */
+    float *start;           /* [slots*M][n][o]: the current observation */
+    float *actions;         /* [slots*M][H][n][d], one-hot if discrete */
+    float *rest;            /* [envs][H-1][n][d]: what the executed plan had in mind after its first action */
+    float *imagined;        /* [slots*M][H][n][o] */
+    float *scores;          /* [slots*M] */
+    float *mean;            /* [H][n][d]: of candidates */
+    float *pairs;           /* [slots*M*H*n] rows of the inverse dynamics */
+    mw_mlp_acts *inverse;   /* per worker */
+    const uint8_t *legal;   /* the caller's, during a decision */
+    mw_planner_times times;
+    mw_deadline deadline;
+    mw_effort effort; /* of the last decision */
+};
+
+/* A planner with a deadline learns what decisions take before the first one that counts. */
+mw_status mw_planner_measure(mw_planner *planner, mw_error *error);
+
+#endif

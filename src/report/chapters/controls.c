@@ -1,0 +1,199 @@
+/* The chapters on controls and main results: the choice against chance, candidates as drawn, the paper's own
+ * method beside ours, and all of it against published baselines. */
+#include "report/page.h"
+#include "report/report.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- main results ---- */
+
+/* The best of a row's published numbers is strong. */
+static void baseline_cells(mw_sheet *sheet, const mw_study_row *row, const mw_paper_methods *methods) {
+    double best = -INFINITY;
+    for (int m = 0; m < methods->count; m++)
+        best = fmax(best, mw_paper_result(row->setting->task, row->setting->quality, m).mean);
+    for (int m = methods->count - 1; m >= 0; m--) {
+        const mw_paper_number x = mw_paper_result(row->setting->task, row->setting->quality, m);
+        mw_sheet_spread(sheet, mw_row_format(row), x.mean, x.std);
+        if (x.mean == best) mw_sheet_strong(sheet);
+    }
+}
+
+/* Ours first: it is what must not be scrolled to. */
+static void family_results(mw_page *page, const char *family) {
+    static const int arms[] = {MW_ARM_PLAN, MW_ARM_REACTIVE};
+    const mw_paper_methods *methods = mw_paper_methods_of(family);
+    mw_sheet *sheet = mw_page_settings_sheet();
+    mw_sheet_column(sheet, "mawam", "planning", NULL);
+    mw_sheet_column(sheet, "mawam", "reactive", NULL);
+    mw_sheet_column(sheet, "mawam", "data", "mean of our dataset's episodes");
+    mw_sheet_column(sheet, "mawam", "K", "sampling steps");
+    if (page->sources->method.present)
+        mw_sheet_column(sheet, "mawam", "paper's method",
+                        "trained and planned as published, at compact size");
+    for (int m = methods->count - 1; m >= 0; m--)
+        mw_sheet_column(sheet, "published", methods->names[m], NULL);
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        const mw_study_row *row = &page->table->rows[i];
+        const char *format = mw_row_format(row);
+        if (strcmp(row->family, family)) continue;
+        mw_sheet_row(sheet, row->name, NULL);
+        for (int k = 0; k < 2; k++)
+            mw_sheet_spread(sheet, format, row->value[MW_COL_OF(arms[k], MW_FIELD_REPORTED)],
+                            row->value[MW_COL_OF(arms[k], MW_FIELD_REPORTED_STD)]);
+        mw_sheet_number(sheet, format, row->value[MW_COL_DATA]);
+        mw_sheet_number(sheet, "%.0f", row->value[MW_COL_EVAL_K]);
+        const double *method = page->sources->method.rows[i].value;
+        if (page->sources->method.present)
+            mw_sheet_spread(sheet, format, method[MW_COL_PLAN],
+                            method[MW_COL_OF(MW_ARM_PLAN, MW_FIELD_REPORTED_STD)]);
+        baseline_cells(sheet, row, methods);
+    }
+    mw_page_table(page, sheet, mw_report_family_title(family));
+}
+
+void mw_item_main_results(mw_page *page) {
+    int best = 0, first = 0, compared = 0;
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        const mw_study_row *row = &page->table->rows[i];
+        const mw_paper_methods *methods = mw_paper_methods_of(row->family);
+        const double own =
+            mw_paper_result(row->setting->task, row->setting->quality, methods->count - 1).mean;
+        double most = own;
+        for (int m = 0; m + 1 < methods->count; m++)
+            most = fmax(most, mw_paper_result(row->setting->task, row->setting->quality, m).mean);
+        best += own >= most;
+        if (isnan(row->value[MW_COL_PLAN])) continue;
+        compared++;
+        first += row->value[MW_COL_PLAN] > fmax(most, own);
+    }
+    mw_page_say(page,
+                "The paper's method has the largest published mean in %d of %d settings. Our planning lies "
+                "above every published number in %d of %d.",
+                best, MW_TABLE_ROWS, first, compared);
+    for (int f = 0; f < 3; f++) family_results(page, mw_report_families[f]);
+}
+
+/* ---- chance ---- */
+
+void mw_item_random(mw_page *page) {
+    char text[160];
+    const mw_paper_gains *p = mw_paper_gains_of(NULL);
+    const mw_comparison c = mw_table_compare_arms(page->table, NULL, MW_ARM_PLAN, MW_ARM_RANDOM);
+    int judged = 0;
+    for (int i = 0; i < MW_TABLE_ROWS; i++) judged += !strcmp(page->table->rows[i].scorer, "advantage");
+    mw_page_say(page,
+                "Planning is better than a random choice in %s; median %+.1f%%, mean %+.1f%%, p = %.3g. "
+                "Paper: %d of %d, mean %+.1f%%, p = %.3g.",
+                mw_comparison_text(text, &c), 100 * c.median, 100 * c.relative, c.p, p->random_improved,
+                p->count, 100 * p->random_relative,
+                mw_sign_test(p->random_improved, p->count - p->random_improved));
+    if (judged)
+        mw_page_say(page, "In %d settings planning judges by the advantage, not by the world model.", judged);
+    mw_sheet *sheet = mw_page_settings_sheet();
+    mw_sheet_column(sheet, "mawam", "random", "any of M candidates as the policy draws them");
+    mw_sheet_column(sheet, "mawam", "planning", NULL);
+    mw_sheet_column(sheet, "mawam", "difference", "95% interval over the seeds' paired means");
+    mw_sheet_column(sheet, "mawam", "relative, %", NULL);
+    mw_sheet_column(sheet, "mawam", "random - reactive", "0 in expectation; 95% interval over episodes");
+    mw_sheet_column(sheet, "paper", "random", NULL);
+    mw_sheet_column(sheet, "paper", "RWM", NULL);
+    mw_sheet_column(sheet, "paper", "relative, %", NULL);
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        const mw_study_row *row = &page->table->rows[i];
+        const double *v = row->value;
+        const char *format = mw_row_format(row), *with_sign = mw_row_signed_format(row);
+        const mw_interval d = mw_row_difference(row, MW_ARM_PLAN, MW_ARM_RANDOM),
+                          e = mw_row_difference(row, MW_ARM_RANDOM, MW_ARM_REACTIVE);
+        mw_page_setting(page, sheet, row);
+        mw_sheet_spread(sheet, format, v[MW_COL_RANDOM], v[MW_COL_OF(MW_ARM_RANDOM, MW_FIELD_REPORTED_STD)]);
+        mw_sheet_spread(sheet, format, v[MW_COL_PLAN], v[MW_COL_OF(MW_ARM_PLAN, MW_FIELD_REPORTED_STD)]);
+        mw_sheet_gain(sheet, with_sign, d.mean, d.low, d.high);
+        mw_sheet_gain(sheet, "%+.1f", 100 * v[MW_COL_RELATIVE_RANDOM], NAN, NAN);
+        mw_sheet_gain(sheet, with_sign, e.mean, e.low, e.high);
+        mw_sheet_number(sheet, format, v[MW_COL_PUBLISHED_RANDOM]);
+        mw_sheet_number(sheet, format, v[MW_COL_PUBLISHED_PLAN]);
+        mw_sheet_gain(sheet, "%+.1f", 100 * v[MW_COL_PUBLISHED_RELATIVE_RANDOM], NAN, NAN);
+    }
+    mw_page_table(page, sheet, NULL);
+}
+
+/* ---- candidates as drawn, and every other arm ---- */
+
+void mw_item_as_drawn(mw_page *page) {
+    char text[160];
+    const mw_comparison c = mw_table_compare_arms(page->table, NULL, MW_ARM_PAPER, MW_ARM_REACTIVE);
+    if (!c.count) {
+        mw_page_missing(page, "no summary has the arm paper", "mawam study run --dir study --resume");
+        return;
+    }
+    mw_page_say(page,
+                "Among candidates as drawn the world model's choice is better than reactive in %s, median "
+                "%+.1f%%; %d of %d settings have been played.",
+                mw_comparison_text(text, &c), 100 * c.median, c.count, MW_TABLE_ROWS);
+    mw_sheet *sheet = mw_page_settings_sheet();
+    int played[MW_ARMS] = {0};
+    for (int a = 0; mw_arm_name(a); a++) {
+        for (int i = 0; i < MW_TABLE_ROWS; i++)
+            played[a] += !isnan(page->table->rows[i].value[MW_COL_OF(a, MW_FIELD_REPORTED)]);
+        if (played[a]) mw_sheet_column(sheet, NULL, mw_arm_name(a), NULL);
+    }
+    mw_sheet_column(sheet, NULL, "paper - reactive", "95% interval over paired episodes");
+    mw_sheet_column(sheet, NULL, "paper - plan", "95% interval over the seeds' paired means");
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        const mw_study_row *row = &page->table->rows[i];
+        const mw_interval d = mw_row_difference(row, MW_ARM_PAPER, MW_ARM_REACTIVE),
+                          e = mw_row_difference(row, MW_ARM_PAPER, MW_ARM_PLAN);
+        mw_page_setting(page, sheet, row);
+        for (int a = 0; mw_arm_name(a); a++)
+            if (played[a])
+                mw_sheet_spread(sheet, mw_row_format(row), row->value[MW_COL_OF(a, MW_FIELD_REPORTED)],
+                                row->value[MW_COL_OF(a, MW_FIELD_REPORTED_STD)]);
+        mw_sheet_gain(sheet, mw_row_signed_format(row), d.mean, d.low, d.high);
+        mw_sheet_gain(sheet, mw_row_signed_format(row), e.mean, e.low, e.high);
+    }
+    mw_page_table(page, sheet, NULL);
+}
+
+/* ---- the paper's method ---- */
+
+void mw_item_method_paper(mw_page *page) {
+    const mw_study_table *method = &page->sources->method;
+    char text[160];
+    if (!method->present) {
+        mw_page_missing(page, "no study by the paper's method",
+                        "mawam study run --method paper --dir study/paper; mawam study report --dir study");
+        return;
+    }
+    const mw_comparison c = mw_table_compare_arms(method, NULL, MW_ARM_PLAN, MW_ARM_REACTIVE);
+    mw_page_say(page,
+                "By the paper's method planning is better than its reactive policy in %s; median %+.1f%%, "
+                "mean %+.1f%%, p = %.3g.",
+                mw_comparison_text(text, &c), 100 * c.median, 100 * c.relative, c.p);
+    mw_sheet *sheet = mw_page_settings_sheet();
+    mw_sheet_column(sheet, "paper's method", "reactive", NULL);
+    mw_sheet_column(sheet, "paper's method", "random", NULL);
+    mw_sheet_column(sheet, "paper's method", "planning", NULL);
+    mw_sheet_column(sheet, "paper's method", "difference", "95% interval over paired episodes");
+    mw_sheet_column(sheet, "mawam's method", "reactive", NULL);
+    mw_sheet_column(sheet, "mawam's method", "planning", NULL);
+    mw_sheet_column(sheet, "published", "reactive", NULL);
+    mw_sheet_column(sheet, "published", "planning", NULL);
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        const mw_study_row *row = &method->rows[i], *ours = &page->table->rows[i];
+        const mw_interval d = mw_row_difference(row, MW_ARM_PLAN, MW_ARM_REACTIVE);
+        const char *format = mw_row_format(row);
+        if (!row->summary) continue;
+        mw_sheet_row(sheet, row->name, NULL);
+        for (int a = 0; a <= MW_ARM_PLAN; a++)
+            mw_sheet_spread(sheet, format, row->value[MW_COL_OF(a, MW_FIELD_REPORTED)],
+                            row->value[MW_COL_OF(a, MW_FIELD_REPORTED_STD)]);
+        mw_sheet_gain(sheet, mw_row_signed_format(row), d.mean, d.low, d.high);
+        mw_sheet_number(sheet, format, ours->value[MW_COL_REACTIVE]);
+        mw_sheet_number(sheet, format, ours->value[MW_COL_PLAN]);
+        mw_sheet_number(sheet, format, row->value[MW_COL_PUBLISHED_REACTIVE]);
+        mw_sheet_number(sheet, format, row->value[MW_COL_PUBLISHED_PLAN]);
+    }
+    mw_page_table(page, sheet, NULL);
+}

@@ -1,0 +1,154 @@
+/* The chapter on cost: milliseconds of generation and scoring beside the paper's, and single decisions. */
+#include "report/page.h"
+#include "report/report.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char command[] =
+    "mawam bench --cost study/bundles/spread-medium.safetensors "
+    "study/bundles/2ant-medium.safetensors study/bundles/3m-medium.safetensors --json "
+    "study/cost.json";
+
+/* The entry of an array of objects whose key is this number. */
+static const json_t *entry_of(const json_t *array, const char *key, double value) {
+    for (size_t i = 0; i < json_array_size(array); i++)
+        if (mw_json_number(json_array_get(array, i), key) == value) return json_array_get(array, i);
+    return NULL;
+}
+
+static void cost_cells(mw_sheet *sheet, double generation, double scoring) {
+    mw_sheet_number(sheet, "%.1f", generation);
+    mw_sheet_number(sheet, "%.1f", scoring);
+    mw_sheet_number(sheet, "%.1f", generation + scoring);
+    mw_sheet_number(sheet, "%.1f", 100 * scoring / (generation + scoring));
+}
+
+static void cost_columns(mw_sheet *sheet, const char *group) {
+    mw_sheet_column(sheet, group, "generation, ms", "from observations to M action sequences");
+    mw_sheet_column(sheet, group, "scoring, ms", NULL);
+    mw_sheet_column(sheet, group, "total, ms", NULL);
+    mw_sheet_column(sheet, group, "share, %", "of scoring in the total");
+}
+
+/* What ours was measured on. */
+static void say_where(mw_page *page) {
+    const json_t *root = page->sources->cost, *settings = mw_json_at(root, "cost.settings");
+    const char *cpu = json_string_value(json_object_get(root, "cpu"));
+    char names[256] = "";
+    for (size_t i = 0; i < json_array_size(settings); i++) {
+        const char *name = json_string_value(json_object_get(json_array_get(settings, i), "setting"));
+        const size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, "%s%.64s", used ? ", " : "", name ? name : "");
+    }
+    mw_page_say(page, "Ours: %.128s, %.0f threads, %.0f environments, K = %.0f; mean of %s.", cpu ? cpu : "",
+                mw_json_number(root, "threads"), mw_json_number(root, "cost.envs"),
+                mw_json_number(root, "cost.K"), names);
+}
+
+void mw_item_cost(mw_page *page) {
+    const json_t *table = mw_json_at(page->sources->cost, "cost.mean");
+    const mw_paper_cost *p;
+    mw_sheet *sheet = mw_sheet_create();
+    if (table)
+        say_where(page);
+    else
+        mw_page_missing(page, "no cost profile", command);
+    mw_sheet_column(sheet, NULL, "M", "candidates");
+    if (table) cost_columns(sheet, "mawam");
+    cost_columns(sheet, "paper, RTX 3090");
+    cost_columns(sheet, "paper, A100");
+    for (int i = 0; (p = mw_paper_cost_at(i)); i++) {
+        char name[16];
+        const json_t *ours = entry_of(table, "M", p->candidates);
+        snprintf(name, sizeof name, "%d", p->candidates);
+        mw_sheet_row(sheet, name, NULL);
+        if (table) cost_cells(sheet, mw_json_number(ours, "generate"), mw_json_number(ours, "score"));
+        cost_cells(sheet, p->rtx.generation, p->rtx.scoring);
+        cost_cells(sheet, p->a100.generation, p->a100.scoring);
+    }
+    mw_page_table(page, sheet, NULL);
+}
+
+static void batched_cells(mw_sheet *sheet, double sequential, double batched) {
+    mw_sheet_number(sheet, "%.1f", sequential);
+    mw_sheet_number(sheet, "%.1f", batched);
+    mw_sheet_number(sheet, "%.1f", sequential / batched);
+}
+
+static void batched_columns(mw_sheet *sheet, const char *group) {
+    mw_sheet_column(sheet, group, "sequential, ms", "M passes");
+    mw_sheet_column(sheet, group, "batched, ms", "one pass");
+    mw_sheet_column(sheet, group, "ratio", NULL);
+}
+
+/* The profile of a task's medium setting. */
+static const json_t *medium_of(const json_t *settings, const char *task) {
+    char wanted[64];
+    snprintf(wanted, sizeof wanted, "%s-medium", task);
+    for (size_t i = 0; i < json_array_size(settings); i++) {
+        const json_t *entry = json_array_get(settings, i);
+        const char *name = json_string_value(json_object_get(entry, "setting"));
+        if (name && !strcmp(name, wanted)) return entry;
+    }
+    return NULL;
+}
+
+void mw_item_cost_batched(mw_page *page) {
+    const json_t *settings = mw_json_at(page->sources->cost, "cost.settings");
+    const mw_paper_batched *p;
+    mw_sheet *sheet = mw_sheet_create();
+    if (!settings) mw_page_missing(page, "no cost profile", command);
+    mw_sheet_column(sheet, NULL, "task", "medium data");
+    mw_sheet_column(sheet, NULL, "agents", NULL);
+    if (settings) {
+        batched_columns(sheet, "mawam");
+        batched_columns(sheet, "mawam, one thread");
+    }
+    batched_columns(sheet, "paper, RTX 3090");
+    batched_columns(sheet, "paper, A100");
+    for (int i = 0; (p = mw_paper_batched_at(i)); i++) {
+        const json_t *ours = medium_of(settings, p->task);
+        mw_sheet_row(sheet, p->task, NULL);
+        mw_sheet_number(sheet, "%.0f", p->agents);
+        if (settings) {
+            batched_cells(sheet, mw_json_number(ours, "batching.sequential"),
+                          mw_json_number(ours, "batching.batched"));
+            batched_cells(sheet, mw_json_number(ours, "batching_one_thread.sequential"),
+                          mw_json_number(ours, "batching_one_thread.batched"));
+        }
+        batched_cells(sheet, p->rtx.sequential, p->rtx.batched);
+        batched_cells(sheet, p->a100.sequential, p->a100.batched);
+    }
+    mw_page_table(page, sheet, NULL);
+}
+
+/* ---- decisions ---- */
+
+void mw_item_decisions(mw_page *page) {
+    static const mw_column_id stages[] = {MW_COL_SECONDS_DATA, MW_COL_SECONDS_TRAIN, MW_COL_SECONDS_EVAL,
+                                          MW_COL_SECONDS_DIAGNOSE};
+    static const char *const names[] = {"data", "train", "evaluate", "diagnose"};
+    mw_sheet *sheet = mw_page_settings_sheet();
+    mw_page_say(page, "Median over settings: %.1f ms a planned decision, %.1f ms a reactive one.",
+                mw_table_median(page->table, NULL, MW_COL_OF(MW_ARM_PLAN, MW_FIELD_MS)),
+                mw_table_median(page->table, NULL, MW_COL_OF(MW_ARM_REACTIVE, MW_FIELD_MS)));
+    mw_sheet_column(sheet, "planning, ms", "generation", NULL);
+    mw_sheet_column(sheet, "planning, ms", "scoring", NULL);
+    mw_sheet_column(sheet, "planning, ms", "decision", "median");
+    mw_sheet_column(sheet, "planning, ms", "95%", "of decisions are faster");
+    mw_sheet_column(sheet, "reactive, ms", "decision", "median");
+    for (int k = 0; k < 4; k++) mw_sheet_column(sheet, "stages of the study, s", names[k], NULL);
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        const mw_study_row *row = &page->table->rows[i];
+        const double *plan = &row->value[MW_COL_OF(MW_ARM_PLAN, 0)];
+        mw_page_setting(page, sheet, row);
+        mw_sheet_number(sheet, "%.2f", plan[MW_FIELD_MS_GENERATION]);
+        mw_sheet_number(sheet, "%.2f", plan[MW_FIELD_MS_SCORING]);
+        mw_sheet_number(sheet, "%.2f", plan[MW_FIELD_MS]);
+        mw_sheet_number(sheet, "%.2f", plan[MW_FIELD_MS_95]);
+        mw_sheet_number(sheet, "%.2f", row->value[MW_COL_OF(MW_ARM_REACTIVE, MW_FIELD_MS)]);
+        for (int k = 0; k < 4; k++) mw_sheet_number(sheet, "%.0f", row->value[stages[k]]);
+    }
+    mw_page_table(page, sheet, NULL);
+}

@@ -1,0 +1,387 @@
+/* The chapters on ranking, calibration and rollout error: what the diagnosis of every setting says about the
+ * world model, by horizon, by family and in one state. */
+#include "report/page.h"
+#include "report/report.h"
+
+#include <math.h>
+#include <string.h>
+
+static const struct {
+    mw_snippet_metric metric;
+    const char *name, *label;
+} metrics[] = {
+    {MW_SNIPPET_SPEARMAN, "Spearman", "Spearman correlation"},
+    {MW_SNIPPET_TOP2, "Top-2", "Top-2, share of groups"},
+    {MW_SNIPPET_PAIRS, "pair accuracy", "pair accuracy, share of pairs"},
+    {MW_SNIPPET_REGRET, "n-regret", "normalised regret, share of the range"},
+};
+
+enum { METRICS = sizeof metrics / sizeof *metrics, FAMILIES = 3 };
+
+/* A family's numbers at a horizon. */
+static int family_values(const mw_study_table *t, const char *family, mw_snippet_metric metric, int h,
+                         double out[MW_TABLE_ROWS]) {
+    int n = 0;
+    for (int i = 0; i < MW_TABLE_ROWS; i++)
+        if (!family || !strcmp(t->rows[i].family, family)) out[n++] = t->rows[i].snippets[metric][h];
+    return n;
+}
+
+/* Medians and quartiles over the settings of every family, at every horizon. */
+typedef struct {
+    double x[MW_TABLE_HORIZONS], middle[FAMILIES][MW_TABLE_HORIZONS], low[FAMILIES][MW_TABLE_HORIZONS],
+        high[FAMILIES][MW_TABLE_HORIZONS];
+} bands;
+
+static bands bands_of(const mw_study_table *t, mw_snippet_metric metric) {
+    bands b;
+    for (int h = 0; h < MW_TABLE_HORIZONS; h++) {
+        b.x[h] = h + 1;
+        for (int f = 0; f < FAMILIES; f++) {
+            double x[MW_TABLE_ROWS];
+            const int n = family_values(t, mw_report_families[f], metric, h, x);
+            b.middle[f][h] = mw_median_of(x, n);
+            b.low[f][h] = mw_quantile_of(x, n, 0.25);
+            b.high[f][h] = mw_quantile_of(x, n, 0.75);
+        }
+    }
+    return b;
+}
+
+static void plot_bands(mw_page *page, const bands *b, const char *label, bool logarithmic) {
+    mw_curve curves[FAMILIES];
+    double ends[2 * FAMILIES * MW_TABLE_HORIZONS];
+    int n = 0;
+    for (int f = 0; f < FAMILIES; f++) {
+        curves[f] = (mw_curve){mw_report_family_title(mw_report_families[f]),
+                               b->x,
+                               b->middle[f],
+                               b->low[f],
+                               b->high[f],
+                               MW_TABLE_HORIZONS};
+        for (int h = 0; h < MW_TABLE_HORIZONS; h++) {
+            ends[n++] = b->low[f][h];
+            ends[n++] = b->high[f][h];
+        }
+    }
+    mw_plot_curves(page->out, label, (mw_axis){0, MW_TABLE_HORIZONS, false, false, "horizon, steps"},
+                   mw_axis_fit(ends, n, logarithmic, label), curves, FAMILIES);
+}
+
+static void band_rows(mw_sheet *sheet, const bands *b, const char *name, const char *format) {
+    for (int f = 0; f < FAMILIES; f++)
+        for (int h = 0; h < MW_TABLE_HORIZONS; h++) {
+            char row[96];
+            if (isnan(b->middle[f][h])) continue;
+            snprintf(row, sizeof row, "%s, %s", name, mw_report_family_title(mw_report_families[f]));
+            mw_sheet_row(sheet, row, NULL);
+            mw_sheet_number(sheet, "%.0f", h + 1);
+            mw_sheet_number(sheet, format, b->middle[f][h]);
+            mw_sheet_number(sheet, format, b->low[f][h]);
+            mw_sheet_number(sheet, format, b->high[f][h]);
+        }
+}
+
+static mw_sheet *band_sheet(void) {
+    mw_sheet *sheet = mw_sheet_create();
+    mw_sheet_column(sheet, NULL, "what", NULL);
+    mw_sheet_column(sheet, NULL, "horizon", NULL);
+    mw_sheet_column(sheet, NULL, "median", "over settings");
+    mw_sheet_column(sheet, NULL, "lower quartile", NULL);
+    mw_sheet_column(sheet, NULL, "upper quartile", NULL);
+    return sheet;
+}
+
+static bool diagnosed(mw_page *page) {
+    double x[MW_TABLE_ROWS];
+    if (mw_table_collect(page->table, NULL, MW_COL_SNIPPETS, x) > 0) return true;
+    for (int i = 0; i < MW_TABLE_ROWS; i++)
+        for (int h = 0; h < MW_TABLE_HORIZONS; h++)
+            if (!isnan(page->table->rows[i].snippets[MW_SNIPPET_SPEARMAN][h])) return true;
+    mw_page_missing(page, "no summary has snippets", "mawam study run --dir study --resume");
+    return false;
+}
+
+/* Mean over settings, as the paper has it. */
+static double mean_at(const mw_study_table *t, mw_snippet_metric metric, int horizon) {
+    double x[MW_TABLE_ROWS];
+    return mw_mean_of(x, family_values(t, NULL, metric, horizon - 1, x));
+}
+
+void mw_item_horizons(mw_page *page) {
+    if (!diagnosed(page)) return;
+    const mw_paper_gains *p = mw_paper_gains_of(NULL);
+    const mw_paper_horizon *far = mw_paper_horizon_find(NULL, 16);
+    mw_sheet *sheet = band_sheet(), *means = mw_sheet_create();
+    mw_page_figure_begin(page, NULL);
+    for (int m = 0; m < METRICS; m++) {
+        const bands b = bands_of(page->table, metrics[m].metric);
+        plot_bands(page, &b, metrics[m].label, false);
+        band_rows(sheet, &b, metrics[m].name, "%.3f");
+    }
+    mw_page_figure_end(page, sheet);
+    const double near_paper[METRICS] = {p->spearman, p->top2, p->pairs, p->regret},
+                 far_paper[METRICS] = {far->spearman, NAN, NAN, far->regret};
+    mw_sheet_column(means, NULL, "mean over settings", NULL);
+    mw_sheet_column(means, "H = 8", "mawam", NULL);
+    mw_sheet_column(means, "H = 8", "paper", NULL);
+    mw_sheet_column(means, "H = 16", "mawam", NULL);
+    mw_sheet_column(means, "H = 16", "paper", NULL);
+    for (int m = 0; m < METRICS; m++) {
+        mw_sheet_row(means, metrics[m].name, NULL);
+        mw_sheet_number(means, "%.2f", mean_at(page->table, metrics[m].metric, 8));
+        mw_sheet_number(means, "%.2f", near_paper[m]);
+        mw_sheet_number(means, "%.2f", mean_at(page->table, metrics[m].metric, 16));
+        mw_sheet_number(means, "%.2f", far_paper[m]);
+    }
+    mw_page_table(page, means, NULL);
+}
+
+void mw_item_boxgrid(mw_page *page) {
+    static const int horizons[] = {1, 4, 8};
+    static const int shown[] = {0, 2, 3}; /* of metrics */
+    if (!diagnosed(page)) return;
+    mw_sheet *sheet = mw_page_settings_sheet();
+    for (int m = 0; m < 3; m++) {
+        static const char *const groups[] = {"H = 1", "H = 4", "H = 8"};
+        for (int k = 0; k < 3; k++) mw_sheet_column(sheet, groups[m], metrics[shown[k]].name, NULL);
+    }
+    mw_page_figure_begin(page, NULL);
+    for (int h = 0; h < 3; h++)
+        for (int k = 0; k < 3; k++) {
+            double values[FAMILIES][MW_TABLE_ROWS], all[FAMILIES * MW_TABLE_ROWS];
+            mw_box boxes[FAMILIES];
+            int n = 0;
+            char title[64];
+            for (int f = 0; f < FAMILIES; f++) {
+                const int count = family_values(page->table, mw_report_families[f], metrics[shown[k]].metric,
+                                                horizons[h] - 1, values[f]);
+                boxes[f] = (mw_box){mw_report_family_title(mw_report_families[f]), values[f], count, f};
+                for (int i = 0; i < count; i++) all[n++] = values[f][i];
+            }
+            snprintf(title, sizeof title, "%s at H = %d", metrics[shown[k]].name, horizons[h]);
+            mw_plot_boxes(page->out, title, mw_axis_fit(all, n, false, metrics[shown[k]].label), boxes,
+                          FAMILIES);
+        }
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        const mw_study_row *row = &page->table->rows[i];
+        mw_page_setting(page, sheet, row);
+        for (int h = 0; h < 3; h++)
+            for (int k = 0; k < 3; k++)
+                mw_sheet_number(sheet, "%.2f", row->snippets[metrics[shown[k]].metric][horizons[h] - 1]);
+    }
+    mw_page_figure_end(page, sheet);
+}
+
+/* ---- one state ---- */
+
+enum { STATE_FIGURES = 6 };
+static const mw_column_id state_drawn[STATE_FIGURES] = {MW_COL_STATE_TOP1,     MW_COL_STATE_TOP2,
+                                                        MW_COL_STATE_SPEARMAN, MW_COL_STATE_PAIRS,
+                                                        MW_COL_STATE_REGRET,   MW_COL_STATE_RANDOM_REGRET};
+static const mw_column_id state_planned[STATE_FIGURES] = {
+    MW_COL_PLANNED_TOP1,  MW_COL_PLANNED_TOP2,   MW_COL_PLANNED_SPEARMAN,
+    MW_COL_PLANNED_PAIRS, MW_COL_PLANNED_REGRET, MW_COL_PLANNED_RANDOM_REGRET};
+
+static void state_published(const mw_study_row *row, double out[STATE_FIGURES]) {
+    const mw_paper_state *p = mw_paper_state_find(row->setting->task, row->setting->quality);
+    const double numbers[STATE_FIGURES] = {p ? p->top1 : NAN,     p ? p->top2 : NAN,
+                                           p ? p->spearman : NAN, p ? p->pairs : NAN,
+                                           p ? p->regret : NAN,   p ? p->random_regret : NAN};
+    memcpy(out, numbers, sizeof numbers);
+}
+
+/* A row of means over the settings that the paper has. */
+static void state_means(mw_page *page, mw_sheet *sheet, const mw_column_id *ids) {
+    double ours[STATE_FIGURES][MW_TABLE_ROWS], theirs[STATE_FIGURES][MW_TABLE_ROWS];
+    int n = 0;
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        const mw_study_row *row = &page->table->rows[i];
+        double published[STATE_FIGURES];
+        state_published(row, published);
+        if (isnan(published[0])) continue;
+        for (int k = 0; k < STATE_FIGURES; k++) {
+            ours[k][n] = row->value[ids[k]];
+            theirs[k][n] = published[k];
+        }
+        n++;
+    }
+    mw_sheet_section(sheet, "Mean of the paper's settings");
+    mw_sheet_row(sheet, "mean", NULL);
+    for (int k = 0; k < STATE_FIGURES; k++) mw_sheet_number(sheet, "%.3f", mw_mean_of(ours[k], n));
+    for (int k = 0; k < STATE_FIGURES; k++) mw_sheet_number(sheet, "%.3f", mw_mean_of(theirs[k], n));
+}
+
+static void state_table(mw_page *page, const mw_column_id *ids, const char *caption) {
+    static const char *const names[] = {"Top-1", "Top-2", "Spearman", "pairs", "n-regret", "random n-regret"};
+    mw_sheet *sheet = mw_page_settings_sheet();
+    for (int k = 0; k < STATE_FIGURES; k++) mw_sheet_column(sheet, "mawam", names[k], NULL);
+    for (int k = 0; k < STATE_FIGURES; k++) mw_sheet_column(sheet, "paper", names[k], NULL);
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        const mw_study_row *row = &page->table->rows[i];
+        double published[STATE_FIGURES];
+        state_published(row, published);
+        mw_page_setting(page, sheet, row);
+        for (int k = 0; k < STATE_FIGURES; k++) mw_sheet_number(sheet, "%.3f", row->value[ids[k]]);
+        for (int k = 0; k < STATE_FIGURES; k++) mw_sheet_number(sheet, "%.3f", published[k]);
+    }
+    state_means(page, sheet, ids);
+    mw_page_table(page, sheet, caption);
+}
+
+void mw_item_same_state(mw_page *page) {
+    int drawn = 0, unsaid = 0;
+    double planned[MW_TABLE_ROWS];
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        const json_t *state = mw_json_at(page->table->rows[i].summary, "same_state");
+        drawn += json_object_get(state, "candidates") != NULL;
+        unsaid += state && !json_object_get(state, "candidates");
+    }
+    if (unsaid)
+        mw_page_say(
+            page,
+            "%d settings were diagnosed by an earlier version, whose candidates had the planner's own "
+            "offsets; %d have candidates as the policy draws them.",
+            unsaid, drawn);
+    state_table(page, state_drawn, "Candidates as the policy draws them");
+    if (mw_table_collect(page->table, NULL, MW_COL_PLANNED_TOP1, planned))
+        state_table(page, state_planned, "The planner's own candidates, with offsets and warm starts");
+    else
+        mw_page_missing(page, "no summary has the planner's own candidates",
+                        "mawam study run --dir study --resume");
+}
+
+/* ---- rollout error ---- */
+
+void mw_item_rollout(mw_page *page) {
+    if (!diagnosed(page)) return;
+    const bands b = bands_of(page->table, MW_SNIPPET_ERROR);
+    double values[FAMILIES][MW_TABLE_ROWS], all[FAMILIES * MW_TABLE_ROWS];
+    mw_box boxes[FAMILIES];
+    int n = 0;
+    mw_sheet *sheet = band_sheet(), *medians = mw_sheet_create();
+    for (int f = 0; f < FAMILIES; f++) {
+        const int count = family_values(page->table, mw_report_families[f], MW_SNIPPET_ERROR, 7, values[f]);
+        boxes[f] = (mw_box){mw_report_family_title(mw_report_families[f]), values[f], count, f};
+        for (int i = 0; i < count; i++) all[n++] = values[f][i];
+    }
+    mw_page_figure_begin(page, NULL);
+    plot_bands(page, &b, "(a) mean squared error, squared units of observations", true);
+    mw_plot_boxes(page->out, "(b) distribution over settings at H = 8",
+                  mw_axis_fit(all, n, true, "mean squared error, squared units"), boxes, FAMILIES);
+    band_rows(sheet, &b, "rollout error", "%.3g");
+    mw_page_figure_end(page, sheet);
+    mw_sheet_column(medians, NULL, "median over settings", NULL);
+    mw_sheet_column(medians, "H = 8", "mawam", NULL);
+    mw_sheet_column(medians, "H = 8", "paper", NULL);
+    mw_sheet_column(medians, "H = 16", "mawam", NULL);
+    mw_sheet_column(medians, "H = 16", "paper", NULL);
+    for (int f = 0; f < FAMILIES; f++) {
+        mw_sheet_row(medians, mw_report_family_title(mw_report_families[f]), NULL);
+        mw_sheet_number(medians, "%.3f", b.middle[f][7]);
+        mw_sheet_number(medians, "%.3f", mw_paper_horizon_find(mw_report_families[f], 8)->rollout_mse);
+        mw_sheet_number(medians, "%.3f", b.middle[f][15]);
+        mw_sheet_number(medians, "%.3f", mw_paper_horizon_find(mw_report_families[f], 16)->rollout_mse);
+    }
+    mw_page_table(page, medians, NULL);
+}
+
+/* ---- predicted against realised ---- */
+
+enum { MOST_POINTS = 4096 };
+
+/* The points of the settings that are asked for; returns how many settings had some. */
+typedef struct {
+    mw_point points[MOST_POINTS];
+    int count;
+} cloud;
+
+static bool add_points(cloud *c, const mw_study_row *row, int series, mw_sheet *sheet) {
+    const json_t *points = mw_json_at(row->summary, "snippets.alignment.points");
+    for (size_t i = 0; i < json_array_size(points) && c->count < MOST_POINTS; i++) {
+        const json_t *pair = json_array_get(points, i);
+        const double x = json_number_value(json_array_get(pair, 0)),
+                     y = json_number_value(json_array_get(pair, 1));
+        c->points[c->count++] = (mw_point){x, y, series, row->name};
+        mw_sheet_row(sheet, row->name, NULL);
+        mw_sheet_number(sheet, "%.3f", x);
+        mw_sheet_number(sheet, "%.3f", y);
+    }
+    return json_array_size(points) > 0;
+}
+
+static void plot_cloud(mw_page *page, const cloud *c, const char *title) {
+    static const mw_axis realised = {-4, 4, false, false, "realised return, standard deviations"},
+                         predicted = {-4, 4, false, false, "predicted return, standard deviations"};
+    mw_plot_points(page->out,
+                   &(mw_points){title, realised, predicted, c->points, c->count, &title, 1, true, NAN, NAN});
+}
+
+static mw_sheet *cloud_sheet(void) {
+    mw_sheet *sheet = mw_sheet_create();
+    mw_sheet_column(sheet, NULL, "setting", NULL);
+    mw_sheet_column(sheet, NULL, "realised", "standardised over the setting's snippets");
+    mw_sheet_column(sheet, NULL, "predicted", "standardised over the setting's snippets");
+    return sheet;
+}
+
+static bool aligned(mw_page *page) {
+    for (int i = 0; i < MW_TABLE_ROWS; i++)
+        if (json_array_size(mw_json_at(page->table->rows[i].summary, "snippets.alignment.points")))
+            return true;
+    mw_page_missing(page, "the summaries that are there hold correlations, but no points",
+                    "mawam study run --dir study --resume");
+    return false;
+}
+
+static void correlations(mw_page *page) {
+    mw_sheet *sheet = mw_sheet_create();
+    mw_sheet_column(sheet, NULL, "medians at H = 8", NULL);
+    mw_sheet_column(sheet, "mawam", "Pearson", NULL);
+    mw_sheet_column(sheet, "mawam", "Spearman", NULL);
+    mw_sheet_column(sheet, "mawam", "least", "smallest Spearman of a setting");
+    mw_sheet_column(sheet, "mawam", "most", "largest Spearman of a setting");
+    mw_sheet_column(sheet, "paper", "Pearson", NULL);
+    mw_sheet_column(sheet, "paper", "Spearman", NULL);
+    for (int f = 0; f < 3; f++) {
+        const char *family = mw_report_families[f];
+        const mw_paper_gains *p = mw_paper_gains_of(family);
+        mw_sheet_row(sheet, mw_report_family_title(family), NULL);
+        mw_sheet_number(sheet, "%.2f", mw_table_median(page->table, family, MW_COL_SNIPPET_PEARSON));
+        mw_sheet_number(sheet, "%.2f", mw_table_median(page->table, family, MW_COL_SNIPPET_SPEARMAN));
+        mw_sheet_number(sheet, "%.2f", mw_table_quantile(page->table, family, MW_COL_SNIPPET_SPEARMAN, 0));
+        mw_sheet_number(sheet, "%.2f", mw_table_quantile(page->table, family, MW_COL_SNIPPET_SPEARMAN, 1));
+        mw_sheet_number(sheet, "%.2f", p->pearson);
+        mw_sheet_number(sheet, "%.2f", p->spearman);
+    }
+    mw_page_table(page, sheet, NULL);
+}
+
+/* Panels of the settings that a name selects: of a family, or of a task. */
+static void clouds(mw_page *page, bool by_task) {
+    static _Thread_local cloud c;
+    mw_sheet *sheet = cloud_sheet();
+    mw_page_figure_begin(page, NULL);
+    for (int i = 0, next; i < MW_TABLE_ROWS; i = next) {
+        const mw_study_row *first = &page->table->rows[i];
+        const char *name = by_task ? first->setting->task : first->family;
+        bool any = false;
+        c.count = 0;
+        for (next = i; next < MW_TABLE_ROWS; next++) {
+            const mw_study_row *row = &page->table->rows[next];
+            if (strcmp(by_task ? row->setting->task : row->family, name)) break;
+            any |= add_points(&c, row, 0, sheet);
+        }
+        if (any) plot_cloud(page, &c, by_task ? name : mw_report_family_title(name));
+    }
+    mw_page_figure_end(page, sheet);
+}
+
+void mw_item_alignment(mw_page *page) {
+    correlations(page);
+    if (aligned(page)) clouds(page, false);
+}
+
+void mw_item_calibration(mw_page *page) {
+    if (aligned(page)) clouds(page, true);
+}

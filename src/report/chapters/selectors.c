@@ -1,0 +1,174 @@
+/* The chapter on selectors: every model that judges candidates, on the same candidates and episodes, between
+ * a random choice and the true simulator. */
+#include "report/page.h"
+#include "report/report.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST_SELECTORS = MW_ARMS };
+
+/* Arms that let a model judge candidates as drawn, the world model first, as far as any setting has played
+ * them. */
+static int selectors_of(const mw_study_table *t, int arms[MOST_SELECTORS]) {
+    int n = 0;
+    mw_arm arm;
+    for (int a = MW_ARM_PAPER; mw_arm_at(a, &arm); a++) {
+        int played = 0;
+        if (strncmp(arm.settings, "scorer=", 7) || a == MW_ARM_ORACLE) continue;
+        for (int i = 0; i < MW_TABLE_ROWS; i++)
+            played += !isnan(t->rows[i].value[MW_COL_OF(a, MW_FIELD_REPORTED)]);
+        if (played) arms[n++] = a;
+    }
+    return n;
+}
+
+static const char *title_of(int arm) {
+    return arm == MW_ARM_PAPER ? "RWM" : mw_arm_name(arm);
+}
+
+/* A setting takes part if the world model and another selector have played it. */
+static bool takes_part(const mw_study_row *row, const int *arms, int count) {
+    int others = 0;
+    for (int k = 1; k < count; k++) others += !isnan(row->value[MW_COL_OF(arms[k], MW_FIELD_REPORTED)]);
+    return others && !isnan(row->value[MW_COL_PAPER]);
+}
+
+static mw_selection selection_of(const mw_study_row *row, const int *arms, int count) {
+    double means[MOST_SELECTORS];
+    for (int k = 0; k < count; k++) means[k] = row->value[MW_COL_OF(arms[k], MW_FIELD_REPORTED)];
+    return mw_select(means, count);
+}
+
+static void family_bars(mw_page *page, const mw_study_table *t, const char *family, const int *arms,
+                        int count) {
+    const char *names[MW_TABLE_ROWS], *series[MOST_SELECTORS];
+    double values[MW_TABLE_ROWS * MOST_SELECTORS], low[MW_TABLE_ROWS * MOST_SELECTORS],
+        high[MW_TABLE_ROWS * MOST_SELECTORS], ends[2 * MW_TABLE_ROWS * MOST_SELECTORS + 1] = {0};
+    int n = 0, m = 1;
+    char title[64];
+    for (int k = 0; k < count; k++) series[k] = title_of(arms[k]);
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        const mw_study_row *row = &t->rows[i];
+        if (strcmp(row->family, family) || !takes_part(row, arms, count)) continue;
+        names[n] = row->name;
+        for (int k = 0; k < count; k++) {
+            const double mean = row->value[MW_COL_OF(arms[k], MW_FIELD_REPORTED)],
+                         std = row->value[MW_COL_OF(arms[k], MW_FIELD_REPORTED_STD)];
+            values[n * count + k] = mean;
+            low[n * count + k] = ends[m++] = mean - std;
+            high[n * count + k] = ends[m++] = mean + std;
+        }
+        n++;
+    }
+    if (!n) return;
+    snprintf(title, sizeof title, "%s: return or score by selector", mw_report_family_title(family));
+    const char *unit = !strcmp(family, "mpe") ? "normalised score" : "episode return";
+    mw_plot_bars(page->out, &(mw_bars){title, mw_axis_fit(ends, m, false, unit), names, n, series, count,
+                                       values, low, high, strcmp(family, "ant") ? "%.1f" : "%.0f"});
+}
+
+static mw_sheet *selector_sheet(const mw_study_table *t, const int *arms, int count) {
+    static const int lines[] = {MW_ARM_REACTIVE, MW_ARM_RANDOM, MW_ARM_ORACLE};
+    mw_sheet *sheet = mw_page_settings_sheet();
+    for (int k = 0; k < 3; k++) mw_sheet_column(sheet, "lines", mw_arm_name(lines[k]), NULL);
+    for (int k = 0; k < count; k++) mw_sheet_column(sheet, "selectors", title_of(arms[k]), NULL);
+    mw_sheet_column(sheet, NULL, "best", NULL);
+    mw_sheet_column(sheet, NULL, "strongest other", "than RWM");
+    mw_sheet_column(sheet, NULL, "RWM - it", "95% interval over the seeds' paired means");
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        const mw_study_row *row = &t->rows[i];
+        if (!takes_part(row, arms, count)) continue;
+        const mw_selection s = selection_of(row, arms, count);
+        const mw_interval d = mw_row_difference(row, MW_ARM_PAPER, arms[s.alternative]);
+        mw_sheet_row(sheet, row->name, NULL);
+        for (int k = 0; k < 3; k++)
+            mw_sheet_number(sheet, mw_row_format(row), row->value[MW_COL_OF(lines[k], MW_FIELD_REPORTED)]);
+        for (int k = 0; k < count; k++) {
+            mw_sheet_spread(sheet, mw_row_format(row), row->value[MW_COL_OF(arms[k], MW_FIELD_REPORTED)],
+                            row->value[MW_COL_OF(arms[k], MW_FIELD_REPORTED_STD)]);
+            if (k == s.best) mw_sheet_strong(sheet);
+        }
+        mw_sheet_text(sheet, "%s", title_of(arms[s.best]));
+        mw_sheet_text(sheet, "%s", title_of(arms[s.alternative]));
+        mw_sheet_gain(sheet, mw_row_signed_format(row), d.mean, d.low, d.high);
+    }
+    return sheet;
+}
+
+/* How often each is best or the strongest other, beside the paper's counts. */
+static mw_sheet *count_sheet(const mw_study_table *t, const int *arms, int count) {
+    const mw_paper_selectors *p = mw_paper_selector_counts();
+    mw_sheet *sheet = mw_sheet_create();
+    mw_sheet_column(sheet, NULL, "selector", NULL);
+    mw_sheet_column(sheet, "mawam", "best", "settings in which its mean is the largest");
+    mw_sheet_column(sheet, "mawam", "strongest other", NULL);
+    mw_sheet_column(sheet, "mawam", "RWM above / below it", "settings; clear: interval without zero");
+    mw_sheet_column(sheet, "mawam", "scoring, ms", "median over settings, one environment");
+    mw_sheet_column(sheet, "mawam", "same-state n-regret", "median over settings");
+    mw_sheet_column(sheet, "paper", "best", NULL);
+    mw_sheet_column(sheet, "paper", "strongest other", NULL);
+    for (int k = 0; k < count; k++) {
+        double ms[MW_TABLE_ROWS], regret[MW_TABLE_ROWS], theirs = NAN;
+        int best = 0, other = 0;
+        char path[96];
+        const mw_comparison c = mw_table_compare_arms(t, NULL, MW_ARM_PAPER, arms[k]);
+        snprintf(path, sizeof path, "same_state.scorers.%.40s.normalized_regret",
+                 k ? mw_arm_name(arms[k]) : "rwm");
+        for (int i = 0; i < MW_TABLE_ROWS; i++) {
+            const mw_study_row *row = &t->rows[i];
+            ms[i] = row->value[MW_COL_OF(arms[k], MW_FIELD_MS_SCORING)];
+            regret[i] = mw_json_number(row->summary, path);
+            if (!takes_part(row, arms, count)) continue;
+            const mw_selection s = selection_of(row, arms, count);
+            best += s.best == k;
+            other += s.alternative == k;
+        }
+        for (int m = 0; m < 4; m++)
+            if (!strcmp(p->names[m], mw_arm_name(arms[k]))) theirs = p->alternative[m];
+        mw_sheet_row(sheet, title_of(arms[k]), NULL);
+        mw_sheet_number(sheet, "%.0f", best);
+        mw_sheet_number(sheet, "%.0f", k ? other : (double)NAN);
+        mw_sheet_text(sheet, k ? "%d / %d, clear %d / %d" : "-", c.wins, c.losses, c.clear_wins,
+                      c.clear_losses);
+        mw_sheet_number(sheet, "%.2f", mw_median_of(ms, MW_TABLE_ROWS));
+        mw_sheet_number(sheet, "%.3f", mw_median_of(regret, MW_TABLE_ROWS));
+        mw_sheet_number(sheet, "%.0f", k ? p->settings - p->rwm_best : p->rwm_best);
+        mw_sheet_number(sheet, "%.0f", theirs);
+    }
+    return sheet;
+}
+
+void mw_item_selectors(mw_page *page) {
+    const mw_study_table *t = page->sources->selectors.present ? &page->sources->selectors : page->table;
+    int arms[MOST_SELECTORS], compared = 0, firsts = 0, clear = 0, lost = 0;
+    const int count = selectors_of(t, arms);
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        if (count < 2 || arms[0] != MW_ARM_PAPER || !takes_part(&t->rows[i], arms, count)) continue;
+        const mw_selection s = selection_of(&t->rows[i], arms, count);
+        const mw_interval d = mw_row_difference(&t->rows[i], MW_ARM_PAPER, arms[s.alternative]);
+        compared++;
+        firsts += s.best == 0;
+        clear += d.low > 0;
+        lost += d.high < 0;
+    }
+    const mw_paper_selectors *p = mw_paper_selector_counts();
+    if (!compared) {
+        mw_page_missing(page, "no evaluation of selectors beside the world model",
+                        "mawam eval study/bundles/SETTING.safetensors --arms "
+                        "reactive,random,paper,oracle,mono,independent,q,direct --json "
+                        "study/selectors/SETTING.json");
+        mw_page_say(page, "Paper: the world model has the largest mean in %d of %d settings.", p->rwm_best,
+                    p->settings);
+        return;
+    }
+    mw_page_say(page,
+                "The world model has the largest mean in %d of %d settings; its difference to the strongest "
+                "other has an interval above zero in %d and below zero in %d. Paper: largest in %d of %d.",
+                firsts, compared, clear, lost, p->rwm_best, p->settings);
+    mw_page_table(page, count_sheet(t, arms, count), NULL);
+    mw_page_figure_begin(page, "Means and deviations over seeds");
+    for (int f = 0; f < 3; f++) family_bars(page, t, mw_report_families[f], arms, count);
+    mw_page_figure_end(page, selector_sheet(t, arms, count));
+    mw_page_table(page, selector_sheet(t, arms, count), NULL);
+}

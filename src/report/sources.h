@@ -1,0 +1,34 @@
+/* Everything a report is made of, read once: the study's table, the same of the paper's own method, and the
+ * results of single commands that lie beside them. What is not there is left empty; the report says so and
+ * names the command. */
+#ifndef MW_REPORT_SOURCES_H
+#define MW_REPORT_SOURCES_H
+
+#include "report/table.h"
+
+/* A result file per setting, in a folder of its own. */
+typedef enum mw_source_kind {
+    MW_SOURCE_ROUTING, /* mawam diagnose --routing */
+    MW_SOURCE_SWEEPS,  /* mawam eval --sweep */
+    MW_SOURCE_KINDS
+} mw_source_kind;
+
+typedef struct mw_sources {
+    mw_study_table table;     /* FOLDER/results or FOLDER/settings */
+    mw_study_table method;    /* FOLDER/paper/...: trained and planned by the paper's method */
+    mw_study_table selectors; /* FOLDER/selectors: evaluations with one arm per selector */
+    json_t *files[MW_SOURCE_KINDS][MW_TABLE_ROWS]; /* FOLDER/routing, FOLDER/sweeps; NULL: missing */
+    json_t *cost;                                  /* FOLDER/cost.json; NULL: missing */
+    const char *output;                            /* where the report goes: replays are looked for there */
+} mw_sources;
+
+/* Of several folders the last that has a file counts. */
+mw_status mw_sources_read(mw_sources *sources, const char *const *folders, int count, const char *output,
+                          mw_error *error);
+void mw_sources_free(mw_sources *sources);
+
+/* Writes what a report was made of to the folder, without what is large (single episodes, curves), so that a
+ * report of that folder is the same again. */
+mw_status mw_sources_write(const mw_sources *sources, const char *folder, mw_error *error);
+
+#endif

@@ -1,0 +1,401 @@
+/* The other selectors against recorded numbers: outputs, loss, gradients, steps of the optimiser, scores and
+ * imagined paths, and the windows that the direct predictor learns from. Sizes come from the files. */
+#include "core/json.h"
+#include "model/direct.h"
+#include "model/q.h"
+#include "model/unrouted/unrouted.h"
+#include "data/transition.h"
+#include "study/verify/record.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OUTPUT_TOLERANCE 1e-5
+#define ADAM_TOLERANCE   1e-4
+
+typedef struct {
+    mw_record *record;
+    mw_verify *report;
+    const char *kind;
+    int hidden, batch, horizon, envs, candidates;
+    mw_model *model;
+    mw_scorer *scorer;
+    mw_pool *pool;
+    mw_training_part *part;
+    mw_training_data data; /* of one episode of zeros: batches come from the record */
+    mw_dataset dataset;
+    int64_t length, offsets[2];
+    long episode;
+    uint8_t outcome;
+    float *zeros, *out;
+    size_t n, o, d;
+} check;
+
+static void compare(const check *k, const float *seen, const float *recorded, size_t count,
+                    const char *what) {
+    mw_verify_check(k->report, mw_relative_error(seen, recorded, count), OUTPUT_TOLERANCE, "%s: %s",
+                    k->record->what, what);
+}
+
+/* ---- the model ---- */
+
+/* values NULL: only whether the file has them, before memory is taken for what it claims. */
+static mw_status load(const mw_record *r, const mw_params *params, const char *prefix, float *values,
+                      mw_error *error) {
+    for (int i = 0; i < params->count; i++) {
+        const mw_param *param = &params->list[i];
+        const mw_name name = mw_name_of("%s%.40s", prefix, param->name);
+        const mw_tensor *tensor = mw_safetensors_find(&r->file, name.text);
+        if (!strncmp(param->name, "scale.", 6)) continue; /* constants have other names there */
+        if (!tensor || tensor->count != param->count)
+            return mw_fail(error, MW_ERR_FORMAT, "%s: tensor '%s' is missing or not of %zu values",
+                           r->file.path, name.text, param->count);
+        if (!values) continue;
+        float *read = malloc(param->count * sizeof *read);
+        if (!read) return mw_fail(error, MW_ERR_MEMORY, "%s: cannot allocate '%s'", r->file.path, name.text);
+        mw_dtype_to_floats(tensor->type, tensor->data, param->count, read);
+        mw_param_from_file(param, read, values);
+        free(read);
+    }
+    return MW_OK;
+}
+
+/* A setting of the model from the file's metadata, where both have it. */
+static mw_status assign(const check *k, const mw_fields fields, mw_model_config *config, const char *field,
+                        const char *key, mw_error *error) {
+    char text[64];
+    const char *value = mw_safetensors_meta(&k->record->file, key);
+    if (!value) return MW_OK;
+    snprintf(text, sizeof text, "%s=%.32s", field, value);
+    return mw_fields_assign(fields, config, text, "", error);
+}
+
+static mw_status make_model(check *k, mw_error *error) {
+    const mw_model_class *class = mw_model_class_at(mw_model_class_index(k->kind));
+    mw_record *r = k->record;
+    mw_model_config config = {0};
+    mw_model_shape shape = {0};
+    MW_TRY(mw_record_int(r, "agents", 1, 64, &shape.agents, error));
+    MW_TRY(mw_record_int(r, "obs", 1, 4096, &shape.obs, error));
+    MW_TRY(mw_record_int(r, "act", 1, 4096, &shape.act, error));
+    MW_TRY(mw_record_int(r, "H", 1, 256, &k->horizon, error));
+    MW_TRY(mw_record_int(r, "batch", 1, 4096, &k->batch, error));
+    MW_TRY(mw_record_int(r, "envs", 1, 64, &k->envs, error));
+    MW_TRY(mw_record_int(r, "candidates", 1, 64, &k->candidates, error));
+    mw_fields_defaults(class->fields, &config);
+    MW_TRY(assign(k, class->fields, &config, "hidden", "hidden", error));
+    MW_TRY(assign(k, class->fields, &config, "batch", "batch", error));
+    MW_TRY(assign(k, class->fields, &config, "clip", "clip", error));
+    if (!strcmp(k->kind, "direct")) MW_TRY(assign(k, class->fields, &config, "horizon", "H", error));
+    if (class->scorer->imagines) MW_TRY(mw_fields_assign(class->fields, &config, "variant=paper", "", error));
+    if (!strcmp(k->kind, "q")) {
+        MW_TRY(assign(k, class->fields, &config, "discount", "gamma", error));
+        MW_TRY(assign(k, class->fields, &config, "decay", "weight_decay", error));
+    }
+    k->n = (size_t)shape.agents;
+    k->o = (size_t)shape.obs;
+    k->d = (size_t)shape.act;
+    MW_TRY(mw_model_make(&k->model, class, &config, &shape, error));
+    MW_TRY(load(r, k->model->params, "weight.", NULL, error));
+    MW_TRY(mw_model_allocate(k->model, error));
+    return load(r, k->model->params, "weight.", k->model->values, error);
+}
+
+/* A training whose batches are written here. */
+static mw_status make_training(check *k, mw_error *error) {
+    const size_t widest = k->o > k->d ? k->o : k->d;
+    k->zeros = calloc((size_t)k->horizon * k->n * widest, sizeof *k->zeros);
+    if (!k->zeros) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate an episode");
+    k->length = k->offsets[1] = k->horizon;
+    k->outcome = MW_ENDED_BY_WORLD;
+    k->dataset = (mw_dataset){.spec = {.agents = (int)k->n, .obs_size = (int)k->o, .act_size = (int)k->d},
+                              .episodes = 1,
+                              .steps = k->horizon,
+                              .obs = k->zeros,
+                              .real = k->zeros,
+                              .rewards = k->zeros,
+                              .outcomes = &k->outcome,
+                              .lengths = &k->length,
+                              .offsets = k->offsets};
+    k->data =
+        (mw_training_data){.dataset = &k->dataset, .pool = k->pool, .split.train = {1, &k->episode, NULL, 0}};
+    MW_TRY(mw_model_train(&k->part, k->model, &k->data, error));
+    mw_optimizer *o = k->part->optimizer;
+    const char *rate = mw_safetensors_meta(&k->record->file, "lr"),
+               *tau = mw_safetensors_meta(&k->record->file, "tau");
+    o->adam.rate = rate ? strtof(rate, NULL) : 3e-4f;
+    if (tau) o->decay = 1 - strtof(tau, NULL);
+    memcpy(o->values, k->model->values, k->model->params->total * sizeof *o->values);
+    return o->average ? load(k->record, k->model->params, "target.", o->average, error) : MW_OK;
+}
+
+/* ---- batches and what networks say to them ---- */
+
+/* x[batch][inputs] of a value network: observations, then actions. */
+static void join(const check *k, float *x, const float *obs, const float *acts, size_t steps) {
+    const size_t joint = k->n * k->o, all = steps * k->n * k->d;
+    for (size_t r = 0; r < (size_t)k->batch; r++) {
+        memcpy(x + r * (joint + all), obs + r * joint, joint * sizeof *x);
+        memcpy(x + r * (joint + all) + joint, acts + r * all, all * sizeof *x);
+    }
+}
+
+static mw_status score(check *k, const float *obs, const float *acts, int count, int horizon, float *paths,
+                       mw_error *error) {
+    const mw_scoring call = {.scores = k->out,
+                             .paths = paths,
+                             .obs = obs,
+                             .actions = acts,
+                             .count = count,
+                             .horizon = horizon,
+                             .group = 1};
+    return mw_scorer_score(k->scorer, &call, error);
+}
+
+static mw_status fill_world(check *k, void *slot, mw_error *error) {
+    const mw_transition_rows *rows = slot;
+    mw_record *r = k->record;
+    const mw_unrouted_net *net = k->model->net;
+    const size_t cells = (size_t)k->batch * k->n;
+    const float *obs = mw_record_floats(r, "in.obs", cells * k->o, error),
+                *act = mw_record_floats(r, "in.act", cells * k->d, error),
+                *next = mw_record_floats(r, "in.next_obs", cells * k->o, error),
+                *reward = mw_record_floats(r, "in.reward", cells, error),
+                *next_out = mw_record_floats(r, "out.next_obs", cells * k->o, error),
+                *reward_out = mw_record_floats(r, "out.reward", cells, error);
+    if (!obs || !act || !next || !reward || !next_out || !reward_out) return MW_ERR_FORMAT;
+    memcpy(rows->obs, obs, cells * k->o * sizeof *obs);
+    memcpy(rows->act, act, cells * k->d * sizeof *act);
+    memcpy(rows->next_obs, next, cells * k->o * sizeof *next);
+    memcpy(rows->reward, reward, cells * sizeof *reward);
+    mw_unrouted_acts acts;
+    mw_arena arena = {0};
+    mw_unrouted_acts_take(net, &acts, &arena, k->batch, false);
+    MW_TRY(mw_arena_create(&arena, arena.used, error));
+    mw_unrouted_acts_take(net, &acts, &arena, k->batch, false);
+    float *reward_seen = k->out + cells * k->o;
+    mw_unrouted_forward(net, &acts, k->model->values, k->model->packed, obs, act, k->out, reward_seen,
+                        k->batch);
+    compare(k, k->out, next_out, cells * k->o, "next observation");
+    compare(k, reward_seen, reward_out, cells, "reward");
+    mw_arena_free(&arena);
+    return MW_OK;
+}
+
+static mw_status fill_q(check *k, void *slot, mw_error *error) {
+    const mw_q_batch *b = slot;
+    mw_record *r = k->record;
+    const size_t rows = (size_t)k->batch, cells = rows * k->n;
+    const float *obs = mw_record_floats(r, "in.obs", cells * k->o, error),
+                *act = mw_record_floats(r, "in.act", cells * k->d, error),
+                *next_obs = mw_record_floats(r, "in.next_obs", cells * k->o, error),
+                *next_act = mw_record_floats(r, "in.next_act", cells * k->d, error),
+                *reward = mw_record_floats(r, "in.reward", cells, error),
+                *done = mw_record_floats(r, "in.done", rows, error),
+                *q = mw_record_floats(r, "out.q", rows, error),
+                *target = mw_record_floats(r, "out.target", rows, error);
+    const char *gamma = mw_safetensors_meta(&r->file, "gamma");
+    if (!obs || !act || !next_obs || !next_act || !reward || !done || !q || !target) return MW_ERR_FORMAT;
+    join(k, b->x, obs, act, 1);
+    join(k, b->next, next_obs, next_act, 1);
+    memset(b->reward, 0, rows * sizeof *reward);
+    for (size_t i = 0; i < cells; i++) b->reward[i / k->n] += reward[i];
+    memcpy(b->done, done, rows * sizeof *done);
+    MW_TRY(score(k, obs, act, k->batch, 1, NULL, error));
+    compare(k, k->out, q, rows, "value");
+    MW_TRY(load(r, k->model->params, "target.", k->model->values, error));
+    mw_model_pack(k->model);
+    MW_TRY(score(k, next_obs, next_act, k->batch, 1, NULL, error));
+    for (size_t i = 0; i < rows; i++)
+        k->out[i] = b->reward[i] + (gamma ? strtof(gamma, NULL) : 0.99f) * (1 - done[i]) * k->out[i];
+    compare(k, k->out, target, rows, "target");
+    MW_TRY(load(r, k->model->params, "weight.", k->model->values, error));
+    mw_model_pack(k->model);
+    return MW_OK;
+}
+
+static mw_status fill_direct(check *k, void *slot, mw_error *error) {
+    const mw_direct_batch *b = slot;
+    mw_record *r = k->record;
+    const mw_value_net *net = k->model->net;
+    const size_t rows = (size_t)k->batch, steps = (size_t)k->horizon, cells = rows * k->n;
+    const float *obs = mw_record_floats(r, "in.obs", cells * k->o, error),
+                *acts = mw_record_floats(r, "in.acts", cells * steps * k->d, error),
+                *rewards = mw_record_floats(r, "in.rewards", cells * steps, error),
+                *mean = mw_record_floats(r, "target_mean", 1, error),
+                *std = mw_record_floats(r, "target_std", 1, error),
+                *z = mw_record_floats(r, "out.standardised_return", rows, error),
+                *prediction = mw_record_floats(r, "out.prediction", rows, error);
+    if (!obs || !acts || !rewards || !mean || !std || !z || !prediction) return MW_ERR_FORMAT;
+    join(k, b->x, obs, acts, steps);
+    for (size_t i = 0; i < rows; i++) {
+        double sum = 0;
+        for (size_t j = 0; j < steps * k->n; j++) sum += (double)rewards[i * steps * k->n + j];
+        b->z[i] = (float)((sum - (double)*mean) / (double)*std);
+    }
+    compare(k, b->z, z, rows, "standardised return");
+    k->model->values[net->mean] = *mean;
+    k->model->values[net->std] = *std;
+    MW_TRY(score(k, obs, acts, k->batch, k->horizon, NULL, error));
+    compare(k, k->out, prediction, rows, "predicted return");
+    return MW_OK;
+}
+
+/* ---- checks that are the same for all ---- */
+
+static mw_status check_training(check *k, const void *slot, mw_error *error) {
+    mw_record *r = k->record;
+    const mw_params *params = k->model->params;
+    mw_optimizer *o = k->part->optimizer;
+    const bool world = k->part->losses == 2;
+    const float *recorded =
+        mw_record_floats(r, world ? "out.loss_total_dyn_rew" : "out.loss", world ? 3 : 1, error);
+    double losses[MW_PART_LOSSES], worst;
+    char where[64] = "";
+    if (!recorded) return MW_ERR_FORMAT;
+    mw_fit_run((mw_fit *)k->part, slot, false, losses);
+    worst = mw_verify_worst(0, mw_training_part_loss(k->part, losses) / recorded[0], 1);
+    for (int i = 0; world && i < 2; i++) worst = mw_verify_worst(worst, losses[i] / recorded[i + 1], 1);
+    mw_verify_check(k->report, worst, OUTPUT_TOLERANCE, "%s: loss", r->what);
+    MW_TRY(mw_record_compare(r, params, o->grads, "grad.", 0, &worst, where, sizeof where, error));
+    mw_verify_check(k->report, worst, MW_GRADIENT_TOLERANCE, "%s: gradients (%s)", r->what, where);
+    for (int i = 0; i < 3; i++) mw_fit_run((mw_fit *)k->part, slot, true, losses);
+    MW_TRY(mw_record_compare(r, params, o->values, "adam3.", 1, &worst, where, sizeof where, error));
+    mw_verify_check(k->report, worst, ADAM_TOLERANCE, "%s: three steps (%s)", r->what, where);
+    if (!o->average) return MW_OK;
+    MW_TRY(mw_record_compare(r, params, o->average, "target3.", 1, &worst, where, sizeof where, error));
+    mw_verify_check(k->report, worst, ADAM_TOLERANCE, "%s: target after three steps (%s)", r->what, where);
+    return MW_OK;
+}
+
+static mw_status check_scores(check *k, mw_error *error) {
+    mw_record *r = k->record;
+    const size_t envs = (size_t)k->envs, most = (size_t)k->candidates, rows = envs * most,
+                 joint = k->n * k->o, path = (size_t)k->horizon * joint;
+    const bool imagines = k->scorer->kind->imagines;
+    const float *obs = mw_record_floats(r, "in.score_obs", envs * joint, error),
+                *acts = mw_record_floats(r, "in.score_acts", rows * (size_t)k->horizon * k->n * k->d, error),
+                *scores = mw_record_floats(r, "out.scores", rows, error),
+                *best = mw_record_floats(r, "out.best", envs, error),
+                *paths = imagines ? mw_record_floats(r, "out.paths", rows * path, error) : NULL;
+    if (!obs || !acts || !scores || !best || (imagines && !paths)) return MW_ERR_FORMAT;
+    float *starts = k->out + rows, *seen = starts + rows * joint;
+    for (size_t q = 0; q < rows; q++) memcpy(starts + q * joint, obs + q / most * joint, joint * sizeof *obs);
+    MW_TRY(score(k, starts, acts, (int)rows, k->horizon, imagines ? seen : NULL, error));
+    compare(k, k->out, scores, rows, "scores");
+    if (imagines) compare(k, seen, paths, rows * path, "imagined paths");
+    double worst = 0;
+    for (size_t e = 0; e < envs; e++) {
+        size_t chosen = 0;
+        for (size_t m = 1; m < most; m++)
+            if (k->out[e * most + m] > k->out[e * most + chosen]) chosen = m;
+        worst = mw_verify_worst(worst, (double)chosen, (double)best[e]);
+    }
+    mw_verify_check(k->report, worst, 0, "%s: best candidate", r->what);
+    return MW_OK;
+}
+
+static mw_status check_all(check *k, mw_error *error) {
+    MW_TRY(make_model(k, error));
+    MW_TRY(mw_pool_create(&k->pool, 2, error));
+    MW_TRY(make_training(k, error));
+    const size_t rows = (size_t)(k->envs * k->candidates), joint = k->n * (k->o + 1),
+                 cells = (size_t)k->batch * joint;
+    k->out = calloc(rows * (1 + joint * (size_t)(1 + k->horizon)) + cells, sizeof *k->out);
+    if (!k->out) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate the checks' buffers");
+    mw_model_pack(k->model);
+    const mw_scorer_context context = {
+        .model = k->model, .max_rows = (int)rows, .max_group = 1, .horizon = k->horizon, .pool = k->pool};
+    MW_TRY(k->model->kind->scorer->create(&k->scorer, &context, error));
+    void *slot = ((mw_fit *)k->part)->slots[0];
+    MW_TRY((k->scorer->kind->imagines ? fill_world
+            : !strcmp(k->kind, "q")   ? fill_q
+                                      : fill_direct)(k, slot, error));
+    MW_TRY(check_scores(k, error));
+    return check_training(k, slot, error);
+}
+
+mw_status mw_verify_selector(mw_record *r, const char *kind, mw_verify *report, mw_error *error) {
+    check k = {.record = r, .report = report, .kind = kind};
+    const mw_status status = check_all(&k, error);
+    mw_scorer_free(k.scorer);
+    mw_training_part_free(k.part);
+    mw_model_free(k.model);
+    mw_pool_free(k.pool);
+    free(k.zeros);
+    free(k.out);
+    return status;
+}
+
+/* ---- windows ---- */
+
+typedef struct {
+    mw_dataset dataset;
+    mw_episode_set all, windows;
+    int64_t *lengths, *offsets;
+    float *rewards;
+} window_check;
+
+static mw_status check_windows(window_check *w, const json_t *root, const char *path, mw_verify *report,
+                               mw_error *error) {
+    const json_t *lengths = json_object_get(root, "lengths"), *rewards = json_object_get(root, "rewards"),
+                 *windows = json_object_get(root, "windows");
+    const size_t episodes = json_array_size(lengths), steps = json_array_size(rewards);
+    const json_int_t agents = json_integer_value(json_object_get(root, "agents")),
+                     horizon = json_integer_value(json_object_get(root, "horizon"));
+    double mean, std, worst = 0;
+    if (!episodes || !steps || agents < 1 || agents > 64 || horizon < 1 || horizon > 256)
+        return mw_fail(error, MW_ERR_FORMAT, "%s: lengths, rewards, agents or horizon are missing", path);
+    w->lengths = calloc(2 * episodes + 1, sizeof *w->lengths);
+    w->rewards = calloc(steps * (size_t)agents, sizeof *w->rewards);
+    if (!w->lengths || !w->rewards) return mw_fail(error, MW_ERR_MEMORY, "%s: cannot allocate it", path);
+    w->offsets = w->lengths + episodes;
+    for (size_t e = 0; e < episodes; e++) {
+        w->lengths[e] = json_integer_value(json_array_get(lengths, e));
+        if (w->lengths[e] < 1 || w->lengths[e] > (int64_t)steps - w->offsets[e])
+            return mw_fail(error, MW_ERR_FORMAT, "%s: episodes are longer than the %zu steps", path, steps);
+        w->offsets[e + 1] = w->offsets[e] + w->lengths[e];
+    }
+    for (size_t i = 0; i < steps * (size_t)agents; i++)
+        w->rewards[i] = (float)json_number_value(
+            json_array_get(json_array_get(rewards, i / (size_t)agents), i % (size_t)agents));
+    w->dataset = (mw_dataset){.spec.agents = (int)agents,
+                              .episodes = (long)episodes,
+                              .steps = (long)steps,
+                              .rewards = w->rewards,
+                              .lengths = w->lengths,
+                              .offsets = w->offsets};
+    MW_TRY(mw_episode_set_all(&w->all, &w->dataset, error));
+    MW_TRY(mw_direct_windows(&w->windows, &w->dataset, &w->all, (int)horizon, error));
+    const int64_t count = w->windows.transitions;
+    mw_verify_check(report, fabs((double)count - (double)json_array_size(windows)), 0, "windows: count");
+    if (count < 1 || count != (int64_t)json_array_size(windows)) return MW_OK;
+    for (int64_t i = 0; i < count; i++) {
+        const json_t *one = json_array_get(windows, (size_t)i);
+        const mw_place place = mw_episode_set_at(&w->windows, i);
+        const double sum = mw_direct_return(&w->dataset, place, (int)horizon);
+        worst = mw_verify_worst(worst, sum, json_number_value(json_object_get(one, "return")));
+        worst = mw_verify_worst(worst, (double)(w->offsets[place.episode] + place.t),
+                                json_number_value(json_object_get(one, "start")));
+    }
+    mw_verify_check(report, worst, OUTPUT_TOLERANCE, "windows: starts and returns");
+    mw_direct_units(&w->dataset, &w->windows, (int)horizon, &mean, &std);
+    worst = mw_verify_worst(0, mean, json_number_value(json_object_get(root, "mean")));
+    worst = mw_verify_worst(worst, std, json_number_value(json_object_get(root, "std")));
+    mw_verify_check(report, worst, OUTPUT_TOLERANCE, "windows: mean and deviation");
+    return MW_OK;
+}
+
+mw_status mw_verify_windows(const char *path, mw_verify *report, mw_error *error) {
+    window_check w = {0};
+    json_t *root;
+    MW_TRY(mw_json_read(&root, path, error));
+    const mw_status status = check_windows(&w, root, path, report, error);
+    mw_episode_set_free(&w.all);
+    mw_episode_set_free(&w.windows);
+    free(w.lengths);
+    free(w.rewards);
+    json_decref(root);
+    return status;
+}

@@ -1,0 +1,61 @@
+/* The command line as people expect it: what is mistyped is named, what cannot be written is said before the
+ * work, what is finished is not overwritten, and whole numbers may be large. */
+#include "program.h"
+
+static void suggestions(void **state) {
+    (void)state;
+    program_expect(2, "trian x", "unknown command 'trian'; did you mean 'train'?");
+    program_expect(2, "data exprt", "did you mean 'export'?");
+    program_expect(2, "eval x --epsiodes 3", "unknown option '--epsiodes'; did you mean --episodes?");
+    program_expect(2, "eval x --candidate 3", "did you mean --candidates?");
+    program_expect(2, "xyzzy", "unknown command 'xyzzy' (try --help)");
+    program_expect(2, "eval x --quux", "unknown option '--quux' (try --help)");
+}
+
+static void numbers(void **state) {
+    (void)state;
+    program_expect(0, "env play spread --episodes 1e1 --seed 1e3", "10 episodes, seed 1000");
+    program_expect(2, "env play spread --episodes 1.5",
+                   "--episodes must be a whole number from 1 to 100000000, not '1.5'");
+    program_expect(2, "env play spread --episodes 0", "from 1 to 100000000, not '0'");
+    program_expect(2, "env play spread --seed -1", "--seed must be a whole number from 0 on, not '-1'");
+    program_expect(2, "eval x --seeds 1e9", "--seeds must be a whole number from 1 to 10000, not '1e9'");
+}
+
+/* The message came after 40 s of work, and the result was lost. */
+static void outputs_first(void **state) {
+    (void)state;
+    program_expect(1, "eval spread-medium --json=/nowhere/x", "cannot write '/nowhere/x': folder '/nowhere'");
+    program_expect(1, "eval spread-medium --replay /nowhere/x.html", "folder '/nowhere'");
+    program_expect(1, "diagnose spread-medium --json=/nowhere/x", "folder '/nowhere'");
+    program_expect(1, "env play spread --replay /nowhere/x.html", "folder '/nowhere'");
+    scratch_write(scratch("old.json"), "{}", 2);
+    program_expect(1, "eval spread-medium --json=%/old.json",
+                   "old.json' is there already; --overwrite replaces it");
+}
+
+static void options_that_do_not_apply(void **state) {
+    (void)state;
+    program_expect(1, "env play spread --spawn-jitter 1", "spread has no units whose start could jitter");
+    program_expect(1, "env play spread --prey script", "spread has no prey");
+    program_expect(1, "env play 3m --prey script", "3m has no prey; that option must not be given");
+}
+
+static void descriptions(void **state) {
+    (void)state;
+    program_expect(0, "env describe 3m", "attack");
+    program_expect(0, "env describe 3m --json", "\"actions\": [");
+    program_expect(0, "bundle info spread-medium", "flow: ");
+    program_expect(0, "bundle info spread-medium", "provenance");
+    program_expect(0, "bundle info @/bundles/spread-medium.safetensors --json", "\"parameters\": ");
+    program_expect(1, "bundle info nothing", "there is no bundles/nothing.safetensors in ");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(suggestions),   cmocka_unit_test(numbers),
+        cmocka_unit_test(outputs_first), cmocka_unit_test(options_that_do_not_apply),
+        cmocka_unit_test(descriptions),
+    };
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
+}

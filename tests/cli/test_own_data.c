@@ -1,0 +1,115 @@
+/* Own data to the end, as a user goes: import, train, eval. Rules travel with data of ours, can be declared
+ * and are then checked by replay, and data of other rules goes on only where that is accepted and marked. */
+#include "program.h"
+
+#include <dirent.h>
+
+#define TINY                                                                                                 \
+    "--budget quick --threads 1 --set flow.dim=16 --set flow.mults=1,1,1 --set flow.steps=3 --set "          \
+    "flow.batch=6 --set inverse.steps=3 --set inverse.hidden=16 --set rwm.hidden=16 --set rwm.steps=3 "      \
+    "--set rwm.batch=32"
+#define FEW "--seeds 1 --episodes 2 --arms reactive,plan --timed 0 --threads 1 --M 2 --K 1"
+
+/* Columns alone, as others would have them. */
+static int make_data(void **state) {
+    char command[512];
+    if (scratch_setup(state) != 0) return -1;
+    program_expect(0, "data make spread-random -o % --transitions 500 --threads 1", "spread-random");
+    snprintf(command, sizeof command, "mkdir %s/foreign && cp %s/spread-random/*.npy %s/foreign",
+             scratch_folder, scratch_folder, scratch_folder);
+    return system(command);
+}
+
+static int remove_data(void **state) {
+    char command[128];
+    (void)state;
+    snprintf(command, sizeof command, "rm -r '%s'", scratch_folder);
+    return system(command);
+}
+
+static void rules_travel(void **state) {
+    (void)state;
+    program_expect(0, "data import --from madiff %/spread-random -o %/copy --task spread", "copy: ");
+    program_expect(0, "data check %/copy", "rules mpe-omar-1");
+    program_expect(0, "data import --from madiff %/spread-random -o %/other --task mine", "other: ");
+    program_expect(0, "data check %/other", "rules madiff-import");
+    if (program_run("data export --to hdf5 %/spread-random -o %/a.h5") != 0)
+        return; /* a build without HDF5 */
+    program_expect(0, "data import --from hdf5 %/a.h5 -o %/back --task spread", "back: ");
+    program_expect(0, "data info %/back", "rules      mpe-omar-1");
+    program_expect(0, "data info %/back", "spread-random");
+}
+
+static void rules_are_declared(void **state) {
+    (void)state;
+    program_expect(0, "data import --from madiff %/foreign -o %/declared --task spread --rules mpe-omar-1",
+                   "500 of 500 replayed transitions agree");
+    program_expect(0, "data check %/declared", "rules mpe-omar-1");
+    program_expect(1, "data import --from madiff %/foreign -o %/x --task spread --rules mpe-2",
+                   "this program's world of 'spread' has rules mpe-omar-1");
+    program_expect(0, "data import --from madiff %/foreign -o %/mine --task mine --rules mine-3",
+                   "no world of ours to compare with");
+    program_expect(0, "data check %/mine", "rules mine-3");
+}
+
+/* Data of a world with another prey: what was declared does not hold, and what was known before stays. */
+static void wrong_rules_are_found(void **state) {
+    (void)state;
+    program_expect(0, "data make tag-random -o % --transitions 300 --threads 1", "tag-random");
+    program_expect(1,
+                   "data import --from madiff %/tag-random -o %/chased --task tag --prey script --rules "
+                   "mpe-omar-1+prey-script",
+                   "0 of 300 replayed transitions agree");
+    program_expect(0, "data check %/chased", "rules mpe-omar-1+prey-v1");
+}
+
+static void other_rules_are_accepted(void **state) {
+    (void)state;
+    program_expect(0, "data import --from madiff %/foreign -o %/imported --task spread", "imported: ");
+    program_expect(1, "train %/imported -o %/b.safetensors " TINY,
+                   "the data is of rules madiff-import, this program's world has rules mpe-omar-1; "
+                   "--accept-rules");
+    program_expect(0, "train %/imported -o %/b.safetensors --accept-rules " TINY, "written after");
+    program_expect(0, "bundle info %/b.safetensors", "trained under other rules than the world mpe-omar-1");
+    program_expect(1, "eval %/b.safetensors " FEW,
+                   "the bundle was trained under rules madiff-import, this environment has rules mpe-omar-1");
+    program_expect(0, "eval %/b.safetensors --accept-rules " FEW,
+                   "trained under other rules, accepted: madiff-import");
+    program_expect(0, "eval %/b.safetensors --accept-rules --json " FEW,
+                   "\"accepted_rules\": \"madiff-import\"");
+    program_expect(0, "eval %/b.safetensors --accept-rules --csv " FEW,
+                   "spread,mpe-omar-1,madiff-import,plan,2,");
+    program_expect(0, "diagnose %/b.safetensors --accept-rules --anchors 1 --M 2 --K 1 --json --threads 1",
+                   "\"accepted_rules\": \"madiff-import\"");
+}
+
+static void training_keeps_its_results(void **state) {
+    (void)state;
+    program_expect(0, "train %/spread-random -o %/c.safetensors --log tensorboard " TINY, "of memory");
+    program_expect(1, "train %/spread-random -o %/c.safetensors " TINY,
+                   "c.safetensors' is finished; --overwrite replaces it");
+    program_expect(0, "train %/spread-random -o %/c.safetensors --overwrite --quiet " TINY, "written after");
+    assert_null(strstr(program_output, "of memory"));
+    program_expect(1, "train %/spread-random -o /nowhere/c.safetensors " TINY, "/nowhere");
+    program_expect(1,
+                   "train %/spread-random -o %/d.safetensors --budget quick --set flow.dim=1024 --set "
+                   "flow.batch=4096",
+                   "--force tries all the same");
+    unsigned char record[64];
+    assert_true(scratch_read(scratch("c.tfevents"), record, sizeof record) == sizeof record);
+    assert_memory_equal(record + 12 + 9,
+                        "\x1a\x0d"
+                        "brain.Event:2",
+                        15); /* after the time: the file's version */
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rules_travel),
+        cmocka_unit_test(rules_are_declared),
+        cmocka_unit_test(wrong_rules_are_found),
+        cmocka_unit_test(other_rules_are_accepted),
+        cmocka_unit_test(training_keeps_its_results),
+    };
+    return cmocka_run_group_tests(tests, make_data, remove_data);
+}
