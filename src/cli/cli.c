@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+bool mw_cli_quiet;
+
 /* Standard output is opened for reading: what is printed there then fails as it would on a closed one. */
 void mw_cli_open_standard(void) {
     for (int fd = 0; fd <= 2; fd++)

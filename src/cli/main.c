@@ -28,8 +28,6 @@ static const char help[] =
     "\n"
     "commands:\n";
 
-bool mw_cli_quiet;
-
 /* Every command knows --quiet, so it is taken out here. */
 static int take_quiet(int argc, char **argv) {
     int kept = 0;
