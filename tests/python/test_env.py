@@ -74,6 +74,8 @@ def test_wrong_actions_are_refused_with_both_shapes():
     battle = mawam.Env("3m")
     with pytest.raises(mawam.ArgumentError, match="int32.*found float64"):
         battle.step([0.5, 1.0, 1.0])
+    with pytest.raises(mawam.ArgumentError, match="actions: some values do not fit int32"):
+        battle.step([1, 1, 1 << 40])
     with pytest.raises(mawam.ArgumentError, match="chess"):
         mawam.Env("chess")
 
