@@ -21,6 +21,7 @@ int mw_cli_data(int argc, char **argv);
 int mw_cli_data_make(int argc, char **argv); /* "mawam data make": plays behaviours and records them */
 int mw_cli_demo(int argc, char **argv);
 int mw_cli_diagnose(int argc, char **argv);
+int mw_cli_diagnose_routing(int argc, char **argv); /* "mawam diagnose --routing" */
 int mw_cli_env(int argc, char **argv);
 int mw_cli_eval(int argc, char **argv);
 int mw_cli_study(int argc, char **argv);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char help[] =
     "usage: mawam diagnose BUNDLE [DATASET] [--anchors N] [--M N] [--H N] [--K N] [--snippets N] [--seed S]\n"
@@ -26,6 +27,8 @@ static const char help[] =
     "  --accept-rules  play although the bundle was trained under other rules; results say so\n"
     "  --json          the result as JSON, printed or written to a file\n"
     "  --overwrite     replace a file of --json that is there\n"
+    "\n"
+    "The router of the world model: mawam diagnose --routing --help.\n"
     "\n"
     "example: mawam diagnose spread-medium.bundle data/spread-medium\n";
 
@@ -67,6 +70,8 @@ static mw_status on_dataset(mw_snippets *result, const mw_bundle *bundle, const 
 }
 
 int mw_cli_diagnose(int argc, char **argv) {
+    for (int i = 1; i < argc; i++)
+        if (!strcmp(argv[i], "--routing")) return mw_cli_diagnose_routing(argc, argv);
     mw_env_options world = MW_ENV_OPTIONS_DEFAULT;
     mw_same_state_options anchors;
     mw_snippet_options snippets;

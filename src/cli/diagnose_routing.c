@@ -1,0 +1,82 @@
+/* mawam diagnose --routing: what the router of a bundle's world model has learned. */
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char help[] =
+    "usage: mawam diagnose --routing BUNDLE DATASET [--transitions N] [--consecutive N] [--anchors N]\n"
+    "                      [--seed S] [--threads N] [--prey FILE] [--json | --json=FILE] [--page FILE]\n"
+    "\n"
+    "Which experts serve which agents and contexts, what is lost without one, and whether routes between\n"
+    "agents agree with the influence of their actions, in the model and in the simulator. Beside each\n"
+    "number stands that of an untrained router. docs/routing.md says how to read them.\n"
+    "\n"
+    "  --data DIR        the dataset, instead of naming it second\n"
+    "  --transitions N   scattered transitions: affinity, leave-one-out, graphs (4096)\n"
+    "  --consecutive N   transitions in blocks: contexts, switching (8192)\n"
+    "  --anchors N       states at which influence is compared with the simulator's (64); 0: none\n"
+    "  --seed S          of all draws (2000)\n"
+    "  --threads N       (one per core)\n"
+    "  --prey FILE       tag, world: a prey network (safetensors) in place of the default prey\n"
+    "  --json            the result as JSON, printed or written to a file\n"
+    "  --page FILE       figures and tables as one HTML page\n"
+    "\n"
+    "example: mawam diagnose --routing spread-medium.bundle data/spread-medium --page routing.html\n";
+
+static mw_status run(mw_routing **result, const mw_bundle *bundle, const char *folder,
+                     const mw_routing_options *options, mw_error *error) {
+    mw_dataset *dataset;
+    MW_TRY(mw_dataset_load(&dataset, folder, error));
+    mw_status status = mw_dataset_check(dataset, error);
+    if (status == MW_OK) status = mw_routing_run(result, bundle, dataset, options, error);
+    mw_dataset_free(dataset);
+    return status;
+}
+
+static mw_status show(const mw_bundle *bundle, const mw_routing *result, const char *command,
+                      const char *json, const char *page, mw_error *error) {
+    if (page) MW_TRY(mw_routing_page(bundle, result, command, page, error));
+    if (json && *json) MW_TRY(mw_routing_save(bundle, result, command, json, error));
+    if (json && !*json) return mw_routing_print(bundle, result, command, stdout, error);
+    mw_routing_text(result, stdout);
+    return MW_OK;
+}
+
+int mw_cli_diagnose_routing(int argc, char **argv) {
+    mw_env_options world = MW_ENV_OPTIONS_DEFAULT;
+    mw_routing_options routing;
+    mw_routing_options_init(&routing, sizeof routing);
+    routing.world = &world;
+    const char *positional[2] = {NULL, NULL}, *json = NULL, *page = NULL, *data = NULL;
+    bool asked;
+    const mw_option options[] = {{"routing", MW_OPT_FLAG, &asked, 0, 0},
+                                 {"data", MW_OPT_STRING, &data, 0, 0},
+                                 {"transitions", MW_OPT_INT, &routing.transitions, 1, 1000000},
+                                 {"consecutive", MW_OPT_INT, &routing.consecutive, 1, 1000000},
+                                 {"anchors", MW_OPT_INT, &routing.anchors, 0, 100000},
+                                 {"seed", MW_OPT_U64, &routing.seed, 0, 0},
+                                 {"threads", MW_OPT_INT, &routing.threads, 0, MW_MAX_THREADS},
+                                 {"prey", MW_OPT_STRING, &world.prey_file, 0, 0},
+                                 {"json", MW_OPT_OPTIONAL, &json, 0, 0},
+                                 {"page", MW_OPT_STRING, &page, 0, 0},
+                                 {NULL, MW_OPT_FLAG, NULL, 0, 0}};
+    int count, code = mw_cli_parse(argc, argv, options, help, positional, 2, &count);
+    if (code >= 0) return code;
+    if (count == 2 && data) return mw_cli_usage("diagnose --routing: name the dataset once");
+    if (count == 2) data = positional[1];
+    if (count < 1 || !data)
+        return mw_cli_usage("diagnose --routing: name a bundle and a dataset ('mawam data make' makes it)");
+    mw_bundle *bundle;
+    mw_routing *result = NULL;
+    mw_error error = {0};
+    if (mw_bundle_load(&bundle, positional[0], &error) != MW_OK) return mw_cli_fail(&error);
+    routing.stop = mw_cli_stop();
+    char *command = mw_cli_command("", argc, argv);
+    mw_status status = run(&result, bundle, data, &routing, &error);
+    if (status == MW_OK) status = show(bundle, result, command, json, page, &error);
+    free(command);
+    mw_routing_free(result);
+    mw_bundle_free(bundle);
+    return status == MW_OK ? 0 : mw_cli_fail(&error);
+}
