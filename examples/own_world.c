@@ -81,6 +81,7 @@ static mw_status train(const char *folder, const char *bundle, mw_error *error) 
     mw_train_options options;
     mw_training_report report;
     mw_train_options_init(&options, sizeof options);
+    options.resume = true; /* what an earlier run finished or began is kept */
     options.assignments = small;
     options.assignment_count = sizeof small / sizeof *small;
     MW_TRY(mw_dataset_load(&dataset, folder, error));
