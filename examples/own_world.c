@@ -73,10 +73,10 @@ static mw_status record(const char *folder, mw_error *error) {
 }
 
 static mw_status train(const char *folder, const char *bundle, mw_error *error) {
-    static const char *const small[] = {"flow.dim=16",       "flow.mults=1,1,1", "flow.steps=150",
-                                        "inverse.steps=200", "rwm.hidden=32",    "rwm.steps=200",
-                                        "rwm.experts=2",     "rwm.slots=2",      "flow.batch=16",
-                                        "inverse.hidden=32", "inverse.batch=64", "rwm.batch=64"};
+    static const char *const small[] = {
+        "flow.dim=16",      "flow.mults=1,1,1", "flow.steps=150", "inverse.steps=200", "rwm.hidden=32",
+        "rwm.steps=200",    "rwm.experts=2",    "rwm.slots=2",    "flow.forecast=0",   "inverse.hidden=32",
+        "inverse.batch=64", "rwm.batch=64",     "flow.batch=16"};
     mw_dataset *dataset;
     mw_train_options options;
     mw_training_report report;
