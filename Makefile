@@ -1,6 +1,7 @@
 # A thin front for CMake and Ninja. Every target installs the Debian packages it lacks, asking sudo only when needed.
 BUILD    ?= build
-PACKAGES := gcc cmake ninja-build pkg-config libjansson-dev libcmocka-dev libmujoco-dev libhdf5-dev
+PACKAGES := gcc cmake ninja-build pkg-config libjansson-dev libcmocka-dev libmujoco-dev libhdf5-dev \
+            python3-numpy python3-pytest
 CONFIG   := -G Ninja -DMAWAM_WERROR=ON
 JOBS     ?= $(shell nproc)
 
@@ -11,7 +12,7 @@ MOST     ?= 50
 PREFIX   ?= /usr/local
 DESTDIR  ?=
 
-.PHONY: all deps demo test fingerprints bench arm asan tsan fuzz fuzzers faults campaign format install uninstall deb clean FORCE
+.PHONY: all deps demo test fingerprints bench arm asan tsan fuzz fuzzers faults campaign format declarations install uninstall deb clean FORCE
 
 all: $(BUILD)/.configured
 	@ninja -C $(BUILD) -j $(JOBS)
@@ -85,6 +86,10 @@ campaign: all fuzzers
 format:
 	@cmake/need.sh clang-format
 	@git ls-files '*.c' '*.h' | xargs clang-format -i
+
+# After a change of the public headers: the structs and functions that the Python package declares.
+declarations:
+	@python3 -B tests/python/headers.py
 
 # Below DESTDIR if given, for PREFIX; what was put where is in $(BUILD)/install_manifest.txt for `make uninstall`.
 install: all

@@ -73,8 +73,8 @@ static mw_status record(const char *folder, mw_error *error) {
 }
 
 static mw_status train(const char *folder, const char *bundle, mw_error *error) {
-    static const char *const small[] = {"flow.dim=16",       "flow.mults=1,1", "flow.steps=400",
-                                        "inverse.steps=400", "rwm.hidden=32",  "rwm.steps=600",
+    static const char *const small[] = {"flow.dim=16",       "flow.mults=1,1,1", "flow.steps=300",
+                                        "inverse.steps=300", "rwm.hidden=32",    "rwm.steps=500",
                                         "rwm.experts=2",     "rwm.slots=2"};
     mw_dataset *dataset;
     mw_train_options options;

@@ -51,7 +51,7 @@ enum { MW_BEHAVIOR_MOST_ACTORS = 32 };
 typedef struct mw_behavior_summary {
     char task[24], rules[64], quality[24];
     char origin[256]; /* how it was made, for people */
-    float noise;      /* real actions: deviation of normal noise; discrete: probability of a uniform draw */
+    float noise;      /* real actions: std of normal noise; discrete: probability of a uniform draw */
     int count;
     double steps[MW_BEHAVIOR_MOST_ACTORS]; /* of learning behind each policy */
 } mw_behavior_summary;
@@ -70,7 +70,7 @@ MW_API void mw_measure_options_init(mw_measure_options *options, size_t size);
 /* Of the returns of episodes, and their length. */
 typedef struct mw_measure {
     int episodes;
-    double mean, deviation, least, most, win_rate, length;
+    double mean, std, least, most, win_rate, length;
 } mw_measure;
 
 /* Plays a behaviour file in its task; path NULL: uniform random actions. Episode k of a seed is always the
@@ -98,7 +98,7 @@ typedef struct mw_learn_preset {
     int adapt;           /* the actor's rate follows the divergence: down above kl, up below half of it */
     float imitate_rate;  /* of the actor's Adam while it imitates */
     float kl;            /* passes over the data stop above this divergence; 0: never */
-    float log_std;       /* initial log deviation of real actions */
+    float log_std;       /* initial log std of real actions */
     float reward_scale;  /* rewards are multiplied by it before learning */
     float steps;         /* environment steps in all */
     float imitate;       /* environment steps played and explained by the teacher before learning proper */
@@ -114,8 +114,8 @@ typedef struct mw_learn_report {
     double steps;   /* environment steps so far */
     int episodes;   /* that ended in this iteration; 0: the next three are not set */
     double episode_return, length, win_rate;
-    double entropy, kl, clipped;  /* means over rows of the last pass */
-    double value_loss, deviation; /* deviation: mean of the action noise, real actions only */
+    double entropy, kl, clipped;   /* means over rows of the last pass */
+    double value_loss, action_std; /* action_std: of the action noise, mean over values; real actions only */
     int passes;
 } mw_learn_report;
 

@@ -39,7 +39,7 @@ typedef struct mw_dataset_spec {
 
 /* Of the episodes' returns, where a return is the sum over steps of the mean reward of the agents. */
 typedef struct mw_return_stats {
-    double mean, deviation, minimum, quartile[3], maximum;
+    double mean, std, minimum, quartile[3], maximum;
     double won; /* share of episodes that ended by victory */
 } mw_return_stats;
 
@@ -177,7 +177,7 @@ MW_API void mw_make_options_init(mw_make_options *options, size_t size);
 
 typedef struct mw_make_result {
     long episodes, steps;
-    double mean, deviation, least, most, win_rate; /* of the returns */
+    double mean, std, least, most, win_rate; /* of the returns */
 } mw_make_result;
 
 /* The behaviour of a setting ("spread-medium"; mw_setting_at lists them) plays, episode by episode in a fixed

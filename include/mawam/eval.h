@@ -93,7 +93,8 @@ typedef struct mw_eval_report {
     mw_interval gain;                         /* paired difference of returns to reactive */
     double relative_gain;                     /* over |reactive|, both as reported: normalised if there
                                                  is a scale */
-    double oracle_share;                      /* of the oracle's gain over reactive, if it gains */
+    double oracle_share;                      /* of the oracle's gain over reactive, where that
+                                                 has an interval above zero */
     mw_latency decision, generation, scoring; /* ms */
     double seconds;                           /* all episodes, wall clock */
     long decisions;

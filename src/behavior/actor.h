@@ -45,7 +45,7 @@ void mw_actor_work_free(mw_actor_work *work);
 /* obs[count][n][o] -> [count][n][d], inside work: logits, or what tanh turns into the mean action. */
 const float *mw_actor_forward(const mw_actor *actor, mw_actor_work *work, const float *obs, int count);
 
-/* How a policy explores. Real actions: normal noise of this deviation around tanh(output), clipped to [-1,1].
+/* How a policy explores. Real actions: normal noise of this std around tanh(output), clipped to [-1,1].
  * Discrete: with probability `noise` uniform over the legal actions, otherwise drawn from the softmax. */
 void mw_actor_draw_real(float *real, const float *out, int count, float noise, mw_rng *rng);
 int32_t mw_actor_draw_index(const float *logits, const uint8_t *legal, int act, float noise, mw_rng *rng);

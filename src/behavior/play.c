@@ -269,7 +269,7 @@ mw_status mw_behavior_measure(const char *task, const mw_env_options *options, c
             m->win_rate += ((played[i].episode.outcome == MW_ENDED_BY_VICTORY) - m->win_rate) / m->episodes;
             m->length += ((double)played[i].episode.length - m->length) / m->episodes;
         }
-    m->deviation = m->episodes > 1 ? sqrt(square / (m->episodes - 1)) : 0;
+    m->std = m->episodes > 1 ? sqrt(square / (m->episodes - 1)) : 0;
     mw_player_free(player);
     return status;
 }

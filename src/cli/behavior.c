@@ -42,7 +42,7 @@ static void show_progress(void *context, const mw_learn_report *r, double second
         "%8.0f s  %11.0f steps  return %9.3f  wins %.3f  length %6.1f  entropy %7.3f  kl %.4f  value %.4f  "
         "deviation %.3f\n",
         seconds, r->steps, r->episode_return, r->win_rate, r->length, r->entropy, r->kl, r->value_loss,
-        r->deviation);
+        r->action_std);
     fflush(stdout);
 }
 
@@ -195,7 +195,7 @@ static void list_row(const list_request *r, const mw_setting *s, const mw_behavi
         snprintf(wanted + strlen(wanted), sizeof wanted - strlen(wanted), ", wins >= %g", s->least_wins);
     const char *format = r->markdown ? "| `%s` | %d | %s | %g | %.2f | %.2f | %.1f | %.3f | %.1f | %s |\n"
                                      : "%-22s %8d %12s %6g %10.2f %10.2f %8.1f %6.3f %7.1f  %s\n";
-    printf(format, name, b ? b->count : 0, last, b ? (double)b->noise : 1.0, m->mean, m->deviation,
+    printf(format, name, b ? b->count : 0, last, b ? (double)b->noise : 1.0, m->mean, m->std,
            mw_score(s->task, m->mean), m->win_rate, m->length, wanted);
     fflush(stdout);
 }
@@ -276,7 +276,7 @@ static int behavior_eval(int argc, char **argv) {
         if (mw_behavior_describe(&behavior, files[i], &error) != MW_OK ||
             mw_behavior_play(behavior.task, files[i], &play, &m, &error) != MW_OK)
             return mw_cli_fail(&error);
-        printf("%10.3f %10.3f %10.3f %10.3f %7.3f %7.1f %6.3f  %s\n", m.mean, m.deviation, m.least, m.most,
+        printf("%10.3f %10.3f %10.3f %10.3f %7.3f %7.1f %6.3f  %s\n", m.mean, m.std, m.least, m.most,
                m.win_rate, m.length, play.noise >= 0 ? play.noise : (double)behavior.noise, files[i]);
         fflush(stdout);
     }
@@ -307,7 +307,7 @@ static void show_pick(void *context, const mw_setting *setting, double steps, co
     const bool inside =
         setting && score >= setting->low && score <= setting->high && m->win_rate >= setting->least_wins;
     printf("%-14s %11.0f steps  return %9.3f +- %8.3f  score %8.1f  wins %.3f  length %6.1f%s\n",
-           setting ? setting->quality : "", steps, m->mean, m->deviation, score, m->win_rate, m->length,
+           setting ? setting->quality : "", steps, m->mean, m->std, score, m->win_rate, m->length,
            !setting ? ""
            : inside ? "  in range"
                     : "  OUT OF RANGE");

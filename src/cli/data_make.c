@@ -51,7 +51,7 @@ static mw_status make_one(const mw_setting *setting, const mw_make_options *opti
     mw_status status = mw_dataset_make(name, folder, &one, &r, error);
     mw_progress_finish(&progress);
     if (status != MW_OK) return mw_fail_within(error, status, "%s", name);
-    printf("%-22s %8ld %7ld %10.3f %9.3f %10.3f %10.3f %8.1f", name, r.steps, r.episodes, r.mean, r.deviation,
+    printf("%-22s %8ld %7ld %10.3f %9.3f %10.3f %10.3f %8.1f", name, r.steps, r.episodes, r.mean, r.std,
            r.least, r.most, mw_score(setting->task, r.mean));
     printf(" %6.3f %7.1f\n", r.win_rate, mw_cli_seconds() - start);
     fflush(stdout);

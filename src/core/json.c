@@ -8,9 +8,37 @@
 #include <locale.h>
 #include <stdlib.h>
 #include <math.h>
+#include <pthread.h>
 #include <string.h>
 
 _Thread_local bool mw_json_broken;
+
+/* ---- memory --------------------------------------------------------------------------------------------
+ */
+
+/* Jansson's reader drops a character of a text or a number for which its buffer could not grow, and goes on.
+ * So every allocation that fails is noted: its allocator stays what it was, with a look at the result. */
+static json_malloc_t given_malloc;
+static json_free_t given_free;
+
+static void *noting_malloc(size_t size) {
+    void *block = given_malloc(size);
+    if (!block) mw_json_broken = true;
+    return block;
+}
+
+static void start_noting(void) {
+    json_get_alloc_funcs(&given_malloc, &given_free);
+    json_set_alloc_funcs(noting_malloc, given_free);
+}
+
+/* The process may unload this library and go on with jansson. */
+__attribute__((destructor)) static void stop_noting(void) {
+    json_malloc_t present;
+    json_free_t release;
+    json_get_alloc_funcs(&present, &release);
+    if (present == noting_malloc) json_set_alloc_funcs(given_malloc, release);
+}
 
 const char *mw_json_kind(const json_t *value) {
     if (!value) return "nothing";
@@ -65,12 +93,19 @@ static mw_status check_depth(const char *text, size_t size, const char *what, mw
 }
 
 mw_status mw_json_parse(json_t **value, const char *text, size_t size, const char *what, mw_error *error) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     json_error_t problem;
     *value = NULL;
     MW_TRY(check_depth(text, size, what, error));
+    pthread_once(&once, start_noting);
+    const bool broken_before = mw_json_failed();
     *value = json_loadb(text, size, JSON_REJECT_DUPLICATES, &problem);
-    if (*value) return MW_OK;
-    if (json_error_code(&problem) == json_error_out_of_memory)
+    const bool starved = mw_json_failed();
+    mw_json_broken = broken_before;
+    if (*value && !starved) return MW_OK;
+    json_decref(*value);
+    *value = NULL;
+    if (starved)
         return mw_fail(error, MW_ERR_MEMORY, "%s: not enough memory for %zu bytes of JSON", what, size);
     return mw_fail(error, MW_ERR_FORMAT, "%s: line %d, column %d: %s", what, problem.line, problem.column,
                    problem.text);
@@ -220,6 +255,7 @@ char *mw_json_dumps(const json_t *value, size_t flags) {
         return text;
     }
     free(text);
+    mw_json_failed(); /* told by the result */
     return NULL;
 }
 

@@ -68,14 +68,11 @@ static mw_status read_returns(mw_return_stats *r, const json_t *root, const char
     const struct {
         const json_t *value;
         double *out;
-    } members[] = {{json_object_get(object, "mean"), &r->mean},
-                   {json_object_get(object, "deviation"), &r->deviation},
-                   {json_object_get(object, "minimum"), &r->minimum},
-                   {json_object_get(object, "maximum"), &r->maximum},
-                   {json_object_get(object, "won"), &r->won},
-                   {json_array_get(q, 0), &r->quartile[0]},
-                   {json_array_get(q, 1), &r->quartile[1]},
-                   {json_array_get(q, 2), &r->quartile[2]}};
+    } members[] = {
+        {json_object_get(object, "mean"), &r->mean},       {json_object_get(object, "deviation"), &r->std},
+        {json_object_get(object, "minimum"), &r->minimum}, {json_object_get(object, "maximum"), &r->maximum},
+        {json_object_get(object, "won"), &r->won},         {json_array_get(q, 0), &r->quartile[0]},
+        {json_array_get(q, 1), &r->quartile[1]},           {json_array_get(q, 2), &r->quartile[2]}};
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
         if (!json_is_number(members[i].value))
             return mw_fail(error, MW_ERR_FORMAT,
@@ -356,9 +353,8 @@ mw_return_stats mw_return_stats_of(double *returns, long count) {
     mw_return_stats r = {0};
     qsort(returns, (size_t)count, sizeof *returns, ascending);
     for (long i = 0; i < count; i++) r.mean += returns[i] / (double)count;
-    for (long i = 0; i < count; i++)
-        r.deviation += (returns[i] - r.mean) * (returns[i] - r.mean) / (double)count;
-    r.deviation = sqrt(r.deviation);
+    for (long i = 0; i < count; i++) r.std += (returns[i] - r.mean) * (returns[i] - r.mean) / (double)count;
+    r.std = sqrt(r.std);
     r.minimum = returns[0];
     r.maximum = returns[count - 1];
     for (int q = 0; q < 3; q++) {

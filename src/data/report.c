@@ -120,7 +120,7 @@ static void print_returns(const mw_data_report *r, FILE *out) {
     const mw_return_stats *s = &r->returns;
     long most = 1;
     for (int b = 0; b < BARS; b++) most = r->bars[b] > most ? r->bars[b] : most;
-    fprintf(out, "\nreturns: mean %.4g, deviation %.4g, quartiles %.4g %.4g %.4g\n", s->mean, s->deviation,
+    fprintf(out, "\nreturns: mean %.4g, deviation %.4g, quartiles %.4g %.4g %.4g\n", s->mean, s->std,
             s->quartile[0], s->quartile[1], s->quartile[2]);
     for (int b = 0; b < BARS; b++) {
         int length = (int)(44.0 * (double)r->bars[b] / (double)most + 0.5);
@@ -138,7 +138,7 @@ static void print_features(const mw_data_report *r, FILE *out) {
     for (int f = 0; f < r->stats.obs_size; f++) {
         const mw_moments *m = &r->stats.obs[f];
         fprintf(out, "%4d %-24.24s %10.4g %10.4g %10.4g %10.4g %12.4g%s\n", f, feature_name(r->features, f),
-                (double)m->low, (double)m->high, m->mean, m->deviation, r->stats.delta[f].deviation,
+                (double)m->low, (double)m->high, m->mean, m->std, r->stats.delta[f].std,
                 dead(m) ? "  dead" : "");
         gone += dead(m);
     }
@@ -157,7 +157,7 @@ static void print_actions(const mw_data_report *r, const mw_dataset *d, FILE *ou
     for (int a = 0; a < d->spec.act_size; a++) {
         const mw_moments *m = &r->stats.act[a];
         fprintf(out, "%6d %10.4g %10.4g %10.4g %10.4g%s\n", a, (double)m->low, (double)m->high, m->mean,
-                m->deviation, m->low < -1 || m->high > 1 ? "  outside [-1, 1]" : "");
+                m->std, m->low < -1 || m->high > 1 ? "  outside [-1, 1]" : "");
     }
 }
 
@@ -171,7 +171,7 @@ void mw_data_report_text(const mw_data_report *r, FILE *out) {
     fprintf(out, "%-11s%ld by the limit, %ld by the world, %ld won; last observations %s\n", "endings",
             r->endings[0], r->endings[1], r->endings[2], d->last_obs ? "recorded" : "not recorded");
     fprintf(out, "%-11smean %.4g, deviation %.4g, %.4g to %.4g\n", "rewards", r->stats.reward.mean,
-            r->stats.reward.deviation, (double)r->stats.reward.low, (double)r->stats.reward.high);
+            r->stats.reward.std, (double)r->stats.reward.low, (double)r->stats.reward.high);
     print_returns(r, out);
     print_features(r, out);
     print_actions(r, d, out);
@@ -181,7 +181,7 @@ void mw_data_report_text(const mw_data_report *r, FILE *out) {
 
 static json_t *moments_json(const mw_moments *m) {
     return json_pack("{s:f, s:f, s:f, s:f}", "low", (double)m->low, "high", (double)m->high, "mean", m->mean,
-                     "deviation", m->deviation);
+                     "deviation", m->std);
 }
 
 mw_status mw_data_report_json(const mw_data_report *r, FILE *out, mw_error *error) {
@@ -193,7 +193,7 @@ mw_status mw_data_report_json(const mw_data_report *r, FILE *out, mw_error *erro
     for (int f = 0; f < r->stats.obs_size; f++) {
         json_t *entry = moments_json(&r->stats.obs[f]);
         json_object_set_new(entry, "name", json_string(feature_name(r->features, f)));
-        json_object_set_new(entry, "step_change", json_real(r->stats.delta[f].deviation));
+        json_object_set_new(entry, "step_change", json_real(r->stats.delta[f].std));
         json_object_set_new(entry, "dead", json_boolean(dead(&r->stats.obs[f])));
         json_array_append_new(ranges, entry);
     }
@@ -208,7 +208,7 @@ mw_status mw_data_report_json(const mw_data_report *r, FILE *out, mw_error *erro
         (json_int_t)d->episodes, "steps", (json_int_t)d->steps, "bytes", r->bytes, "last_obs",
         d->last_obs != NULL, "endings", "limit", (json_int_t)r->endings[0], "world",
         (json_int_t)r->endings[1], "won", (json_int_t)r->endings[2], "legal_actions", r->legal, "returns",
-        "mean", s->mean, "deviation", s->deviation, "minimum", s->minimum, "quartiles", s->quartile[0],
+        "mean", s->mean, "deviation", s->std, "minimum", s->minimum, "quartiles", s->quartile[0],
         s->quartile[1], s->quartile[2], "maximum", s->maximum, "won", s->won, "histogram", "low", r->low,
         "step", r->step, "counts", bars, "reward", moments_json(&r->stats.reward), "features", ranges,
         "actions", actions);
@@ -237,7 +237,7 @@ mw_status mw_data_report_svg(const mw_data_report *r, const char *path, mw_error
             "<text x=\"%d\" y=\"24\" font-size=\"15\">%s%s%s: returns of %ld episodes, mean %.4g, deviation "
             "%.4g</text>\n",
             WIDTH, HEIGHT, WIDTH, HEIGHT, LEFT, d->spec.task, *d->spec.quality ? "-" : "", d->spec.quality,
-            d->episodes, r->returns.mean, r->returns.deviation);
+            d->episodes, r->returns.mean, r->returns.std);
     for (int b = 0; b < BARS; b++) {
         double high = tall * (double)r->bars[b] / (double)most;
         fprintf(out,

@@ -26,9 +26,9 @@ static void sums_add(sums *s, float x) {
 static mw_moments sums_finish(const sums *s) {
     if (s->count == 0) return (mw_moments){.scale = 1};
     double mean = s->sum / s->count, variance = fmax(0, s->square / s->count - mean * mean);
-    mw_moments m = {.mean = s->origin + mean, .deviation = sqrt(variance), .low = s->low, .high = s->high};
-    bool constant = m.deviation <= 1e-6 * fmax(1, fabs(m.mean));
-    m.scale = constant ? 1 : m.deviation;
+    mw_moments m = {.mean = s->origin + mean, .std = sqrt(variance), .low = s->low, .high = s->high};
+    bool constant = m.std <= 1e-6 * fmax(1, fabs(m.mean));
+    m.scale = constant ? 1 : m.std;
     return m;
 }
 

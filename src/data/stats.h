@@ -8,8 +8,8 @@
 #include "data/split.h"
 
 typedef struct mw_moments {
-    double mean, deviation; /* of the population */
-    double scale;           /* to divide by: the deviation, or 1 for a (nearly) constant quantity */
+    double mean, std; /* of the population */
+    double scale;     /* to divide by: the std, or 1 for a (nearly) constant quantity */
     float low, high;
 } mw_moments;
 

@@ -20,13 +20,14 @@ struct mw_env_batch {
     int agents;
     mw_env **envs;
     mw_pool *pool; /* NULL: the caller's thread alone */
+    bool owns_pool;
     failure *failures;
 };
 
 void mw_env_batch_free(mw_env_batch *batch) {
     if (!batch) return;
     for (int i = 0; batch->envs && i < batch->count; i++) mw_env_free(batch->envs[i]);
-    mw_pool_free(batch->pool);
+    if (batch->owns_pool) mw_pool_free(batch->pool);
     free(batch->envs);
     free(batch->failures);
     free(batch);
@@ -51,23 +52,22 @@ static void create_share(void *context, int worker) {
             failed->index = i;
 }
 
-mw_status mw_env_batch_create(mw_env_batch **out, const char *task, const mw_env_options *options, int count,
-                              int threads, mw_error *error) {
-    MW_NEED(out);
-    MW_NEED(task);
+mw_status mw_env_batch_create_on(mw_env_batch **out, const char *task, const mw_env_options *options,
+                                 int count, mw_pool *pool, mw_error *error) {
     *out = NULL;
     if (count < 1 || count > 1 << 24)
         return mw_fail(error, MW_ERR_ARGUMENT, "a batch has 1 to %d environments; got %d", 1 << 24, count);
     mw_env_batch *batch = calloc(1, sizeof *batch);
     if (!batch) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a batch");
+    mw_status status = MW_OK;
     batch->count = count;
-    mw_status status = threads == 1 ? MW_OK : mw_pool_create(&batch->pool, threads, error);
+    batch->pool = pool;
     batch->envs = calloc((size_t)count, sizeof *batch->envs);
-    batch->failures = calloc((size_t)mw_pool_threads(batch->pool), sizeof *batch->failures);
-    if (status == MW_OK && (!batch->envs || !batch->failures))
+    batch->failures = calloc((size_t)mw_pool_threads(pool), sizeof *batch->failures);
+    if (!batch->envs || !batch->failures)
         status = mw_fail(error, MW_ERR_MEMORY, "cannot allocate a batch of %d environments", count);
-    if (status == MW_OK) mw_pool_run(batch->pool, create_share, &(create_job){batch, task, options});
-    for (int worker = 0; status == MW_OK && worker < mw_pool_threads(batch->pool); worker++) {
+    if (status == MW_OK) mw_pool_run(pool, create_share, &(create_job){batch, task, options});
+    for (int worker = 0; status == MW_OK && worker < mw_pool_threads(pool); worker++) {
         const failure *failed = &batch->failures[worker];
         if (failed->index < 0) continue;
         if (error) *error = failed->error; /* the same whichever environment it is */
@@ -84,6 +84,25 @@ mw_status mw_env_batch_create(mw_env_batch **out, const char *task, const mw_env
     batch->index_stride = info->agents;
     *out = batch;
     return MW_OK;
+}
+
+mw_status mw_env_batch_create(mw_env_batch **out, const char *task, const mw_env_options *options, int count,
+                              int threads, mw_error *error) {
+    MW_NEED(out);
+    *out = NULL;
+    MW_NEED(task);
+    mw_pool *pool = NULL;
+    if (threads != 1) MW_TRY(mw_pool_create(&pool, threads, error));
+    const mw_status status = mw_env_batch_create_on(out, task, options, count, pool, error);
+    if (status == MW_OK)
+        (*out)->owns_pool = true;
+    else
+        mw_pool_free(pool);
+    return status;
+}
+
+mw_env **mw_env_batch_envs(mw_env_batch *batch) {
+    return batch->envs;
 }
 
 mw_env *mw_env_batch_get(mw_env_batch *batch, int index) {
@@ -134,7 +153,8 @@ typedef struct {
     float *obs;
     uint8_t *legal;
     float *last_obs;
-    uint64_t *seeds; /* NULL: ended episodes stay as they are */
+    uint64_t *seeds;     /* NULL: ended episodes stay as they are */
+    const uint8_t *mask; /* NULL: all are stepped */
 } step_job;
 
 static bool over(const mw_outcome *outcome) {
@@ -156,6 +176,7 @@ static void step_share(void *context, int worker) {
     int begin, end;
     mw_pool_share(batch->pool, worker, batch->count, 1, &begin, &end);
     for (int i = begin; i < end; i++) {
+        if (job.mask && !job.mask[i]) continue;
         mw_action action = {job.action.real ? job.action.real + (size_t)i * (size_t)batch->real_stride : NULL,
                             job.action.index ? job.action.index + (size_t)i * (size_t)batch->index_stride
                                              : NULL};
@@ -182,21 +203,27 @@ static mw_status first_failure(mw_env_batch *batch, mw_error *error) {
     return status;
 }
 
+mw_status mw_env_batch_step_some(mw_env_batch *batch, const uint8_t *mask, mw_action action, float *rewards,
+                                 mw_outcome *outcomes, float *obs, uint8_t *legal, mw_error *error) {
+    step_job job = {batch, action, rewards, outcomes, obs, legal, NULL, NULL, mask};
+    mw_pool_run(batch->pool, step_share, &job);
+    return first_failure(batch, error);
+}
+
 mw_status mw_env_batch_step(mw_env_batch *batch, mw_action action, float *rewards, mw_outcome *outcomes,
                             float *obs, uint8_t *legal, mw_error *error) {
     MW_NEED(batch);
     MW_NEED(rewards);
     MW_NEED(outcomes);
-    step_job job = {batch, action, rewards, outcomes, obs, legal, NULL, NULL};
-    mw_pool_run(batch->pool, step_share, &job);
-    return first_failure(batch, error);
+    return mw_env_batch_step_some(batch, NULL, action, rewards, outcomes, obs, legal, error);
 }
 
 mw_status mw_env_batch_advance(mw_env_batch *batch, mw_env_batch_arrays *arrays, mw_error *error) {
     MW_NEED(batch);
     MW_NEED(arrays);
     step_job job = {batch,       arrays->action, arrays->rewards,  arrays->outcomes,
-                    arrays->obs, arrays->legal,  arrays->last_obs, arrays->seeds};
+                    arrays->obs, arrays->legal,  arrays->last_obs, arrays->seeds,
+                    NULL};
     arrays->ended = 0;
     mw_pool_run(batch->pool, step_share, &job);
     MW_TRY(first_failure(batch, error));

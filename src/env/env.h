@@ -5,6 +5,7 @@
 #define MW_ENV_ENV_H
 
 #include "core/error.h"
+#include "core/pool.h"
 #include "core/rng.h"
 
 typedef struct mw_env_class mw_env_class;
@@ -83,5 +84,16 @@ static inline int mw_shape_add(mw_shape *shapes, int capacity, int count, mw_sha
     if (count < capacity) shapes[count] = shape;
     return count + 1;
 }
+
+/* ---- batches, beyond mawam/env.h ---- */
+
+/* As mw_env_batch_create, on the caller's pool (NULL: its thread alone), which must outlive the batch. */
+mw_status mw_env_batch_create_on(mw_env_batch **batch, const char *task, const mw_env_options *options,
+                                 int count, mw_pool *pool, mw_error *error);
+mw_env **mw_env_batch_envs(mw_env_batch *batch); /* [count] */
+
+/* As mw_env_batch_step, of the environments in mask[count] only; the others' arrays are left as they are. */
+mw_status mw_env_batch_step_some(mw_env_batch *batch, const uint8_t *mask, mw_action action, float *rewards,
+                                 mw_outcome *outcomes, float *obs, uint8_t *legal, mw_error *error);
 
 #endif

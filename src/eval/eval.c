@@ -237,7 +237,7 @@ static void summarise_arm(mw_eval_result *result, mw_eval_report *report, double
 }
 
 static mw_status compare_arm(mw_eval_result *result, mw_eval_report *report, mw_error *error) {
-    const mw_eval_report *reactive = &result->arm[MW_ARM_REACTIVE], *oracle = &result->arm[MW_ARM_ORACLE];
+    const mw_eval_report *reactive = &result->arm[MW_ARM_REACTIVE];
     const long count = (long)result->options.seeds * result->options.episodes;
     report->gain = (mw_interval){NAN, NAN, NAN};
     report->relative_gain = report->oracle_share = NAN;
@@ -252,9 +252,18 @@ static mw_status compare_arm(mw_eval_result *result, mw_eval_report *report, mw_
     const double ours = scaled ? report->score : report->total;
     const double base = scaled ? reactive->score : reactive->total;
     report->relative_gain = (ours - base) / fabs(base);
-    if (report != oracle && oracle->played && oracle->total > reactive->total)
-        report->oracle_share = (report->total - reactive->total) / (oracle->total - reactive->total);
     return status;
+}
+
+/* A share of a gain that may be none says nothing. */
+static void share_oracle(mw_eval_result *result) {
+    const mw_eval_report *reactive = &result->arm[MW_ARM_REACTIVE], *oracle = &result->arm[MW_ARM_ORACLE];
+    if (!reactive->played || !oracle->played || !(oracle->gain.low > 0)) return;
+    for (int a = 0; a < MW_ARMS; a++) {
+        mw_eval_report *report = &result->arm[a];
+        if (report->played && report != reactive && report != oracle)
+            report->oracle_share = (report->total - reactive->total) / (oracle->total - reactive->total);
+    }
 }
 
 static mw_status summarise_all(mw_eval_result *result, mw_error *error) {
@@ -265,6 +274,7 @@ static mw_status summarise_all(mw_eval_result *result, mw_error *error) {
         if (result->arm[a].played) summarise_arm(result, &result->arm[a], seed_means);
     for (int a = 0; a < MW_ARMS && status == MW_OK; a++)
         if (result->arm[a].played) status = compare_arm(result, &result->arm[a], error);
+    share_oracle(result);
     free(seed_means);
     return status;
 }

@@ -2,6 +2,7 @@
 #include "eval/worlds.h"
 
 #include "core/rng.h"
+#include "env/env.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,43 +35,37 @@ static mw_status allocate(mw_worlds *s, mw_error *error) {
     s->legal = calloc(n * d, 1);
     s->rewards = calloc(n, sizeof *s->rewards);
     s->last = calloc(count, sizeof *s->last);
-    s->errors = calloc(count, sizeof *s->errors);
     if (s->info->discrete)
         s->index = calloc(n, sizeof *s->index);
     else
         s->real = calloc(n * d, sizeof *s->real);
-    if (!s->active || !s->obs || !s->legal || !s->rewards || !s->last || !s->errors ||
-        (!s->index && !s->real))
+    if (!s->active || !s->obs || !s->legal || !s->rewards || !s->last || (!s->index && !s->real))
         return mw_fail(error, MW_ERR_MEMORY, "cannot allocate %d environments of %s", s->count,
                        s->info->task);
     return MW_OK;
 }
 
 static mw_status build(mw_worlds *s, const mw_bundle *bundle, const mw_env_options *world, bool accept_rules,
-                       mw_error *error) {
+                       mw_pool *pool, mw_error *error) {
     if (s->count < 1 || s->count > 65536)
         return mw_fail(error, MW_ERR_ARGUMENT, "1 to 65536 environments can play together; got %d", s->count);
-    s->envs = calloc((size_t)s->count, sizeof *s->envs);
-    if (!s->envs) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate %d environments", s->count);
-    for (int e = 0; e < s->count; e++) {
-        MW_TRY(mw_env_create(&s->envs[e], bundle->info.task, world, error));
-        if (e == 0) MW_TRY(mw_bundle_expect(bundle, mw_env_describe(s->envs[0]), accept_rules, error));
-    }
+    MW_TRY(mw_env_batch_create_on(&s->batch, bundle->info.task, world, s->count, pool, error));
+    s->envs = mw_env_batch_envs(s->batch);
+    MW_TRY(mw_bundle_expect(bundle, mw_env_describe(s->envs[0]), accept_rules, error));
     s->info = mw_env_describe(s->envs[0]);
     return allocate(s, error);
 }
 
 mw_status mw_worlds_create(mw_worlds *worlds, const mw_bundle *bundle, const mw_env_options *world,
                            bool accept_rules, int count, mw_pool *pool, mw_error *error) {
-    *worlds = (mw_worlds){.count = count, .pool = pool};
-    mw_status status = build(worlds, bundle, world, accept_rules, error);
+    *worlds = (mw_worlds){.count = count};
+    mw_status status = build(worlds, bundle, world, accept_rules, pool, error);
     if (status != MW_OK) mw_worlds_free(worlds);
     return status;
 }
 
 void mw_worlds_free(mw_worlds *s) {
-    for (int e = 0; s->envs && e < s->count; e++) mw_env_free(s->envs[e]);
-    free(s->envs);
+    mw_env_batch_free(s->batch);
     free(s->active);
     free(s->obs);
     free(s->legal);
@@ -78,7 +73,6 @@ void mw_worlds_free(mw_worlds *s) {
     free(s->index);
     free(s->rewards);
     free(s->last);
-    free(s->errors);
     *s = (mw_worlds){0};
 }
 
@@ -104,33 +98,12 @@ void mw_worlds_begin(mw_worlds *s, mw_controller *controller, int e, mw_episode_
     observe(s, e);
 }
 
-static void step_share(void *context, int worker) {
-    mw_worlds *s = context;
-    const int n = s->info->agents, d = s->info->act_size;
-    int begin, end;
-    mw_pool_share(s->pool, worker, s->count, 1, &begin, &end);
-    for (int e = begin; e < end; e++) {
-        s->errors[e].status = MW_OK;
-        if (!s->active[e]) continue;
-        const mw_action action = {s->real ? s->real + (size_t)e * (size_t)(n * d) : NULL,
-                                  s->index ? s->index + (size_t)e * (size_t)n : NULL};
-        if (mw_env_step(s->envs[e], action, s->rewards + (size_t)e * (size_t)n, &s->last[e], &s->errors[e]) ==
-            MW_OK)
-            observe(s, e);
-    }
-}
-
 mw_status mw_worlds_step(mw_worlds *s, mw_controller *controller, mw_error *error) {
-    mw_pool_run(s->pool, step_share, s);
-    for (int e = 0; e < s->count; e++) {
-        if (!s->active[e]) continue;
-        if (s->errors[e].status != MW_OK) {
-            if (error) *error = s->errors[e];
-            return mw_fail_within(error, s->errors[e].status, "environment %d", e);
-        }
-        if (controller && controller->kind->reward)
+    MW_TRY(mw_env_batch_step_some(s->batch, s->active, (mw_action){s->real, s->index}, s->rewards, s->last,
+                                  s->obs, s->legal, error));
+    for (int e = 0; e < s->count; e++)
+        if (s->active[e] && controller && controller->kind->reward)
             controller->kind->reward(controller, e, (float)mw_worlds_reward(s, e));
-    }
     return MW_OK;
 }
 

@@ -9,7 +9,8 @@
 typedef struct mw_worlds {
     const mw_env_info *info;
     int count;
-    mw_env **envs;    /* [count] */
+    mw_env_batch *batch;
+    mw_env **envs;    /* [count]: the batch's */
     uint8_t *active;  /* [count]: plays an episode */
     float *obs;       /* [count][n][o] */
     uint8_t *legal;   /* [count][n][d] */
@@ -17,8 +18,6 @@ typedef struct mw_worlds {
     int32_t *index;   /* [count][n] or NULL */
     float *rewards;   /* [count][n] */
     mw_outcome *last; /* [count]: of the last step */
-    mw_error *errors; /* [count] */
-    mw_pool *pool;
 } mw_worlds;
 
 /* Fails with MW_ERR_MISMATCH unless the bundle was made for this world: sizes, kind of actions and, unless

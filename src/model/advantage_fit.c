@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RATE      2e-3f /* of the regressions */
-#define SPREAD    1.5   /* deviation of a random feature's argument */
-#define DEVIATION 4.0f  /* deviations of actions are cut at this many of theirs */
+#define RATE           2e-3f /* of the regressions */
+#define SPREAD         1.5   /* standard deviation of a random feature's argument */
+#define MOST_DEVIATION 4.0f  /* deviations of actions are cut at this many times their root mean square */
 
 enum {
     MAX_TERMS = 16384,
@@ -265,7 +265,7 @@ static void find_advantages(fitting *f, double lambda) {
     }
 }
 
-/* Mean and deviation of the returns that are to be learned next. */
+/* Mean and standard deviation of the returns that are to be learned next. */
 static void find_units(fitting *f) {
     double sum = 0, square = 0;
     for (long r = 0; r < f->trained; r++) {
@@ -326,7 +326,7 @@ static void standardise(fitting *f, double *units, mw_advantage_report *report) 
         units[k] = sum > 1e-12 ? 1 / sqrt(sum) : 0;
         for (long r = 0; r < f->rows; r++) {
             float *d = f->deviation + (size_t)r * (size_t)f->act + (size_t)k;
-            *d = fminf(fmaxf(*d * (float)units[k], -DEVIATION), DEVIATION);
+            *d = fminf(fmaxf(*d * (float)units[k], -MOST_DEVIATION), MOST_DEVIATION);
         }
     }
     for (long r = 0; r < f->trained; r++) mean += (double)f->advantage[r] / (double)f->trained;

@@ -18,9 +18,9 @@ mw_status mw_normalizer_copy(mw_normalizer *to, const mw_normalizer *from, mw_er
 void mw_normalizer_free(mw_normalizer *normalizer);
 
 /* Sets one feature from its values (sorted in place). If there are more distinct values than knots, those are
- * kept that make the largest deviation nearly as small as it can be: close together where the distribution
+ * kept that make the largest error nearly as small as it can be: close together where the distribution
  * bends or jumps (many features of battles are 0 half of the time). *error_of_knots (may be NULL) receives
- * that deviation in the normalised unit. */
+ * that error in the normalised unit. */
 void mw_normalizer_fit(mw_normalizer *normalizer, int feature, float *values, long count,
                        double *error_of_knots);
 
@@ -46,7 +46,7 @@ void mw_normalizer_builder_add(mw_normalizer_builder *builder, const float *x, l
 typedef struct mw_normalizer_fit_report {
     long rows, sampled;
     int constant;      /* number of features with a single value */
-    double knot_error; /* largest deviation that the limit on knots causes, in the normalised unit */
+    double knot_error; /* largest error that the limit on knots causes, in the normalised unit */
     int worst_feature; /* where; -1: none */
 } mw_normalizer_fit_report;
 

@@ -166,7 +166,7 @@ void mw_layernorm_backward(float *dx, float *dw, float *db, const float *dy, con
 
 #define MAX_CHANNELS 4096
 
-/* Mean and 1/deviation of every group of one sequence, from per-channel sums over time; x[t] lies `step`
+/* Mean and 1/std of every group of one sequence, from per-channel sums over time; x[t] lies `step`
  * floats apart. */
 static void group_stats(float *stats, const float *x, int t, long step, int c, int groups) {
     float sums[MAX_CHANNELS], mean_of[MAX_CHANNELS];

@@ -15,7 +15,7 @@ void mw_relu_forward(float *y, const float *x, int n);
 void mw_relu_slope(float *y, float *slope, const float *x, int n);
 
 /* ---- layer norm over the last axis, eps 1e-5 ---- */
-/* y[rows][c], stats[rows][2] = mean and 1/deviation, x[rows][c], w[c], b[c] */
+/* y[rows][c], stats[rows][2] = mean and 1/std, x[rows][c], w[c], b[c] */
 void mw_layernorm_forward(float *y, float *stats, const float *x, const float *w, const float *b, int rows,
                           int c);
 /* dx[rows][c], dw[c], db[c] (both may be NULL), dy[rows][c]; dx may be dy */

@@ -21,7 +21,7 @@ typedef struct mw_param {
     char name[56];
     mw_param_kind kind;
     mw_init init;
-    float spread;       /* half width of the uniform, deviation of the normal */
+    float spread;       /* half width of the uniform, std of the normal */
     int dims, shape[3]; /* as in files */
     size_t offset, count;
 } mw_param;

@@ -91,13 +91,13 @@ void mw_headrooms(double *headroom, const double *reactive, const int *group, in
     }
 }
 
-static void cell_add(mw_cell *cell, double value) {
-    cell->mean += value; /* a sum until cell_finish */
-    cell->count++;
-}
-
-static void cell_finish(mw_cell *cell) {
-    cell->mean = cell->count ? cell->mean / cell->count : NAN;
+/* The values[n] of which cell[n] is this one. */
+static mw_cell cell_of(const double *values, const int *cell, int which, int n) {
+    double chosen[MW_ANALYSIS_MOST];
+    int count = 0;
+    for (int i = 0; i < at_most(n); i++)
+        if (cell[i] == which) chosen[count++] = values[i];
+    return (mw_cell){count, mw_mean_of(chosen, count), mw_median_of(chosen, count)};
 }
 
 mw_two_factor mw_two_factors(const double *headroom, const double *reliability, const double *gain, int n) {
@@ -110,9 +110,10 @@ mw_two_factor mw_two_factors(const double *headroom, const double *reliability, 
     }
     t.headroom = mw_median_of(x, n);
     t.reliability = mw_median_of(y, n);
+    int cell[MW_ANALYSIS_MOST];
     for (int i = 0; i < at_most(n); i++)
-        if (!isnan(x[i])) cell_add(&t.cells[y[i] > t.reliability][x[i] > t.headroom], gain[i]);
-    for (int k = 0; k < 4; k++) cell_finish(&t.cells[k / 2][k % 2]);
+        cell[i] = isnan(x[i]) ? -1 : 2 * (y[i] > t.reliability) + (x[i] > t.headroom);
+    for (int k = 0; k < 4; k++) t.cells[k / 2][k % 2] = cell_of(gain, cell, k, n);
     return t;
 }
 
@@ -136,12 +137,15 @@ static int place_of(const double *data, const double *gain, const int *group, in
 
 mw_quality mw_quality_tiers(const double *data, const double *gain, const int *group, int n, int *place) {
     mw_quality q = {0};
+    int tier[MW_ANALYSIS_MOST];
+    n = at_most(n);
     for (int i = 0; i < n; i++) {
         int size;
+        tier[i] = -1;
         const int at = counts(data, gain, i) ? place_of(data, gain, group, n, i, &size) : -1;
         if (place) place[i] = at;
         if (at < 0 || size < 2) continue;
-        cell_add(&q.tiers[at == 0 ? MW_DATA_BEST : at == size - 1 ? MW_DATA_WORST : MW_DATA_MIDDLE], gain[i]);
+        tier[i] = at == 0 ? MW_DATA_BEST : at == size - 1 ? MW_DATA_WORST : MW_DATA_MIDDLE;
         if (at != 0) continue;
         q.groups++;
         for (int k = 0; k < n; k++) {
@@ -151,7 +155,7 @@ mw_quality mw_quality_tiers(const double *data, const double *gain, const int *g
             q.falls += gain[k] < gain[i];
         }
     }
-    for (int k = 0; k < MW_DATA_TIERS; k++) cell_finish(&q.tiers[k]);
+    for (int k = 0; k < MW_DATA_TIERS; k++) q.tiers[k] = cell_of(gain, tier, k, n);
     q.p = mw_sign_test(q.rises, q.falls);
     return q;
 }

@@ -41,7 +41,7 @@ void mw_headrooms(double *headroom, const double *reactive, const int *group, in
 
 typedef struct mw_cell {
     int count;
-    double mean; /* NaN: empty */
+    double mean, median; /* NaN: empty */
 } mw_cell;
 
 /* Gains in four cells by headroom and reliability: above means strictly above the median over the settings

@@ -142,7 +142,7 @@ void mw_plot_boxes(FILE *out, const char *title, mw_axis y, const mw_box *boxes,
 
 /* ---- bars ---- */
 
-enum { BAR_WIDTH = 640, NAMES = 142, VALUES = 106, BAR = 12, GAP = 8 };
+enum { BAR_WIDTH = 656, NAMES = 142, VALUES = 122, BAR = 12, GAP = 8 };
 
 static void bar(const mw_plot *p, const mw_bars *b, int i, int series, double y) {
     const int at = i * b->series_count + series;

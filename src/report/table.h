@@ -65,9 +65,17 @@
     X(STATE_TOP1, "same_state_top1", "same_state.top1")                                                      \
     X(STATE_TOP2, "same_state_top2", "same_state.top2")                                                      \
     X(STATE_SPEARMAN, "same_state_spearman", "same_state.spearman_within")                                   \
-    X(STATE_PAIRS, "same_state_pair_accuracy", "same_state.pair_accuracy")                                   \
+    X(STATE_PAIRS, "same_state_pair_accuracy", "same_state.pair_accuracy_within")                            \
+    X(STATE_PAIRS_POOLED, "same_state_pair_accuracy_pooled", "same_state.pair_accuracy")                     \
     X(STATE_REGRET, "same_state_normalized_regret", "same_state.normalized_regret")                          \
     X(STATE_RANDOM_REGRET, "same_state_random_normalized_regret", "same_state.random_normalized_regret")     \
+    X(PLANNED_TOP1, "planned_state_top1", "same_state_planned.top1")                                         \
+    X(PLANNED_TOP2, "planned_state_top2", "same_state_planned.top2")                                         \
+    X(PLANNED_SPEARMAN, "planned_state_spearman", "same_state_planned.spearman_within")                      \
+    X(PLANNED_PAIRS, "planned_state_pair_accuracy", "same_state_planned.pair_accuracy_within")               \
+    X(PLANNED_REGRET, "planned_state_normalized_regret", "same_state_planned.normalized_regret")             \
+    X(PLANNED_RANDOM_REGRET, "planned_state_random_normalized_regret",                                       \
+      "same_state_planned.random_normalized_regret")                                                         \
     X(HELD_FLOW, "held_flow", "training.flow.details.held.flow")                                             \
     X(HELD_INVERSE, "held_inverse", "training.inverse.details.held.inverse")                                 \
     X(HELD_DYNAMICS, "held_dynamics", "training.rwm.details.held.dynamics")                                  \

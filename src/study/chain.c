@@ -158,7 +158,7 @@ static mw_status data_run(mw_chain *c, mw_error *error) {
                                         .context = c};
     MW_TRY(mw_collect(&request, &r, error));
     snprintf(c->note, sizeof c->note, "%ld episodes, return %.4g +- %.3g, score %.4g", r.episodes, r.mean,
-             r.deviation, mw_score(c->setting->task, r.mean));
+             r.std, mw_score(c->setting->task, r.mean));
     return MW_OK;
 }
 

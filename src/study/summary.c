@@ -34,7 +34,7 @@ static mw_status data_json(json_t **out, const mw_chain *c, mw_error *error) {
     if (status == MW_OK) status = mw_json_read(&root, path, error);
     if (status == MW_OK) {
         *out = json_pack("{s:{s:f, s:f, s:f, s:f}, s:I, s:I, s:s, s:s, s:s, s:O*}", "return", "mean",
-                         d.returns.mean, "std", d.returns.deviation, "minimum", d.returns.minimum, "maximum",
+                         d.returns.mean, "std", d.returns.std, "minimum", d.returns.minimum, "maximum",
                          d.returns.maximum, "episodes", (json_int_t)d.episodes, "steps", (json_int_t)d.steps,
                          "checksum", checksum, "command", c->data_command, "note",
                          d.spec.note ? d.spec.note : "", "behaviors", json_object_get(root, "behaviors"));

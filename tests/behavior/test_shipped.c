@@ -26,7 +26,7 @@ static void check_tier(const mw_setting *s, int episodes) {
     }
     CHECK_OK(mw_behavior_measure(s->task, NULL, has_file ? &behavior : NULL, 5, episodes, 0, &m, &error),
              error);
-    const double slack = 3 * m.deviation / sqrt(episodes), score = mw_score(s->task, m.mean);
+    const double slack = 3 * m.std / sqrt(episodes), score = mw_score(s->task, m.mean);
     const double allowed = fabs(mw_score(s->task, m.mean + slack) - score);
     print_message("%-22s return %9.2f +- %.2f, score %8.1f, wins %.2f\n", name, m.mean, slack / 3, score,
                   m.win_rate);

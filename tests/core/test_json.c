@@ -281,6 +281,33 @@ static void failures_are_remembered(void **state) {
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, scratch_setup, scratch_teardown)
 
+/* All of a value or an error, whichever allocation fails; jansson by itself leaves out letters and digits. */
+static void value_without_memory(void **state) {
+    (void)state;
+    static const char text[] = "{\"a key that needs room\": \"and a text that needs more of it than that\", "
+                               "\"number\": 12345678901234567, \"list\": [1.25000000000000000000001, true]}";
+    mw_error error;
+    json_t *whole, *value;
+    CHECK_OK(parse(&whole, text, &error), error);
+    const long before = allocations();
+    CHECK_OK(parse(&value, text, &error), error);
+    const long needed = allocations() - before;
+    json_decref(value);
+    for (long at = 1; at <= needed; at++) {
+        allocations_fail_at(at);
+        const mw_status status = parse(&value, text, &error);
+        allocations_fail_at(0);
+        if (status == MW_OK)
+            assert_true(json_equal(value, whole));
+        else
+            assert_int_equal(status, MW_ERR_MEMORY);
+        assert_true((status == MW_OK) == (value != NULL));
+        assert_false(mw_json_failed());
+        json_decref(value);
+    }
+    json_decref(whole);
+}
+
 /* All of a text or nothing, whichever allocation fails; jansson by itself leaves out keys. */
 static void text_without_memory(void **state) {
     (void)state;
@@ -316,6 +343,7 @@ int main(void) {
         TEST(refused_files),
         TEST(random_damage),
         TEST(text_without_memory),
+        TEST(value_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

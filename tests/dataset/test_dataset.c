@@ -62,7 +62,7 @@ static void test_return_stats(void **state) {
     double values[] = {7, 1, 3, 10};
     mw_return_stats r = mw_return_stats_of(values, 4);
     CHECK_NEAR(r.mean, 5.25, 1e-12);
-    CHECK_NEAR(r.deviation, 3.491060010942235, 1e-12);
+    CHECK_NEAR(r.std, 3.491060010942235, 1e-12);
     CHECK_NEAR(r.quartile[0], 2.5, 1e-12);
     CHECK_NEAR(r.quartile[1], 5, 1e-12);
     CHECK_NEAR(r.quartile[2], 7.75, 1e-12);

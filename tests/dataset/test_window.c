@@ -228,7 +228,7 @@ static void check_moments(mw_moments m, const double *x, long count) {
         high = fmax(high, x[i]);
     }
     CHECK_NEAR(m.mean, mean, 1e-6);
-    CHECK_NEAR(m.deviation, sqrt(variance), 1e-6);
+    CHECK_NEAR(m.std, sqrt(variance), 1e-6);
     CHECK_NEAR(m.scale, variance < 1e-12 ? 1 : sqrt(variance), 1e-6);
     CHECK_NEAR(m.low, low, 1e-6);
     CHECK_NEAR(m.high, high, 1e-6);
@@ -280,7 +280,7 @@ static void test_stats_far_from_zero(void **state) {
     CHECK_OK(mw_dataset_open(&d, scratch("far"), &error), error);
     mw_data_stats stats = stats_of(&d);
     CHECK_NEAR(stats.obs[0].mean, 4e6 + 0.5, 1e-6);
-    CHECK_NEAR(stats.obs[0].deviation, 0.5, 1e-6);
+    CHECK_NEAR(stats.obs[0].std, 0.5, 1e-6);
     mw_data_stats_free(&stats);
     mw_dataset_close(&d);
 }

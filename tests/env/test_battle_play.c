@@ -227,7 +227,7 @@ static void pictures(void **state) {
 /* ---- statistics ---- */
 
 typedef struct {
-    double win, mean, deviation, steps, steps_deviation;
+    double win, mean, std, steps, steps_deviation;
 } summary;
 
 static summary play(const char *map, double spawn_jitter, const char *name, int episodes) {
@@ -259,7 +259,7 @@ static void anchors(void **state) {
     (void)state;
     const struct {
         const char *map, *script;
-        double win, mean, deviation, steps;
+        double win, mean, std, steps;
     } rows[] = {
         {"3m", "random", 0, 1.447, 0.605, 25.07},
         {"3m", "nearest", 1, 20, 0, 17},
@@ -279,12 +279,11 @@ static void anchors(void **state) {
         summary seen = play(rows[i].map, 0, rows[i].script, episodes);
         double error = 4 * sqrt(1.0 / episodes + 1.0 / 20000);
         print_message("%s %s: win %.3f return %.3f (%.3f) deviation %.3f steps %.2f (%.2f)\n", rows[i].map,
-                      rows[i].script, seen.win, seen.mean, rows[i].mean, seen.deviation, seen.steps,
-                      rows[i].steps);
+                      rows[i].script, seen.win, seen.mean, rows[i].mean, seen.std, seen.steps, rows[i].steps);
         CHECK_NEAR(seen.win, rows[i].win, 0);
-        CHECK_NEAR(seen.mean, rows[i].mean, error * rows[i].deviation + 0.0006);
+        CHECK_NEAR(seen.mean, rows[i].mean, error * rows[i].std + 0.0006);
         CHECK_NEAR(seen.steps, rows[i].steps, error * seen.steps_deviation + 0.006);
-        CHECK_NEAR(seen.deviation, rows[i].deviation, 0.1 * rows[i].deviation + 0.0006);
+        CHECK_NEAR(seen.std, rows[i].std, 0.1 * rows[i].std + 0.0006);
     }
 }
 

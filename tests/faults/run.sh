@@ -14,7 +14,7 @@ trap 'exit 130' INT TERM
 cd "$work" || exit 1
 cp "$build/mawam" . || exit 1 # a build meanwhile does not matter
 mawam=$work/mawam
-export MAWAM_BEHAVIORS=$source/behaviors LC_ALL=C
+export MAWAM_DATA=$source LC_ALL=C
 RANDOM=${SEED:-1}
 cc -O2 -D_GNU_SOURCE -fPIC -shared -o failing.so "$source/tests/faults/failing.c" -ldl || exit 1
 shim=$work/failing.so

@@ -8,6 +8,7 @@
 static const mw_command commands[] = {
     {"behavior", "", mw_cli_behavior},
     {"bench", "", mw_cli_bench},
+    {"bundle", "", mw_cli_bundle},
     {"data", "", mw_cli_data},
     {"demo", "", mw_cli_demo},
     {"diagnose", "", mw_cli_diagnose},

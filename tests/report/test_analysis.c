@@ -59,6 +59,7 @@ static void two_factors(void **state) {
     CHECK_NEAR(t.cells[0][0].mean, 2, 1e-15);
     assert_int_equal(t.cells[0][1].count, 3);
     CHECK_NEAR(t.cells[0][1].mean, (1 + 4 + 5) / 3.0, 1e-15);
+    CHECK_NEAR(t.cells[0][1].median, 4, 1e-15);
     assert_int_equal(t.cells[1][0].count, 2);
     CHECK_NEAR(t.cells[1][0].mean, (3 + 6) / 2.0, 1e-15);
     assert_int_equal(t.cells[1][1].count, 0);

@@ -305,6 +305,76 @@ static void test_folders(void **state) {
     mw_sources_free(&sources);
 }
 
+/* ---- results of single commands ---- */
+
+static void make_file(const char *name, const char *words) {
+    scratch_write(scratch(name), words, strlen(words));
+}
+
+/* Sweeps, cost, routes, selectors and the paper's method appear once their files are there, and only then. */
+static void test_beside(void **state) {
+    (void)state;
+    static const char *const folders_made[] = {"beside/results", "beside/sweeps", "beside/routing",
+                                               "beside/selectors", "beside/paper/results"};
+    mw_error error;
+    for (size_t i = 0; i < sizeof folders_made / sizeof *folders_made; i++)
+        CHECK_OK(mw_dir_make(scratch(folders_made[i]), &error), error);
+    for (int i = 0; i < 4; i++) make_summary("beside", i);
+    make_file(
+        "beside/sweeps/tag-medium.json",
+        "{\"sweeps\": {\"horizon\": {\"symbol\": \"H\", \"points\": ["
+        "{\"value\": \"1\", \"arms\": {\"reactive\": {\"return\": 5}, \"oracle\": {\"return\": 7.5, "
+        "\"return_low\": 7, \"return_high\": 8}}},"
+        "{\"value\": \"<b>\", \"arms\": 3},"
+        "{\"value\": \"8\", \"arms\": {\"reactive\": {\"return\": 5}, \"oracle\": {\"return\": 4.25}}}]}},"
+        "\"front\": [{\"ms\": 2, \"return\": 5}]}");
+    make_file("beside/cost.json",
+              "{\"cpu\": \"<i>fast\", \"threads\": 2, \"cost\": {\"envs\": 4, \"K\": 3, \"settings\": "
+              "[{\"setting\": "
+              "\"3m-medium\", \"batching\": {\"sequential\": 77.5, \"batched\": 31}}], \"mean\": [{\"M\": 8, "
+              "\"generate\": 61.5, \"score\": 7.25}]}}");
+    make_file(
+        "beside/routing/tag-medium.json",
+        "{\"routing\": {\"trained\": {\"experts\": 8, \"affinity\": [[0.25, 0.75], [\"x\"]], \"increase\": "
+        "[0.5, 1, 2], "
+        "\"graphs\": {\"influence\": [[1, 2], [3, 4]], \"routing_flow\": [[0.5, 0.5], [0.125, 0.875]]}, "
+        "\"statistics\": {\"nmi_agent\": {\"corrected\": "
+        "0.125}, "
+        "\"nmi_context\": {\"corrected\": 0.375}, \"effective_experts\": 6.5}}}}");
+    make_file(
+        "beside/selectors/tag-medium.json",
+        "{\"eval\": {\"task\": \"tag\", \"quality\": \"medium\", \"arms\": {\"paper\": {\"score\": 61.5}, "
+        "\"direct\": {\"score\": 63.5}}}}");
+    make_file(
+        "beside/paper/results/tag-medium.json",
+        "{\"setting\": \"tag-medium\", \"eval\": {\"arms\": {\"reactive\": {\"score\": 31.5}, \"plan\": "
+        "{\"score\": 44.5, \"gain\": {\"mean\": 9, \"low\": 8, \"high\": 10}}}}}");
+    for (int again = 0; again < 2; again++) { /* the second time from what the first one wrote */
+        const char *from[] = {scratch(again ? "report3" : "beside")};
+        CHECK_OK(mw_sources_read(&sources, from, 1, scratch("report3"), &error), error);
+        CHECK_OK(mw_report_write(&sources, scratch("report3"), &error), error);
+        mw_sources_free(&sources);
+    }
+    static const struct {
+        const char *page, *words;
+    } expected[] = {
+        {"gain", "the oracle returns 7.5 at H = 1 and 4.2 at H = 8; most at H = 1 (7.5, reactive 5.0)"},
+        {"cost", "Ours: &lt;i&gt;fast, 2 threads, 4 environments, K = 3; mean of 3m-medium."},
+        {"cost", ">68.8</td>"},
+        {"cost", ">2.5</td>"},
+        {"routing", "in 1 of 1 settings; mean difference 0.250"},
+        {"selectors", "largest mean in 0 of 1 settings"},
+        {"controls", "better than its reactive policy in 1 of 1 (1 with an interval above zero)"}};
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        char path[300];
+        snprintf(path, sizeof path, "report3/%s.html", expected[i].page);
+        text[scratch_read(scratch(path), text, sizeof text - 1)] = 0;
+        if (!strstr(text, expected[i].words)) fail_msg("%s: no '%s'", expected[i].page, expected[i].words);
+        assert_null(strstr(text, "<i>fast"));
+        assert_null(strstr(text, "<b></"));
+    }
+}
+
 static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place) {
     (void)info;
     (void)kind;
@@ -321,7 +391,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_paper),   cmocka_unit_test(test_table),   cmocka_unit_test(test_files),
         cmocka_unit_test(test_again),   cmocka_unit_test(test_replays), cmocka_unit_test(test_json),
-        cmocka_unit_test(test_folders),
+        cmocka_unit_test(test_folders), cmocka_unit_test(test_beside),
     };
     return cmocka_run_group_tests(tests, scratch_setup, teardown);
 }

@@ -27,6 +27,17 @@ static void recorded_numbers(void **state) {
     assert_int_equal(report.checks, 27); /* none was skipped */
 }
 
+/* The other selectors, of small sizes. */
+static void recorded_selectors(void **state) {
+    (void)state;
+    lines seen = {""};
+    mw_verify report = {.line = collect, .context = &seen};
+    mw_error error = {0};
+    CHECK_OK(mw_verify_net(TEST_DATA "/selectors", &report, &error), error);
+    if (report.failed) fail_msg("%d of %d checks:%s", report.failed, report.checks, seen.failed);
+    assert_int_equal(report.checks, 65);
+}
+
 /* Copies the twin's recording tensor by tensor: without the one named `leave_out`, and with the first value
  * of the one named `spoil` raised by 0.01. */
 static void copy_twin(const char *leave_out, const char *spoil) {
@@ -104,6 +115,7 @@ static void incomplete_recordings_fail(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recorded_numbers),
+        cmocka_unit_test(recorded_selectors),
         cmocka_unit_test(spoiled_numbers_fail),
         cmocka_unit_test(incomplete_recordings_fail),
     };

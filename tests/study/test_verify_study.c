@@ -66,6 +66,7 @@ static void other_files_are_refused(void **state) {
     mw_error error = {0};
     CHECK_FAILS(verify("{\"settings\": 3}", &report, &error), MW_ERR_FORMAT, error, "'settings' must be");
     CHECK_FAILS(verify("{\"settings\": [{}]}", &report, &error), MW_ERR_FORMAT, error, "family");
+    assert_int_equal(mkdir(scratch("nowhere"), 0777), 0);
     CHECK_FAILS(mw_verify_diagnostics(scratch("nowhere"), &report, &error), MW_ERR_FORMAT, error,
                 "no recorded diagnostics");
 }

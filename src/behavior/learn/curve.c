@@ -20,7 +20,7 @@ mw_status mw_curve_append(const char *path, const mw_learn_report *r, double sec
         file,
         ", \"entropy\": %.5g, \"kl\": %.5g, \"clipped\": %.5g, \"value_loss\": %.5g, \"deviation\": %.5g, "
         "\"passes\": %d}\n",
-        r->entropy, r->kl, r->clipped, r->value_loss, r->deviation, r->passes);
+        r->entropy, r->kl, r->clipped, r->value_loss, r->action_std, r->passes);
     bool failed = ferror(file);
     if (fclose(file) != 0 || failed) return mw_fail(error, MW_ERR_IO, "%s: cannot append", path);
     return MW_OK;

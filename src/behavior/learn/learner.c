@@ -198,7 +198,7 @@ long mw_learner_iteration(const mw_learner *l) {
 
 /* ---- observation statistics ---- */
 
-/* A feature that hardly varies must not be blown up, hence the floor under the deviation. */
+/* A feature that hardly varies must not be blown up, hence the floor under the std. */
 void mw_obs_stats_refresh(mw_obs_stats *stats, int obs) {
     for (int f = 0; f < obs; f++) {
         const double variance = stats->count > 0 ? stats->square[f] / stats->count : 1;
@@ -243,7 +243,8 @@ static void summarise(mw_learner *l, mw_learn_report *report) {
         report->win_rate = wins / report->episodes;
     }
     for (int i = 0; i < l->shape.act && !l->shape.discrete; i++)
-        report->deviation += mw_exp((double)l->actor_optimizer.values[l->log_std + (size_t)i]) / l->shape.act;
+        report->action_std +=
+            mw_exp((double)l->actor_optimizer.values[l->log_std + (size_t)i]) / l->shape.act;
 }
 
 mw_status mw_learner_iterate(mw_learner *l, mw_learn_report *report, mw_error *error) {

@@ -14,7 +14,7 @@ enum { MW_LEARN_ACT, MW_LEARN_RESET, MW_LEARN_SHUFFLE, MW_LEARN_TEACH };
 /* Running mean and variance of every observation feature, over agents and environments. */
 typedef struct mw_obs_stats {
     double count;
-    double *mean, *square; /* [o]; square: sum of squared deviations */
+    double *mean, *square; /* [o]; square: sum of squared differences from the mean */
     float *shift, *scale;  /* [o]: x -> (x - shift) * scale in this iteration */
 } mw_obs_stats;
 

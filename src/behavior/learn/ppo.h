@@ -14,7 +14,7 @@ enum { MW_PPO_MOST_ACTIONS = 64 };
 void mw_gae(float *advantage, float *target, const float *reward, const float *value, const uint8_t *done,
             const float *after, int steps, int envs, float gamma, float lambda);
 
-/* Mean 0, deviation 1. */
+/* Mean 0, std 1. */
 void mw_standardise(float *values, int count);
 
 typedef struct mw_ppo_terms {
@@ -28,7 +28,7 @@ typedef struct mw_ppo_row {
     float scale; /* of the gradients: 1 / rows of the batch */
 } mw_ppo_row;
 
-/* ---- real actions: normal around tanh(out) with deviations exp(log_std), before clipping to [-1,1] ---- */
+/* ---- real actions: normal around tanh(out) with stds exp(log_std), before clipping to [-1,1] ---- */
 float mw_gaussian_log(const float *out, const float *log_std, const float *act, int d);
 /* dout[d] overwritten, dlog_std[d] added to */
 void mw_ppo_gaussian(const mw_ppo_row *row, float *dout, float *dlog_std, const float *out,

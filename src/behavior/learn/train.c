@@ -31,7 +31,7 @@ static mw_status save_snapshot(const mw_learner *l, const paths *p, uint64_t see
                                const mw_learn_report *report, mw_error *error) {
     char path[640];
     mw_actor actor;
-    mw_behavior behavior = {.noise = (float)report->deviation};
+    mw_behavior behavior = {.noise = (float)report->action_std};
     const mw_env_info *info = mw_learner_world(l);
     snprintf(behavior.task, sizeof behavior.task, "%s", info->task);
     snprintf(behavior.rules, sizeof behavior.rules, "%s", info->rules);

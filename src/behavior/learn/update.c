@@ -97,7 +97,7 @@ static void batch_body(void *context, int worker) {
 }
 
 /* Keeps exploration from growing without end where actions are clipped anyway. */
-static void bound_deviation(mw_learner *l) {
+static void bound_std(mw_learner *l) {
     float *log_std = l->actor_optimizer.values + l->log_std;
     for (int i = 0; i < l->shape.act && !l->shape.discrete; i++) log_std[i] = fminf(fmaxf(log_std[i], -3), 0);
 }
@@ -114,7 +114,7 @@ static void one_pass(mw_learner *l, int pass, float entropy_bonus, mw_learn_repo
                   end = (int)((long)l->steps * (b + 1) / batches);
         batch_context context = {l, l->order + begin, end - begin, entropy_bonus};
         mw_pool_run(l->pool, batch_body, &context);
-        bound_deviation(l);
+        bound_std(l);
     }
     const double rows = (double)l->steps * l->shape.agents;
     report->entropy = report->kl = report->clipped = report->value_loss = 0;

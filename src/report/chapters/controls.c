@@ -13,36 +13,42 @@ static void baseline_cells(mw_sheet *sheet, const mw_study_row *row, const mw_pa
     double best = -INFINITY;
     for (int m = 0; m < methods->count; m++)
         best = fmax(best, mw_paper_result(row->setting->task, row->setting->quality, m).mean);
-    for (int m = 0; m < methods->count; m++) {
+    for (int m = methods->count - 1; m >= 0; m--) {
         const mw_paper_number x = mw_paper_result(row->setting->task, row->setting->quality, m);
         mw_sheet_spread(sheet, mw_row_format(row), x.mean, x.std);
         if (x.mean == best) mw_sheet_strong(sheet);
     }
 }
 
+/* Ours first: it is what must not be scrolled to. */
 static void family_results(mw_page *page, const char *family) {
+    static const int arms[] = {MW_ARM_PLAN, MW_ARM_REACTIVE};
     const mw_paper_methods *methods = mw_paper_methods_of(family);
     mw_sheet *sheet = mw_page_settings_sheet();
-    for (int m = 0; m < methods->count; m++) mw_sheet_column(sheet, "published", methods->names[m], NULL);
-    mw_sheet_column(sheet, "mawam", "data", "mean of our dataset's episodes");
-    mw_sheet_column(sheet, "mawam", "reactive", NULL);
     mw_sheet_column(sheet, "mawam", "planning", NULL);
+    mw_sheet_column(sheet, "mawam", "reactive", NULL);
+    mw_sheet_column(sheet, "mawam", "data", "mean of our dataset's episodes");
     mw_sheet_column(sheet, "mawam", "K", "sampling steps");
-    mw_sheet_column(sheet, "mawam", "paper's method", "trained and planned as published, at compact size");
+    if (page->sources->method.present)
+        mw_sheet_column(sheet, "mawam", "paper's method",
+                        "trained and planned as published, at compact size");
+    for (int m = methods->count - 1; m >= 0; m--)
+        mw_sheet_column(sheet, "published", methods->names[m], NULL);
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
         const mw_study_row *row = &page->table->rows[i];
+        const char *format = mw_row_format(row);
         if (strcmp(row->family, family)) continue;
-        mw_page_setting(page, sheet, row);
-        baseline_cells(sheet, row, methods);
-        mw_sheet_number(sheet, mw_row_format(row), row->value[MW_COL_DATA]);
-        mw_sheet_spread(sheet, mw_row_format(row), row->value[MW_COL_REACTIVE],
-                        row->value[MW_COL_OF(MW_ARM_REACTIVE, MW_FIELD_REPORTED_STD)]);
-        mw_sheet_spread(sheet, mw_row_format(row), row->value[MW_COL_PLAN],
-                        row->value[MW_COL_OF(MW_ARM_PLAN, MW_FIELD_REPORTED_STD)]);
+        mw_sheet_row(sheet, row->name, NULL);
+        for (int k = 0; k < 2; k++)
+            mw_sheet_spread(sheet, format, row->value[MW_COL_OF(arms[k], MW_FIELD_REPORTED)],
+                            row->value[MW_COL_OF(arms[k], MW_FIELD_REPORTED_STD)]);
+        mw_sheet_number(sheet, format, row->value[MW_COL_DATA]);
         mw_sheet_number(sheet, "%.0f", row->value[MW_COL_EVAL_K]);
         const double *method = page->sources->method.rows[i].value;
-        mw_sheet_spread(sheet, mw_row_format(row), method[MW_COL_PLAN],
-                        method[MW_COL_OF(MW_ARM_PLAN, MW_FIELD_REPORTED_STD)]);
+        if (page->sources->method.present)
+            mw_sheet_spread(sheet, format, method[MW_COL_PLAN],
+                            method[MW_COL_OF(MW_ARM_PLAN, MW_FIELD_REPORTED_STD)]);
+        baseline_cells(sheet, row, methods);
     }
     mw_page_table(page, sheet, mw_report_family_title(family));
 }

@@ -10,14 +10,10 @@ static const char command[] =
     "study/bundles/2ant-medium.safetensors study/bundles/3m-medium.safetensors --json "
     "study/cost.json";
 
-static double number_at(const json_t *object, const char *key) {
-    return mw_json_number(object, key);
-}
-
 /* The entry of an array of objects whose key is this number. */
 static const json_t *entry_of(const json_t *array, const char *key, double value) {
     for (size_t i = 0; i < json_array_size(array); i++)
-        if (number_at(json_array_get(array, i), key) == value) return json_array_get(array, i);
+        if (mw_json_number(json_array_get(array, i), key) == value) return json_array_get(array, i);
     return NULL;
 }
 
@@ -35,11 +31,29 @@ static void cost_columns(mw_sheet *sheet, const char *group) {
     mw_sheet_column(sheet, group, "share, %", "of scoring in the total");
 }
 
+/* What ours was measured on. */
+static void say_where(mw_page *page) {
+    const json_t *root = page->sources->cost, *settings = mw_json_at(root, "cost.settings");
+    const char *cpu = json_string_value(json_object_get(root, "cpu"));
+    char names[256] = "";
+    for (size_t i = 0; i < json_array_size(settings); i++) {
+        const char *name = json_string_value(json_object_get(json_array_get(settings, i), "setting"));
+        const size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, "%s%.64s", used ? ", " : "", name ? name : "");
+    }
+    mw_page_say(page, "Ours: %.128s, %.0f threads, %.0f environments, K = %.0f; mean of %s.", cpu ? cpu : "",
+                mw_json_number(root, "threads"), mw_json_number(root, "cost.envs"),
+                mw_json_number(root, "cost.K"), names);
+}
+
 void mw_item_cost(mw_page *page) {
-    const json_t *table = mw_json_at(page->sources->cost, "cost.table");
+    const json_t *table = mw_json_at(page->sources->cost, "cost.mean");
     const mw_paper_cost *p;
     mw_sheet *sheet = mw_sheet_create();
-    if (!table) mw_page_missing(page, "no cost profile", command);
+    if (table)
+        say_where(page);
+    else
+        mw_page_missing(page, "no cost profile", command);
     mw_sheet_column(sheet, NULL, "M", "candidates");
     if (table) cost_columns(sheet, "mawam");
     cost_columns(sheet, "paper, RTX 3090");
@@ -49,7 +63,7 @@ void mw_item_cost(mw_page *page) {
         const json_t *ours = entry_of(table, "M", p->candidates);
         snprintf(name, sizeof name, "%d", p->candidates);
         mw_sheet_row(sheet, name, NULL);
-        if (table) cost_cells(sheet, number_at(ours, "generate"), number_at(ours, "score"));
+        if (table) cost_cells(sheet, mw_json_number(ours, "generate"), mw_json_number(ours, "score"));
         cost_cells(sheet, p->rtx.generation, p->rtx.scoring);
         cost_cells(sheet, p->a100.generation, p->a100.scoring);
     }
@@ -68,6 +82,18 @@ static void batched_columns(mw_sheet *sheet, const char *group) {
     mw_sheet_column(sheet, group, "ratio", NULL);
 }
 
+/* The profile of a task's medium setting. */
+static const json_t *medium_of(const json_t *settings, const char *task) {
+    char wanted[64];
+    snprintf(wanted, sizeof wanted, "%s-medium", task);
+    for (size_t i = 0; i < json_array_size(settings); i++) {
+        const json_t *entry = json_array_get(settings, i);
+        const char *name = json_string_value(json_object_get(entry, "setting"));
+        if (name && !strcmp(name, wanted)) return entry;
+    }
+    return NULL;
+}
+
 void mw_item_cost_batched(mw_page *page) {
     const json_t *settings = mw_json_at(page->sources->cost, "cost.settings");
     const mw_paper_batched *p;
@@ -75,18 +101,22 @@ void mw_item_cost_batched(mw_page *page) {
     if (!settings) mw_page_missing(page, "no cost profile", command);
     mw_sheet_column(sheet, NULL, "task", "medium data");
     mw_sheet_column(sheet, NULL, "agents", NULL);
-    if (settings) batched_columns(sheet, "mawam");
+    if (settings) {
+        batched_columns(sheet, "mawam");
+        batched_columns(sheet, "mawam, one thread");
+    }
     batched_columns(sheet, "paper, RTX 3090");
     batched_columns(sheet, "paper, A100");
     for (int i = 0; (p = mw_paper_batched_at(i)); i++) {
-        const json_t *ours = NULL;
-        for (size_t k = 0; k < json_array_size(settings); k++) {
-            const char *task = json_string_value(json_object_get(json_array_get(settings, k), "task"));
-            if (task && !strcmp(task, p->task)) ours = json_array_get(settings, k);
-        }
+        const json_t *ours = medium_of(settings, p->task);
         mw_sheet_row(sheet, p->task, NULL);
         mw_sheet_number(sheet, "%.0f", p->agents);
-        if (settings) batched_cells(sheet, number_at(ours, "sequential"), number_at(ours, "batched"));
+        if (settings) {
+            batched_cells(sheet, mw_json_number(ours, "batching.sequential"),
+                          mw_json_number(ours, "batching.batched"));
+            batched_cells(sheet, mw_json_number(ours, "batching_one_thread.sequential"),
+                          mw_json_number(ours, "batching_one_thread.batched"));
+        }
         batched_cells(sheet, p->rtx.sequential, p->rtx.batched);
         batched_cells(sheet, p->a100.sequential, p->a100.batched);
     }

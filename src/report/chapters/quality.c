@@ -37,6 +37,9 @@ static void factor_cell(FILE *out, const mw_cell *cell, double x, double y) {
         fputs("none</text>\n", out);
     fprintf(out, "<text x='%.0f' y='%.0f' text-anchor='middle' style='fill:%s'>%d settings</text>\n", x + 75,
             y + 64, mw_colour_text(colour), cell->count);
+    if (cell->count)
+        fprintf(out, "<text x='%.0f' y='%.0f' text-anchor='middle' style='fill:%s'>median %+.1f%%</text>\n",
+                x + 75, y + 80, mw_colour_text(colour), 100 * cell->median);
 }
 
 void mw_item_two_factor_cells(mw_page *page) {
@@ -47,6 +50,7 @@ void mw_item_two_factor_cells(mw_page *page) {
     mw_sheet_column(sheet, NULL, "cell", NULL);
     mw_sheet_column(sheet, NULL, "settings", NULL);
     mw_sheet_column(sheet, NULL, "mean relative gain, %", NULL);
+    mw_sheet_column(sheet, NULL, "median relative gain, %", NULL);
     mw_page_figure_begin(page, "Mean relative gain of planning over reactive");
     mw_svg_begin(page->out, 420, 260, "mean relative gain by headroom and reliability");
     for (int k = 0; k < 4; k++) {
@@ -57,7 +61,8 @@ void mw_item_two_factor_cells(mw_page *page) {
         mw_sheet_row(sheet, name, NULL);
         mw_sheet_number(sheet, "%.0f", cell->count);
         mw_sheet_gain(sheet, "%+.1f", 100 * cell->mean, NAN, NAN);
-        if (cell->mean > t.cells[best / 2][best % 2].mean) best = k;
+        mw_sheet_gain(sheet, "%+.1f", 100 * cell->median, NAN, NAN);
+        if (cell->median > t.cells[best / 2][best % 2].median) best = k;
     }
     for (int k = 0; k < 2; k++) {
         mw_svg_text(page->out, 165 + 154 * k, 218, "middle", "tick", "%s", levels[k]);
@@ -69,7 +74,8 @@ void mw_item_two_factor_cells(mw_page *page) {
     mw_page_figure_end(page, sheet);
     mw_page_say(page, "Medians: headroom %.2f, reliability %.2f.", t.headroom, t.reliability);
     mw_page_say(page,
-                "The largest mean gain is in the cell of %s reliability and %s headroom. The paper: high and "
+                "The largest median gain is in the cell of %s reliability and %s headroom. The paper's "
+                "largest mean: high and "
                 "high; its values are in its figure only.",
                 levels[best / 2], levels[best % 2]);
 }
@@ -210,15 +216,19 @@ void mw_item_quality(mw_page *page) {
     mw_sheet *tiers = mw_sheet_create();
     mw_sheet_column(tiers, NULL, "data", NULL);
     mw_sheet_column(tiers, "mawam", "settings", NULL);
+    mw_sheet_column(tiers, "mawam", "median gain, %", NULL);
     mw_sheet_column(tiers, "mawam", "mean gain, %", NULL);
     mw_sheet_column(tiers, "paper", "mean gain, as printed, %", NULL);
     mw_sheet_column(tiers, "paper", "from its rounded table, %", NULL);
+    mw_sheet_column(tiers, "paper", "median from it, %", NULL);
     for (int k = 0; k < MW_DATA_TIERS; k++) {
         mw_sheet_row(tiers, names[k], NULL);
         mw_sheet_number(tiers, "%.0f", ours.tiers[k].count);
+        mw_sheet_gain(tiers, "%+.1f", 100 * ours.tiers[k].median, NAN, NAN);
         mw_sheet_gain(tiers, "%+.1f", 100 * ours.tiers[k].mean, NAN, NAN);
         mw_sheet_gain(tiers, "%+.1f", 100 * mw_paper_tier(k), NAN, NAN);
         mw_sheet_gain(tiers, "%+.1f", 100 * theirs.tiers[k].mean, NAN, NAN);
+        mw_sheet_gain(tiers, "%+.1f", 100 * theirs.tiers[k].median, NAN, NAN);
     }
     mw_page_table(page, tiers, "Tiers pooled over tasks");
 }

@@ -175,36 +175,80 @@ void mw_item_boxgrid(mw_page *page) {
 
 /* ---- one state ---- */
 
-void mw_item_same_state(mw_page *page) {
-    static const mw_column_id ids[] = {MW_COL_STATE_TOP1,  MW_COL_STATE_TOP2,   MW_COL_STATE_SPEARMAN,
-                                       MW_COL_STATE_PAIRS, MW_COL_STATE_REGRET, MW_COL_STATE_RANDOM_REGRET};
-    static const char *const names[] = {"Top-1", "Top-2", "Spearman", "pairs", "n-regret", "random n-regret"};
-    enum { COUNT = 6 };
-    double ours[COUNT][MW_TABLE_ROWS], theirs[COUNT][MW_TABLE_ROWS];
+enum { STATE_FIGURES = 6 };
+static const mw_column_id state_drawn[STATE_FIGURES] = {MW_COL_STATE_TOP1,     MW_COL_STATE_TOP2,
+                                                        MW_COL_STATE_SPEARMAN, MW_COL_STATE_PAIRS,
+                                                        MW_COL_STATE_REGRET,   MW_COL_STATE_RANDOM_REGRET};
+static const mw_column_id state_planned[STATE_FIGURES] = {
+    MW_COL_PLANNED_TOP1,  MW_COL_PLANNED_TOP2,   MW_COL_PLANNED_SPEARMAN,
+    MW_COL_PLANNED_PAIRS, MW_COL_PLANNED_REGRET, MW_COL_PLANNED_RANDOM_REGRET};
+
+static void state_published(const mw_study_row *row, double out[STATE_FIGURES]) {
+    const mw_paper_state *p = mw_paper_state_find(row->setting->task, row->setting->quality);
+    const double numbers[STATE_FIGURES] = {p ? p->top1 : NAN,     p ? p->top2 : NAN,
+                                           p ? p->spearman : NAN, p ? p->pairs : NAN,
+                                           p ? p->regret : NAN,   p ? p->random_regret : NAN};
+    memcpy(out, numbers, sizeof numbers);
+}
+
+/* A row of means over the settings that the paper has. */
+static void state_means(mw_page *page, mw_sheet *sheet, const mw_column_id *ids) {
+    double ours[STATE_FIGURES][MW_TABLE_ROWS], theirs[STATE_FIGURES][MW_TABLE_ROWS];
     int n = 0;
-    mw_sheet *sheet = mw_page_settings_sheet();
-    for (int k = 0; k < COUNT; k++) mw_sheet_column(sheet, "mawam", names[k], NULL);
-    for (int k = 0; k < COUNT; k++) mw_sheet_column(sheet, "paper", names[k], NULL);
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
         const mw_study_row *row = &page->table->rows[i];
-        const mw_paper_state *p = mw_paper_state_find(row->setting->task, row->setting->quality);
-        const double published[COUNT] = {p ? p->top1 : NAN,  p ? p->top2 : NAN,   p ? p->spearman : NAN,
-                                         p ? p->pairs : NAN, p ? p->regret : NAN, p ? p->random_regret : NAN};
-        mw_page_setting(page, sheet, row);
-        for (int k = 0; k < COUNT; k++) mw_sheet_number(sheet, "%.3f", row->value[ids[k]]);
-        for (int k = 0; k < COUNT; k++) mw_sheet_number(sheet, "%.3f", published[k]);
-        if (!p) continue;
-        for (int k = 0; k < COUNT; k++) {
+        double published[STATE_FIGURES];
+        state_published(row, published);
+        if (isnan(published[0])) continue;
+        for (int k = 0; k < STATE_FIGURES; k++) {
             ours[k][n] = row->value[ids[k]];
             theirs[k][n] = published[k];
         }
         n++;
     }
-    mw_sheet_section(sheet, "Mean of the paper's five settings");
+    mw_sheet_section(sheet, "Mean of the paper's settings");
     mw_sheet_row(sheet, "mean", NULL);
-    for (int k = 0; k < COUNT; k++) mw_sheet_number(sheet, "%.3f", mw_mean_of(ours[k], n));
-    for (int k = 0; k < COUNT; k++) mw_sheet_number(sheet, "%.3f", mw_mean_of(theirs[k], n));
-    mw_page_table(page, sheet, NULL);
+    for (int k = 0; k < STATE_FIGURES; k++) mw_sheet_number(sheet, "%.3f", mw_mean_of(ours[k], n));
+    for (int k = 0; k < STATE_FIGURES; k++) mw_sheet_number(sheet, "%.3f", mw_mean_of(theirs[k], n));
+}
+
+static void state_table(mw_page *page, const mw_column_id *ids, const char *caption) {
+    static const char *const names[] = {"Top-1", "Top-2", "Spearman", "pairs", "n-regret", "random n-regret"};
+    mw_sheet *sheet = mw_page_settings_sheet();
+    for (int k = 0; k < STATE_FIGURES; k++) mw_sheet_column(sheet, "mawam", names[k], NULL);
+    for (int k = 0; k < STATE_FIGURES; k++) mw_sheet_column(sheet, "paper", names[k], NULL);
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        const mw_study_row *row = &page->table->rows[i];
+        double published[STATE_FIGURES];
+        state_published(row, published);
+        mw_page_setting(page, sheet, row);
+        for (int k = 0; k < STATE_FIGURES; k++) mw_sheet_number(sheet, "%.3f", row->value[ids[k]]);
+        for (int k = 0; k < STATE_FIGURES; k++) mw_sheet_number(sheet, "%.3f", published[k]);
+    }
+    state_means(page, sheet, ids);
+    mw_page_table(page, sheet, caption);
+}
+
+void mw_item_same_state(mw_page *page) {
+    int drawn = 0, unsaid = 0;
+    double planned[MW_TABLE_ROWS];
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        const json_t *state = mw_json_at(page->table->rows[i].summary, "same_state");
+        drawn += json_object_get(state, "candidates") != NULL;
+        unsaid += state && !json_object_get(state, "candidates");
+    }
+    if (unsaid)
+        mw_page_say(
+            page,
+            "%d settings were diagnosed by an earlier version, whose candidates had the planner's own "
+            "offsets; %d have candidates as the policy draws them.",
+            unsaid, drawn);
+    state_table(page, state_drawn, "Candidates as the policy draws them");
+    if (mw_table_collect(page->table, NULL, MW_COL_PLANNED_TOP1, planned))
+        state_table(page, state_planned, "The planner's own candidates, with offsets and warm starts");
+    else
+        mw_page_missing(page, "no summary has the planner's own candidates",
+                        "mawam study run --dir study --resume");
 }
 
 /* ---- rollout error ---- */

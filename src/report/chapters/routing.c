@@ -1,8 +1,7 @@
 /* The chapter on routing: what mawam diagnose --routing found in every setting that it was run on. */
+#include "report/figures.h"
 #include "report/page.h"
 #include "report/report.h"
-
-#include "eval/statistics.h"
 
 #include <math.h>
 #include <string.h>
@@ -22,53 +21,92 @@ static int present(mw_page *page, const char *what) {
     return count;
 }
 
+/* ---- matrices ---- */
+
+enum { MOST = 33 }; /* agents, experts with the shared one */
+
+typedef struct {
+    double values[MOST * MOST];
+    int rows, columns;
+} matrix;
+
+/* [rows][columns] of a file; columns are those of the first row, what is no number is NaN. */
+static matrix matrix_of(const json_t *array) {
+    matrix m = {.rows = (int)json_array_size(array),
+                .columns = (int)json_array_size(json_array_get(array, 0))};
+    if (m.rows > MOST) m.rows = MOST;
+    if (m.columns > MOST) m.columns = MOST;
+    for (int i = 0; i < m.rows; i++)
+        for (int k = 0; k < m.columns; k++) {
+            const json_t *value = json_array_get(json_array_get(array, (size_t)i), (size_t)k);
+            m.values[i * MOST + k] = json_is_number(value) ? json_number_value(value) : (double)NAN;
+        }
+    return m;
+}
+
+static mw_matrix shown(const matrix *m) {
+    return (mw_matrix){m->values, m->rows, m->columns, MOST};
+}
+
+static void matrix_rows(mw_sheet *sheet, const char *name, const matrix *m) {
+    for (int i = 0; i < m->rows; i++)
+        for (int k = 0; k < m->columns; k++) {
+            mw_sheet_row(sheet, name, NULL);
+            mw_sheet_number(sheet, "%.0f", i + 1);
+            mw_sheet_number(sheet, "%.0f", k + 1);
+            mw_sheet_number(sheet, "%.4g", m->values[i * MOST + k]);
+        }
+}
+
+static mw_sheet *matrix_sheet(const char *row, const char *column) {
+    mw_sheet *sheet = mw_sheet_create();
+    mw_sheet_column(sheet, NULL, "what", NULL);
+    mw_sheet_column(sheet, NULL, row, NULL);
+    mw_sheet_column(sheet, NULL, column, NULL);
+    mw_sheet_column(sheet, NULL, "value", NULL);
+    return sheet;
+}
+
 /* ---- experts ---- */
 
-enum { MOST_EXPERTS = 33 };
-
 static void expert_setting(mw_page *page, int i) {
-    static const char *const series[] = {"increase"};
-    static const char *const names[MOST_EXPERTS] = {
-        "1",  "2",  "3",  "4",  "5",  "6",  "7",  "8",  "9",  "10", "11", "12", "13", "14", "15", "16", "17",
-        "18", "19", "20", "21", "22", "23", "24", "25", "26", "27", "28", "29", "30", "31", "32", "33"};
     const json_t *trained = json_object_get(routing_of(page, i), "trained"),
-                 *affinity = json_object_get(trained, "affinity"),
                  *increase = json_object_get(trained, "increase");
-    const int agents = (int)json_array_size(affinity);
-    double values[MOST_EXPERTS];
-    int experts = 0;
-    mw_sheet *sheet = mw_sheet_create();
-    mw_sheet_column(sheet, NULL, "expert", "the last one is the shared expert where the model has one");
-    for (int a = 0; a < agents && a < 16; a++) mw_sheet_column(sheet, "affinity of agent", names[a], NULL);
-    mw_sheet_column(sheet, "leave one out", "error's increase", "squared units of observations");
-    for (size_t e = 0; e < json_array_size(increase) && experts < MOST_EXPERTS; e++) {
-        const json_t *value = json_array_get(increase, e);
-        values[experts] = json_is_number(value) ? json_number_value(value) : (double)NAN;
-        mw_sheet_row(sheet, names[experts], NULL);
-        for (int a = 0; a < agents && a < 16; a++) {
-            const json_t *share = json_array_get(json_array_get(affinity, (size_t)a), e);
-            mw_sheet_number(sheet, "%.3f", json_is_number(share) ? json_number_value(share) : (double)NAN);
-        }
-        mw_sheet_number(sheet, "%.3g", values[experts++]);
+    const matrix affinity = matrix_of(json_object_get(trained, "affinity"));
+    matrix without = {.rows = 1};
+    char texts[MOST][8];
+    const char *names[MOST];
+    mw_sheet *sheet = matrix_sheet("agent", "expert");
+    for (int e = 0; e < MOST && e < (int)json_array_size(increase); e++) {
+        const json_t *value = json_array_get(increase, (size_t)e);
+        without.values[e] = json_is_number(value) ? json_number_value(value) : (double)NAN;
+        snprintf(texts[e], sizeof texts[e], e < affinity.columns ? "%d" : "shared", e + 1);
+        names[e] = texts[e];
+        without.columns++;
     }
-    char caption[160];
-    snprintf(caption, sizeof caption, "%s: increase of the one-step error without each expert",
-             page->table->rows[i].name);
-    mw_page_figure_begin(page, caption);
-    mw_plot_bars(page->out,
-                 &(mw_bars){caption,
-                            mw_axis_fit(values, experts, false, "increase of the mean squared error"), names,
-                            experts, series, 1, values, NULL, NULL, "%.3g"});
-    mw_sheet_html(sheet, page->out);
+    mw_page_figure_begin(page, page->table->rows[i].name);
+    mw_figure_heat_map(page->out, &(mw_heat_map){"mean combine mass, share of 1", "agent", "expert",
+                                                 shown(&affinity), 0, 0});
+    mw_figure_columns(page->out, &(mw_columns){"increase of the one-step error without an expert",
+                                               "expert left out", "MSE, squared observation units", names,
+                                               without.values, without.columns});
+    matrix_rows(sheet, "affinity", &affinity);
+    matrix_rows(sheet, "increase without expert", &without);
     mw_page_figure_end(page, sheet);
 }
 
+/* The paper draws both Ants with medium data; without them whatever there is first. */
 void mw_item_experts(mw_page *page) {
+    int drawn = 0;
     if (!present(page, "no result of the routing diagnosis")) return;
-    for (int i = 0; i < MW_TABLE_ROWS; i++)
-        if (routing_of(page, i) && !strcmp(page->table->rows[i].setting->quality, "medium") &&
-            !strcmp(page->table->rows[i].family, "ant"))
+    for (int pass = 0; pass < 2 && !drawn; pass++)
+        for (int i = 0; i < MW_TABLE_ROWS && drawn < 2; i++) {
+            const mw_study_row *row = &page->table->rows[i];
+            const bool theirs = !strcmp(row->setting->quality, "medium") && !strcmp(row->family, "ant");
+            if (!routing_of(page, i) || (pass == 0 && !theirs)) continue;
             expert_setting(page, i);
+            drawn++;
+        }
 }
 
 /* ---- context against identity ---- */
@@ -105,25 +143,15 @@ static void fact_points(mw_page *page, double values[FACTS][MW_TABLE_ROWS], int 
                                            points, MW_TABLE_ROWS, series, 3, y < 4, NAN, NAN});
 }
 
-/* "context above agent in 26 of 30, mean difference ...". */
 static void say_difference(mw_page *page, const char *what, const double *more, const double *less,
                            int published, double mean, double low, double high) {
-    double difference[MW_TABLE_ROWS];
-    int n = 0, above = 0;
-    mw_interval interval;
-    mw_error error;
-    for (int i = 0; i < MW_TABLE_ROWS; i++) {
-        if (isnan(more[i]) || isnan(less[i])) continue;
-        difference[n++] = more[i] - less[i];
-        above += more[i] > less[i];
-    }
-    if (n < 1 || mw_bootstrap_mean(&interval, difference, n, MW_BOOTSTRAP_RESAMPLES, 0, &error) != MW_OK)
-        return;
+    mw_paired_summary s;
+    if (mw_paired_compare(&s, more, less, MW_TABLE_ROWS, 0, NULL) != MW_OK) page->status = MW_ERR_MEMORY;
     mw_page_say(page,
                 "%s in %d of %d settings; mean difference %.3f [%.3f, %.3f], p = %.3g. Paper: %d of %d, %.3f "
                 "[%.3f, %.3f].",
-                what, above, n, interval.mean, interval.low, interval.high, mw_sign_test(above, n - above),
-                published, mw_paper_routing_figures()->settings, mean, low, high);
+                what, s.positive, s.settings, s.difference.mean, s.difference.low, s.difference.high,
+                s.sign_test, published, mw_paper_routing_figures()->settings, mean, low, high);
 }
 
 void mw_item_context(mw_page *page) {
@@ -157,35 +185,84 @@ void mw_item_context(mw_page *page) {
 
 /* ---- graphs ---- */
 
-void mw_item_routing_examples(mw_page *page) {
-    const mw_paper_graph *p;
-    mw_sheet *published = mw_sheet_create();
-    mw_sheet_column(published, NULL, "paper", NULL);
-    mw_sheet_column(published, NULL, "correlation", NULL);
-    mw_sheet_column(published, NULL, "mean absolute difference", NULL);
-    for (int k = 0; (p = mw_paper_graph_at(k)); k++) {
-        char name[64];
-        snprintf(name, sizeof name, "%s-%s", p->task, p->quality);
-        mw_sheet_row(published, name, NULL);
-        mw_sheet_number(published, "%.3f", p->correlation);
-        mw_sheet_number(published, "%.3f", p->difference);
-    }
-    if (present(page, "no result of the routing diagnosis")) {
-        mw_sheet *sheet = mw_page_settings_sheet();
-        mw_sheet_column(sheet, "cosine of routes", "correlation", "with the symmetric influence");
-        mw_sheet_column(sheet, "cosine of routes", "difference", "mean absolute, both scaled to [0, 1]");
-        mw_sheet_column(sheet, "directed flow", "correlation", "off the diagonal");
-        mw_sheet_column(sheet, "directed flow", "difference", NULL);
-        for (int i = 0; i < MW_TABLE_ROWS; i++) {
-            const json_t *graphs = mw_json_at(routing_of(page, i), "trained.graphs");
-            if (!graphs) continue;
-            mw_sheet_row(sheet, page->table->rows[i].name, NULL);
-            mw_sheet_number(sheet, "%.3f", mw_json_number(graphs, "cosine_symmetric.correlation"));
-            mw_sheet_number(sheet, "%.3f", mw_json_number(graphs, "cosine_symmetric.difference_minmax"));
-            mw_sheet_number(sheet, "%.3f", mw_json_number(graphs, "flow_offdiagonal.correlation"));
-            mw_sheet_number(sheet, "%.3f", mw_json_number(graphs, "flow_offdiagonal.difference_minmax"));
+/* |x - y| after both are scaled to [0, 1] over their entries. */
+static matrix difference_of(const matrix *x, const matrix *y) {
+    matrix d = {.rows = x->rows < y->rows ? x->rows : y->rows, .columns = x->columns};
+    double low[2] = {INFINITY, INFINITY}, high[2] = {-INFINITY, -INFINITY};
+    for (int pass = 0; pass < 2; pass++)
+        for (int k = 0; k < d.rows * d.columns; k++) {
+            const int at = k / d.columns * MOST + k % d.columns;
+            const double v[2] = {x->values[at], y->values[at]};
+            for (int s = 0; s < 2 && pass == 0; s++) {
+                low[s] = fmin(low[s], v[s]);
+                high[s] = fmax(high[s], v[s]);
+            }
+            d.values[at] = fabs((v[0] - low[0]) / (high[0] - low[0]) - (v[1] - low[1]) / (high[1] - low[1]));
         }
-        mw_page_table(page, sheet, "mawam");
+    return d;
+}
+
+static void graph_setting(mw_page *page, int i) {
+    const json_t *graphs = mw_json_at(routing_of(page, i), "trained.graphs");
+    const matrix routes = matrix_of(json_object_get(graphs, "routing_flow")),
+                 influence = matrix_of(json_object_get(graphs, "influence")),
+                 difference = difference_of(&routes, &influence);
+    static const char target[] = "agent (target)", source[] = "agent (source)";
+    mw_sheet *sheet = matrix_sheet("target", "source");
+    mw_page_figure_begin(page, page->table->rows[i].name);
+    mw_figure_heat_map(page->out,
+                       &(mw_heat_map){"routing flow, share of 1", target, source, shown(&routes), 0, 0});
+    mw_figure_heat_map(
+        page->out, &(mw_heat_map){"influence, observation units", target, source, shown(&influence), 0, 0});
+    mw_figure_heat_map(page->out, &(mw_heat_map){"|difference|, both scaled to 0 to 1", target, source,
+                                                 shown(&difference), 0, 1});
+    mw_figure_agents(page->out, &(mw_agent_arrows){"influence, observation units", shown(&influence)});
+    matrix_rows(sheet, "routing flow", &routes);
+    matrix_rows(sheet, "influence", &influence);
+    matrix_rows(sheet, "difference", &difference);
+    mw_page_figure_end(page, sheet);
+}
+
+static mw_sheet *graph_sheet(mw_page *page) {
+    static const char *const paths[] = {"cosine_symmetric.correlation", "cosine_symmetric.difference_minmax",
+                                        "flow_offdiagonal.correlation", "flow_offdiagonal.difference_minmax"};
+    mw_sheet *sheet = mw_page_settings_sheet();
+    mw_sheet_column(sheet, "cosine of routes", "correlation", "with the symmetric influence");
+    mw_sheet_column(sheet, "cosine of routes", "difference", "mean absolute, both scaled to [0, 1]");
+    mw_sheet_column(sheet, "directed flow", "correlation", "off the diagonal");
+    mw_sheet_column(sheet, "directed flow", "difference", NULL);
+    mw_sheet_column(sheet, "paper", "correlation", NULL);
+    mw_sheet_column(sheet, "paper", "difference", "mean absolute");
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        const mw_study_row *row = &page->table->rows[i];
+        const json_t *graphs = mw_json_at(routing_of(page, i), "trained.graphs");
+        const mw_paper_graph *p = NULL;
+        for (int k = 0; (p = mw_paper_graph_at(k)); k++)
+            if (!strcmp(p->task, row->setting->task) && !strcmp(p->quality, row->setting->quality)) break;
+        if (!graphs && !p) continue;
+        mw_sheet_row(sheet, row->name, NULL);
+        for (int k = 0; k < 4; k++) mw_sheet_number(sheet, "%.3f", mw_json_number(graphs, paths[k]));
+        mw_sheet_number(sheet, "%.3f", p ? p->correlation : (double)NAN);
+        mw_sheet_number(sheet, "%.3f", p ? p->difference : (double)NAN);
     }
-    mw_page_table(page, published, NULL);
+    return sheet;
+}
+
+/* The paper draws two; without them whatever there is first. */
+void mw_item_routing_examples(mw_page *page) {
+    int drawn = 0;
+    const bool any = present(page, "no result of the routing diagnosis") > 0;
+    mw_page_table(page, graph_sheet(page), NULL);
+    for (int pass = 0; any && pass < 2 && !drawn; pass++)
+        for (int i = 0; i < MW_TABLE_ROWS && drawn < 2; i++) {
+            const mw_setting *setting = page->table->rows[i].setting;
+            const mw_paper_graph *p;
+            int k = 0;
+            while ((p = mw_paper_graph_at(k)) &&
+                   (strcmp(p->task, setting->task) || strcmp(p->quality, setting->quality)))
+                k++;
+            if (!routing_of(page, i) || (pass == 0 && !p)) continue;
+            graph_setting(page, i);
+            drawn++;
+        }
 }

@@ -1,15 +1,176 @@
-/* Sweeps: what the numbers of candidates, steps ahead and sampling steps buy, and what the oracle's horizon
- * costs it. */
+/* Sweeps: what the numbers of candidates, of steps ahead and of sampling steps buy, and what its horizon
+ * costs the oracle. */
 #include "report/page.h"
+#include "report/report.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_POINTS = 64 };
+
+/* An arm's returns over the values of one setting of the plan. */
+typedef struct {
+    double value[MOST_POINTS], mean[MOST_POINTS], low[MOST_POINTS], high[MOST_POINTS], ms[MOST_POINTS];
+    int count;
+} series;
+
+static const json_t *sweeps_of(const mw_page *page, int i) {
+    return json_object_get(page->sources->files[MW_SOURCE_SWEEPS][i], "sweeps");
+}
+
+static void collect(series *s, const json_t *points, const char *arm) {
+    s->count = 0;
+    for (size_t i = 0; i < json_array_size(points) && s->count < MOST_POINTS; i++) {
+        const json_t *point = json_array_get(points, i),
+                     *played = json_object_get(json_object_get(point, "arms"), arm);
+        const char *value = json_string_value(json_object_get(point, "value"));
+        const int k = s->count;
+        s->value[k] = value ? strtod(value, NULL) : NAN;
+        s->mean[k] = mw_json_number(played, "return");
+        s->low[k] = mw_json_number(played, "return_low");
+        s->high[k] = mw_json_number(played, "return_high");
+        s->ms[k] = mw_json_number(played, "ms.decision.p50");
+        if (!isnan(s->mean[k]) && fabs(s->value[k]) < 1e6) s->count++;
+    }
+}
+
+static mw_sheet *sweep_sheet(void) {
+    mw_sheet *sheet = mw_sheet_create();
+    mw_sheet_column(sheet, NULL, "setting", NULL);
+    mw_sheet_column(sheet, NULL, "arm", NULL);
+    mw_sheet_column(sheet, NULL, "what", "the plan setting that changes");
+    mw_sheet_column(sheet, NULL, "value", NULL);
+    mw_sheet_column(sheet, NULL, "return", "with its 95% interval over episodes");
+    mw_sheet_column(sheet, NULL, "ms", "median of a decision, one environment");
+    return sheet;
+}
+
+/* A panel: returns of arms over one axis. Returns how many arms have been played. */
+static int plot_axis(mw_page *page, mw_sheet *sheet, int i, const char *name, const json_t *axis,
+                     const int *arms, int arm_count) {
+    series *all = calloc((size_t)arm_count, sizeof *all);
+    mw_curve curves[MW_ARM_STANDARD];
+    double ends[2 * MW_ARM_STANDARD * MOST_POINTS], values[MOST_POINTS];
+    const char *symbol = json_string_value(json_object_get(axis, "symbol"));
+    int count = 0, n = 0, m = 0;
+    if (!all) page->status = MW_ERR_MEMORY;
+    for (int a = 0; all && a < arm_count; a++) {
+        series *s = &all[count];
+        collect(s, json_object_get(axis, "points"), mw_arm_name(arms[a]));
+        if (!s->count) continue;
+        curves[count++] = (mw_curve){mw_arm_name(arms[a]), s->value, s->mean, s->low, s->high, s->count};
+        for (int k = 0; k < s->count; k++) {
+            ends[n++] = isnan(s->low[k]) ? s->mean[k] : s->low[k];
+            ends[n++] = isnan(s->high[k]) ? s->mean[k] : s->high[k];
+            if (count == 1) values[m++] = s->value[k];
+            mw_sheet_row(sheet, page->table->rows[i].name, NULL);
+            mw_sheet_text(sheet, "%s", mw_arm_name(arms[a]));
+            mw_sheet_text(sheet, "%s", symbol ? symbol : name);
+            mw_sheet_number(sheet, "%g", s->value[k]);
+            mw_sheet_interval(sheet, "%.1f", s->mean[k], s->low[k], s->high[k]);
+            mw_sheet_number(sheet, "%.2f", s->ms[k]);
+        }
+    }
+    if (count) {
+        char title[96];
+        snprintf(title, sizeof title, "%s: %.24s, %.40s", page->table->rows[i].name, symbol ? symbol : "",
+                 name);
+        mw_plot_curves(page->out, title, mw_axis_fit(values, m, false, title),
+                       mw_axis_fit(ends, n, false, "episode return"), curves, count);
+    }
+    free(all);
+    return count;
+}
+
+/* ---- score against time ---- */
+
+static void plot_times(mw_page *page, int i) {
+    static const char *const kinds[] = {"measured", "front"};
+    mw_point points[4 * MOST_POINTS];
+    double x[4 * MOST_POINTS], y[4 * MOST_POINTS];
+    const json_t *front = json_object_get(page->sources->files[MW_SOURCE_SWEEPS][i], "front"), *axis;
+    const char *name;
+    int n = 0;
+    series s;
+    json_object_foreach((json_t *)(uintptr_t)sweeps_of(page, i), name, axis) {
+        collect(&s, json_object_get(axis, "points"), mw_arm_name(MW_ARM_PLAN));
+        for (int k = 0; k < s.count && n < 3 * MOST_POINTS; k++)
+            points[n++] = (mw_point){s.ms[k], s.mean[k], 0, name};
+    }
+    for (size_t k = 0; k < json_array_size(front) && n < 4 * MOST_POINTS; k++) {
+        const json_t *point = json_array_get(front, k);
+        points[n++] = (mw_point){mw_json_number(point, "ms"), mw_json_number(point, "return"), 1, "front"};
+    }
+    for (int k = 0; k < n; k++) {
+        x[k] = points[k].x;
+        y[k] = points[k].y;
+    }
+    char title[96];
+    snprintf(title, sizeof title, "%s: milliseconds of a decision", page->table->rows[i].name);
+    mw_plot_points(page->out, &(mw_points){title, mw_axis_fit(x, n, true, title),
+                                           mw_axis_fit(y, n, false, "episode return"), points, n, kinds, 2,
+                                           false, NAN, NAN});
+}
 
 void mw_item_sweeps(mw_page *page) {
-    mw_page_missing(page, "no sweep of any setting",
-                    "mawam eval study/bundles/SETTING.safetensors --sweep M=1,2,4,8,16 --json "
-                    "study/sweeps/SETTING.json");
+    static const int arms[] = {MW_ARM_REACTIVE, MW_ARM_PLAN};
+    int settings = 0;
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        const char *name;
+        json_t *axis;
+        if (!json_object_size(sweeps_of(page, i))) continue;
+        settings++;
+        mw_sheet *sheet = sweep_sheet();
+        mw_page_figure_begin(page, page->table->rows[i].name);
+        json_object_foreach((json_t *)(uintptr_t)sweeps_of(page, i), name, axis)
+            plot_axis(page, sheet, i, name, axis, arms, 2);
+        plot_times(page, i);
+        mw_page_figure_end(page, sheet);
+    }
+    if (!settings)
+        mw_page_missing(
+            page, "no sweep of any setting",
+            "mawam eval study/bundles/SETTING.safetensors --sweep M=1,2,4,8,16 --sweep H=1..8 --sweep "
+            "K=1..5 --json study/sweeps/SETTING.json");
+}
+
+/* ---- the oracle's horizon ---- */
+
+/* The horizon with the oracle's largest return, against reactive there. */
+static void say_best(mw_page *page, int i, const json_t *points) {
+    series oracle, reactive;
+    int best = 0;
+    collect(&oracle, points, mw_arm_name(MW_ARM_ORACLE));
+    collect(&reactive, points, mw_arm_name(MW_ARM_REACTIVE));
+    if (!oracle.count || reactive.count != oracle.count) return;
+    for (int k = 1; k < oracle.count; k++)
+        if (oracle.mean[k] > oracle.mean[best]) best = k;
+    const int first = 0, last = oracle.count - 1;
+    mw_page_say(
+        page,
+        "%s: the oracle returns %.1f at H = %g and %.1f at H = %g; most at H = %g (%.1f, reactive %.1f).",
+        page->table->rows[i].name, oracle.mean[first], oracle.value[first], oracle.mean[last],
+        oracle.value[last], oracle.value[best], oracle.mean[best], reactive.mean[best]);
 }
 
 void mw_item_oracle_horizon(mw_page *page) {
-    mw_page_missing(page, "no sweep of the oracle's horizon",
-                    "mawam eval study/bundles/2ant-medium.safetensors --arms oracle --sweep H=1..8 --json "
-                    "study/sweeps/2ant-medium.json");
+    static const int arms[] = {MW_ARM_REACTIVE, MW_ARM_PLAN, MW_ARM_ORACLE};
+    int settings = 0;
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        const json_t *axis = json_object_get(sweeps_of(page, i), "horizon");
+        series oracle;
+        collect(&oracle, json_object_get(axis, "points"), mw_arm_name(MW_ARM_ORACLE));
+        if (!oracle.count) continue;
+        settings++;
+        mw_sheet *sheet = sweep_sheet();
+        say_best(page, i, json_object_get(axis, "points"));
+        mw_page_figure_begin(page, NULL);
+        plot_axis(page, sheet, i, "horizon, steps", axis, arms, 3);
+        mw_page_figure_end(page, sheet);
+    }
+    if (!settings)
+        mw_page_missing(page, "no sweep of the oracle's horizon",
+                        "mawam eval study/bundles/2ant-medium.safetensors --sweep H=1..8 --json "
+                        "study/sweeps/2ant-medium.json");
 }

@@ -1,0 +1,68 @@
+"""Arrays between numpy and the library: views of its memory, and checks of what is handed to it.
+
+An array of another shape or type is refused with both named, never converted behind the caller's back: the library
+reads its memory as it lies.
+"""
+from ctypes import addressof, c_char
+from typing import Any, Optional, Sequence, Tuple
+
+import numpy as np
+
+from mawam._library import ArgumentError
+
+Shape = Tuple[int, ...]
+_byte = c_char.from_buffer
+
+
+class _Memory:
+    """Memory of the library for numpy, with what must live as long as any view of it."""
+
+    def __init__(self, address: int, shape: Shape, dtype: np.dtype, owner: Any) -> None:
+        self.owner = owner
+        self.__array_interface__ = {"data": (address, True), "shape": shape, "typestr": dtype.str, "version": 3}
+        if dtype.names:
+            self.__array_interface__["descr"] = dtype.descr
+
+
+def view(address: Optional[int], shape: Sequence[int], dtype: Any, owner: Any) -> Optional[np.ndarray]:
+    """A read-only array over the library's memory; None where there is none. Nothing is copied."""
+    if not address:
+        return None
+    if 0 in shape:
+        return np.empty(tuple(shape), dtype)
+    return np.asarray(_Memory(address, tuple(shape), np.dtype(dtype), owner))
+
+
+def copied(address: Optional[int], shape: Sequence[int], dtype: Any) -> Optional[np.ndarray]:
+    """A copy of the library's memory, for what the next call overwrites."""
+    seen = view(address, shape, dtype, None)
+    return None if seen is None else seen.copy()
+
+
+def refuse(what: str, array: Any, shape: Shape, dtype: Any) -> ArgumentError:
+    """An error that names what was expected and what was found."""
+    found = f"{array.dtype} of shape {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
+    if isinstance(array, np.ndarray) and array.shape == shape and array.dtype == dtype:
+        found += " that is not contiguous"
+    return ArgumentError(f"{what}: expected a contiguous {np.dtype(dtype)} array of shape {shape}; found {found}")
+
+
+def address(what: str, array: Any, shape: Shape, dtype: np.dtype) -> int:
+    """Where an array lies, if it is just what the library expects there."""
+    if type(array) is np.ndarray and array.shape == shape and array.dtype == dtype:
+        try:
+            return addressof(_byte(array))  # several times as fast as asking numpy; wants what we want, and more
+        except (TypeError, ValueError):  # read-only or empty, or not contiguous
+            if array.flags.c_contiguous:
+                return array.__array_interface__["data"][0]
+    raise refuse(what, array, shape, dtype)
+
+
+def taken(what: str, values: Any, shape: Shape, dtype: np.dtype) -> np.ndarray:
+    """Values for a small call, where lists and other strides will do: the shape must fit, and the type must not lose
+    anything (whole numbers for whole numbers)."""
+    array = np.asarray(values)
+    if array.shape != shape or not np.can_cast(array.dtype, dtype, "same_kind"):
+        if not (array.shape == shape and dtype.kind in "iu" and array.dtype.kind in "iub"):
+            raise refuse(what, array, shape, dtype)
+    return np.ascontiguousarray(array, dtype)

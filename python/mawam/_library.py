@@ -1,0 +1,334 @@
+"""Finds, loads and calls the shared library.
+
+A library of another version is refused: structs are passed by their layout. What a call reports becomes an exception
+with the library's own message.
+"""
+import ctypes
+import os
+import sys
+from pathlib import Path
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Type, TypeVar, Union
+
+from mawam import _abi
+from mawam._version import __version__
+
+PathLike = Union[str, "os.PathLike[str]"]
+Record = TypeVar("Record")
+
+
+class Error(Exception):
+    """Anything that the library refuses or fails at; `status` is its short name of the kind."""
+
+    status = "error"
+
+
+class ArgumentError(Error, ValueError):
+    """The request is wrong: a size, a name, a value."""
+
+    status = "argument"
+
+
+class FileError(Error, OSError):
+    """The operating system refused: open, read, write, map."""
+
+    status = "io"
+
+
+class FormatError(Error, ValueError):
+    """A file's contents break its format."""
+
+    status = "format"
+
+
+class MismatchError(Error, ValueError):
+    """Well-formed things that do not belong together."""
+
+    status = "mismatch"
+
+
+class OutOfMemoryError(Error, MemoryError):
+    """There was not enough memory."""
+
+    status = "memory"
+
+
+class UnsupportedError(Error, NotImplementedError):
+    """Valid, but not built in or not implemented."""
+
+    status = "unsupported"
+
+
+class NumericError(Error, ArithmeticError):
+    """Not finite where it must be."""
+
+    status = "numeric"
+
+
+class InterruptedWork(Error):
+    """Stopped on request; what was finished is saved."""
+
+    status = "interrupted"
+
+
+_BY_STATUS: List[Type[Error]] = [
+    Error, ArgumentError, FileError, FormatError, MismatchError, OutOfMemoryError, UnsupportedError, NumericError,
+    InterruptedWork,
+]
+
+# ---- loading ---------------------------------------------------------------------------------------------------------
+
+
+def places() -> List[str]:
+    """Where the library is looked for, in this order.
+
+    $MAWAM_LIBRARY alone if it is set; else beside the package, in the build tree that the package lies in, in the lib
+    folders of Python's prefix and of /usr/local, and wherever the system's loader looks.
+    """
+    given = os.environ.get("MAWAM_LIBRARY")
+    if given:
+        return [given]
+    package = Path(__file__).resolve().parent
+    folders = [package, package.parent.parent / "build", Path(sys.prefix) / "lib", Path("/usr/local/lib")]
+    soname = "libmawam.so." + __version__.split(".")[0]
+    return [str(folder / "libmawam.so") for folder in folders] + [soname]
+
+
+def _open() -> ctypes.CDLL:
+    refusals = []
+    for place in places():
+        if "/" in place and not os.path.exists(place):
+            refusals.append(f"{place}: not there")
+            continue
+        try:
+            return ctypes.CDLL(place)
+        except OSError as error:
+            refusals.append(str(error))
+    raise ImportError("libmawam.so was not found; build it (make) or set MAWAM_LIBRARY. Looked at:\n  "
+                      + "\n  ".join(refusals))
+
+
+def _load() -> ctypes.CDLL:
+    library = _open()
+    try:
+        library.mw_version.restype = ctypes.c_char_p
+        version = library.mw_version().decode()
+    except AttributeError:
+        raise ImportError(f"{library._name} is not mawam's library: it has no mw_version") from None
+    if version != __version__:
+        raise ImportError(f"{library._name} is version {version}, but this package is {__version__}: "
+                          "install both of the same version")
+    return library
+
+
+def _missing(name: str) -> Callable[..., Any]:
+    def refuse(*_: Any) -> Any:
+        raise UnsupportedError(f"{library._name} has no {name}: it was built from other sources than this package")
+
+    return refuse
+
+
+library = _load()
+lib = _abi.functions(library, _missing)
+
+# ---- calling ---------------------------------------------------------------------------------------------------------
+
+
+def failure(status: int, error: ctypes.Structure) -> Error:
+    """The exception for what a function reported."""
+    kind = _BY_STATUS[status] if 0 <= status < len(_BY_STATUS) else Error
+    return kind(text(error.message))
+
+
+def call(function: Callable[..., int], *arguments: Any) -> None:
+    """Calls a function that returns a status and takes an error at the end; raises what it reports."""
+    error = _abi.STRUCT["mw_error"]()
+    status = function(*arguments, ctypes.byref(error))
+    if status:
+        raise failure(status, error)
+
+
+def prepared(name: str) -> Callable[..., int]:
+    """A function of the library for arguments that are ctypes objects already: converting them costs as much as a small
+    call."""
+    return ctypes.CFUNCTYPE(ctypes.c_int)((name, library))
+
+
+def text(value: Optional[bytes]) -> str:
+    """A text of the library; it is UTF-8 unless a file or the system said otherwise."""
+    return value.decode("utf-8", "replace") if value is not None else ""
+
+
+def names(function: Callable[..., Optional[bytes]], *before: Any) -> List[str]:
+    """All of a list that ends with NULL: function(*before, 0), function(*before, 1), ..."""
+    found: List[str] = []
+    while True:
+        value = function(*before, len(found))
+        if value is None:
+            return found
+        found.append(text(value))
+
+
+class Handle:
+    """Owns one object of the library and frees it with the last reference to this one.
+
+    Whatever looks into the object's memory, or needs it to live, keeps a reference.
+    """
+
+    __slots__ = ("pointer", "_free", "_needs", "__weakref__")
+
+    def __init__(self, create: Callable[..., int], free: Optional[Callable[[int], None]], *arguments: Any,
+                 needs: Any = None) -> None:
+        self.pointer = 0
+        self._free, self._needs = free, needs
+        pointer = ctypes.c_void_p()
+        call(create, ctypes.byref(pointer), *arguments)
+        self.pointer = pointer.value or 0
+
+    @classmethod
+    def own(cls, pointer: int, free: Callable[[int], None]) -> "Handle":
+        """An object that is there already."""
+        handle = cls.__new__(cls)
+        handle.pointer, handle._free, handle._needs = pointer, free, None
+        return handle
+
+    @classmethod
+    def borrow(cls, pointer: int, owner: Any) -> "Handle":
+        """An object that belongs to another one."""
+        handle = cls.__new__(cls)
+        handle.pointer, handle._free, handle._needs = pointer, None, owner
+        return handle
+
+    def __del__(self) -> None:
+        if self.pointer and self._free:
+            self._free(self.pointer)
+        self.pointer = 0
+
+
+class Owner:
+    """Base of the classes that stand for an object of the library; `close` lets go of it early."""
+
+    _handle: Optional[Handle]
+
+    @property
+    def _pointer(self) -> int:
+        if self._handle is None:
+            raise ArgumentError(f"this {type(self).__name__} is closed")
+        return self._handle.pointer
+
+    def close(self) -> None:
+        """Lets go of the object; it is freed as soon as no array, planner or the like needs it."""
+        self._handle = None
+
+    def __enter__(self: Any) -> Any:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+# ---- options and records ---------------------------------------------------------------------------------------------
+
+
+def encode(value: PathLike) -> bytes:
+    """A text or path as the library wants it."""
+    return os.fsencode(value)
+
+
+def optional(value: Optional[PathLike]) -> Optional[bytes]:
+    return None if value is None else encode(value)
+
+
+def fill(struct: Any, fields: Mapping[str, Any]) -> Any:
+    """Sets those fields of a struct that are not None; texts and paths are encoded."""
+    known = {field[0] for field in struct._fields_}
+    for name, value in fields.items():
+        if name not in known:  # ctypes would take it and forget it
+            raise TypeError(f"{type(struct).__name__} has no field {name!r}; it has {', '.join(sorted(known))}")
+        if value is None:
+            continue
+        if isinstance(value, (str, os.PathLike)):
+            value = encode(value)
+        try:
+            setattr(struct, name, value)
+        except (TypeError, OverflowError) as error:
+            raise ArgumentError(f"{name}: {value!r} does not fit: {error}") from None
+    return struct
+
+
+def options(name: str, *init: Any, **fields: Any) -> Any:
+    """An options struct with its defaults, then the fields that are given."""
+    struct = _abi.STRUCT[name]()
+    getattr(lib, name + "_init")(ctypes.byref(struct), ctypes.sizeof(struct), *init)
+    return fill(struct, fields)
+
+
+def _python(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return text(value)
+    if isinstance(value, ctypes.Structure):
+        return as_dict(value)
+    if isinstance(value, ctypes.Array):
+        return tuple(_python(item) for item in value)
+    return value
+
+
+def as_dict(struct: ctypes.Structure) -> Dict[str, Any]:
+    """All fields of a struct as Python values; texts that are NULL become ""."""
+    texts = {field[0] for field in struct._fields_ if field[1] is ctypes.c_char_p}
+    return {field[0]: text(getattr(struct, field[0])) if field[0] in texts else _python(getattr(struct, field[0]))
+            for field in struct._fields_}
+
+
+def record(kind: Type[Record], struct: ctypes.Structure, /, **others: Any) -> Record:
+    """A named tuple of the struct's fields that it names, and of others."""
+    values = as_dict(struct)
+    values.update(others)
+    return kind(**{name: values[name] for name in kind._fields})  # type: ignore[attr-defined]
+
+
+Settings = Union[Mapping[str, Any], Iterable[str]]
+
+
+def typed(value: Any) -> str:
+    """A value as it would be typed on the command line."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, (list, tuple)):
+        return ",".join(map(typed, value))
+    return str(value)
+
+
+class Assignments:
+    """Settings as the library's array of "name=value"; it must live as long as the call."""
+
+    def __init__(self, settings: Optional[Settings]) -> None:
+        if settings is None:
+            settings = ()
+        if isinstance(settings, str):
+            settings = settings.split()
+        if isinstance(settings, Mapping):
+            settings = [f"{name}={typed(value)}" for name, value in settings.items()]
+        self.items: Sequence[bytes] = [encode(item) for item in settings]
+        self.array = (ctypes.c_char_p * max(1, len(self.items)))(*self.items)
+
+    @property
+    def fields(self) -> Dict[str, Any]:
+        return {"assignments": ctypes.addressof(self.array), "assignment_count": len(self.items)}
+
+
+def captured(write: Callable[[int], None]) -> str:
+    """What a function writes to a C stream."""
+    libc = ctypes.CDLL(None)
+    libc.open_memstream.restype = ctypes.c_void_p
+    libc.free.argtypes = libc.fclose.argtypes = [ctypes.c_void_p]
+    start, size = ctypes.c_void_p(), ctypes.c_size_t()
+    stream = libc.open_memstream(ctypes.byref(start), ctypes.byref(size))
+    if not stream:
+        raise OutOfMemoryError("cannot open a stream in memory")
+    try:
+        write(stream)
+    finally:
+        libc.fclose(stream)
+        content = ctypes.string_at(start.value, size.value) if start.value else b""
+        libc.free(start)
+    return text(content)

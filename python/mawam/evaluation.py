@@ -1,0 +1,149 @@
+"""Evaluation: every arm of a bundle plays the same episodes, so that differences between arms are paired."""
+import ctypes
+import json
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
+
+import numpy as np
+
+from mawam import _abi
+from mawam._arrays import copied
+from mawam._library import Assignments, Handle, Owner, PathLike, Settings, call, captured, encode
+from mawam._library import lib, names, options, record, text
+from mawam._work import Work
+from mawam.env import WorldOptions, world_pointer
+from mawam.plan import Bundle
+
+# Laid out as mw_eval_episode.
+EPISODE = np.dtype({"names": ["world", "total", "length", "won"], "formats": ["u8", "f8", "i4", "?"],
+                    "offsets": [0, 8, 16, 20], "itemsize": 24})
+
+
+class Arm(NamedTuple):
+    """Who plays in an evaluation: a controller and the settings that differ."""
+
+    name: str
+    help: str
+    controller: str
+    settings: str
+
+
+class ArmResult(NamedTuple):
+    """How one arm came out. Means are over all episodes, standard deviations over the seeds' means; what does not apply
+    is NaN."""
+
+    episodes: np.ndarray  # [seeds][episodes] of world (seed), total (return), length, won
+    total: float
+    total_std: float
+    score: float  # normalised, where the task has a scale
+    score_std: float
+    won: float
+    won_std: float
+    length: float
+    gain: Dict[str, float]  # paired difference of returns to reactive: mean, low, high of a 95% interval
+    relative_gain: float
+    oracle_share: float
+    decision: Dict[str, float]  # p50 and p95 of milliseconds
+    generation: Dict[str, float]
+    scoring: Dict[str, float]
+    seconds: float
+    decisions: int
+
+
+def arms() -> List[Arm]:
+    """All arms: the standard ones, then one for every model that judges candidates."""
+    arm, found = _abi.STRUCT["mw_arm"](), []
+    while lib.mw_arm_at(len(found), ctypes.byref(arm)):
+        found.append(record(Arm, arm))
+    return found
+
+
+def arms_of(bundle: Bundle) -> List[str]:
+    """Names of the arms that a bundle's parts can serve."""
+    return [name for index, name in enumerate(names(lib.mw_arm_name))
+            if lib.mw_arm_available(index, bundle._pointer)]
+
+
+def episodes_of(family: str) -> int:
+    """Episodes of a seed that the protocol asks for."""
+    return lib.mw_eval_episodes_of(encode(family))
+
+
+def arm_set(chosen: Union[str, Sequence[str], None]) -> int:
+    """The library's set of arms."""
+    found = ctypes.c_uint(0)
+    if chosen:
+        call(lib.mw_arms_parse, encode(chosen if isinstance(chosen, str) else ",".join(chosen)), ctypes.byref(found))
+    return found.value
+
+
+class Evaluation(Owner):
+    """The outcome: `arms` by name, and all of it as JSON."""
+
+    def __init__(self, handle: Handle) -> None:
+        """Made by evaluate."""
+        self._handle = handle
+        about = lib.mw_eval_describe(self._pointer)
+        self.task, self.rules, self.quality, self.family = map(
+            text, (about.task, about.rules, about.quality, about.family))
+        self.accepted_rules = text(about.accepted_rules)  # of the training, where they were others
+        self.first_seed, self.seeds, self.episodes = about.first_seed, about.seeds, about.episodes
+        self.arms: Dict[str, ArmResult] = {}
+        for index, name in enumerate(names(lib.mw_arm_name)):
+            pointer = lib.mw_eval_arm(self._pointer, index)
+            if pointer and _abi.STRUCT["mw_eval_report"].from_address(pointer).played:
+                self.arms[name] = self._arm(_abi.STRUCT["mw_eval_report"].from_address(pointer))
+
+    def _arm(self, report: Any) -> ArmResult:
+        return record(ArmResult, report, episodes=copied(report.episodes, (self.seeds, self.episodes), EPISODE))
+
+    def as_dict(self) -> Dict[str, Any]:
+        """All of it, every episode included."""
+        return json.loads(captured(lambda stream: call(lib.mw_eval_result_print, self._pointer, b"mawam.evaluate",
+                                                       stream)))
+
+    def save(self, path: PathLike) -> None:
+        """As a JSON file, like the program's."""
+        call(lib.mw_eval_result_save, self._pointer, b"mawam.evaluate", encode(path))
+
+    def __repr__(self) -> str:
+        returns = ", ".join(f"{name} {arm.total:.4g}" for name, arm in self.arms.items())
+        return f"<Evaluation {self.task}-{self.quality}: {returns}>"
+
+
+def _options(bundle: Bundle, settings: Optional[Settings], world: Optional[WorldOptions],
+             **fields: Any) -> Tuple[Work, Any]:
+    assignments = Assignments(settings)
+    work = Work(bundle._handle, assignments, world)
+    given = options("mw_eval_options", stop=work.stop, world=world_pointer(world), **assignments.fields, **fields)
+    return work, given
+
+
+def evaluate(bundle: Bundle, *, arms: Union[str, Sequence[str], None] = None, seeds: int = 5, episodes: int = 0,
+             first_seed: Optional[int] = None, settings: Optional[Settings] = None, envs: int = 0, threads: int = 0,
+             timed: Optional[int] = None, accept_rules: bool = False, world: Optional[WorldOptions] = None,
+             behaviors: Optional[PathLike] = None,
+             progress: Optional[Callable[[Tuple[str, int, int]], Any]] = None) -> Evaluation:
+    """Plays the arms (None: the standard ones that the bundle can serve) on the same episodes.
+
+    episodes: of each seed, 0: what the protocol asks for. settings: of planning, {"candidates": 16}. timed: decisions
+    timed alone. accept_rules: play although the bundle was trained under other rules. progress((arm, done, total)) is
+    told how far it is.
+    """
+    table = names(lib.mw_arm_name)
+    work, given = _options(bundle, settings, world, arms=arm_set(arms), seeds=seeds, episodes=episodes, envs=envs,
+                           first_seed=first_seed, threads=threads, timed=timed, behaviors=behaviors,
+                           accept_rules=accept_rules)
+    given.progress = work.reports([ctypes.c_int, ctypes.c_long, ctypes.c_long],
+                                  lambda arm, done, total: (table[arm], done, total))
+
+    def run(result: Any, error: Any) -> int:
+        return lib.mw_bundle_evaluate(result, bundle._pointer, ctypes.byref(given), error)
+
+    return Evaluation(work.make(progress, run, lib.mw_eval_result_free))
+
+
+def replay_page(bundle: Bundle, path: PathLike, *, seed: Optional[int] = None, settings: Optional[Settings] = None,
+                threads: int = 0, accept_rules: bool = False, world: Optional[WorldOptions] = None) -> None:
+    """One planned episode as a self-contained HTML page with the candidates of every decision."""
+    work, given = _options(bundle, settings, world, first_seed=seed, threads=threads, accept_rules=accept_rules)
+    work.run(None, lib.mw_eval_replay, bundle._pointer, ctypes.byref(given), encode(path))

@@ -1,0 +1,210 @@
+"""Bundles of frozen models, and planners that decide with them: candidates from the policy, scores, choice."""
+import ctypes
+import json
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
+
+import numpy as np
+
+from mawam import _abi
+from mawam._arrays import address, copied, taken
+from mawam._library import ArgumentError, Handle, Owner, PathLike, call, encode, failure, lib, names, options, prepared
+from mawam._library import as_dict, record, text, typed
+from mawam.env import BYTE, FLOAT, Env, WorldOptions, check_env, world_pointer
+
+
+class Part(NamedTuple):
+    """One model of a bundle."""
+
+    name: str  # "flow", "inverse", "rwm", ...
+    parameters: int  # weights in it
+    provenance: Dict[str, Any]  # settings, data checksum, seed, revision, CPU, training curve
+
+
+class SettingInfo(NamedTuple):
+    """One setting of planning."""
+
+    name: str
+    symbol: str  # the paper's, "" if it has none
+    help: str
+    range: str
+
+
+class Candidates(NamedTuple):
+    """The candidates of a decision, copied: M of them over H steps."""
+
+    chosen: int
+    scores: np.ndarray  # [M]: imagined team return, or as the scorer judges
+    actions: np.ndarray  # [M][H][n][d], one-hot if discrete
+    proposed: np.ndarray  # [M][H + 1][n][o]: observations drawn by the policy, from the present one on
+    imagined: Optional[np.ndarray]  # [M][H][n][o]: predicted by the world model; None where there are no rollouts
+
+
+class Effort(NamedTuple):
+    """What a decision did."""
+
+    candidates: int
+    sampling_steps: int
+    scored: bool  # False: the reactive action
+    milliseconds: float
+
+
+def plan_settings() -> List[SettingInfo]:
+    """Everything that a planner can be told by name."""
+    info, found = _abi.STRUCT["mw_setting_info"](), []
+    while lib.mw_plan_setting_at(len(found), ctypes.byref(info)):
+        found.append(record(SettingInfo, info))
+    return found
+
+
+def scorers() -> Dict[str, str]:
+    """What can judge candidates, with a line on each."""
+    return {name: text(lib.mw_scorer_help(index)) for index, name in enumerate(names(lib.mw_scorer_name))}
+
+
+class Bundle(Owner):
+    """Frozen models for one task, read from one file. Planners share it."""
+
+    def __init__(self, path: PathLike) -> None:
+        """Reads and checks a bundle."""
+        self._handle = Handle(lib.mw_bundle_load, lib.mw_bundle_free, encode(path))
+        about = as_dict(lib.mw_bundle_describe(self._pointer))
+        self.task: str = about["task"]
+        self.rules: str = about["rules"]  # version of the world it was trained in
+        self.quality: str = about["quality"]
+        self.agents: int = about["agents"]
+        self.obs_size: int = about["obs_size"]
+        self.act_size: int = about["act_size"]
+        self.discrete: bool = about["discrete"]
+        self.episode_limit: int = about["episode_limit"]
+        self._parts: int = about["parts"]
+
+    @property
+    def parts(self) -> List[Part]:
+        """The models in it and where they come from."""
+        found = []
+        for index in range(self._parts):
+            part = lib.mw_bundle_part_describe(self._pointer, index)
+            found.append(Part(text(part.name), part.parameters, json.loads(text(part.provenance) or "{}")))
+        return found
+
+    @property
+    def plan(self) -> Dict[str, str]:
+        """How it plans unless told otherwise: every setting as it would be typed."""
+        settings = lib.mw_bundle_plan(self._pointer)
+        return _typed_settings(settings)
+
+    def __repr__(self) -> str:
+        return f"<Bundle {self.task}-{self.quality}: {', '.join(part.name for part in self.parts)}>"
+
+
+def _typed_settings(settings: ctypes.Structure) -> Dict[str, str]:
+    value, found = ctypes.create_string_buffer(256), {}
+    for setting in plan_settings():
+        call(lib.mw_plan_settings_get, ctypes.byref(settings), encode(setting.name), value, len(value))
+        found[setting.name] = text(value.value)
+    return found
+
+
+class Planner(Owner):
+    """Decides for `envs` environments together. All memory is taken at the beginning; deciding allocates nothing in the
+    library."""
+
+    def __init__(self, bundle: Bundle, *, seed: int = 0, envs: int = 1, threads: int = 0, imagine: bool = False,
+                 sequential: bool = False, deadline: float = 0.0, envs_played: Optional[Sequence[Env]] = None,
+                 world: Optional[WorldOptions] = None, **settings: Any) -> None:
+        """Settings are those of plan_settings, for instance candidates=16; what is not given is the bundle's.
+
+        imagine: roll the candidates out in the world model even if scores do not need it. deadline: milliseconds that a
+        decision may take, 0: as long as it takes. envs_played: the environments themselves, for scorers that simulate.
+        """
+        given = options("mw_planner_options", bundle._pointer, seed=seed, envs=envs, threads=threads, imagine=imagine,
+                        sequential=sequential, deadline=deadline, env_options=world_pointer(world))
+        for name, value in settings.items():
+            call(lib.mw_plan_settings_set, ctypes.addressof(given) + type(given).plan.offset, encode(name),
+                 encode(typed(value)))
+        needs: List[Any] = [bundle._handle, world]
+        if envs_played is not None:
+            if len(envs_played) != envs:
+                raise ArgumentError(f"envs_played: expected {envs} environments; found {len(envs_played)}")
+            needs += [check_env(env)._handle for env in envs_played]
+            pointers = (ctypes.c_void_p * envs)(*(env._pointer for env in envs_played))
+            given.envs_played = ctypes.addressof(pointers)
+            needs.append(pointers)
+        self._handle = Handle(lib.mw_planner_create, lib.mw_planner_free, bundle._pointer, ctypes.byref(given),
+                              needs=needs)
+        self.envs, self.discrete = envs, bundle.discrete
+        self.settings: Dict[str, str] = _typed_settings(given.plan)
+        self._sizes = (bundle.agents, bundle.obs_size, bundle.act_size)
+        self._prepare()
+
+    def _prepare(self) -> None:
+        n, o, d = self._sizes
+        self._obs_shape, self._legal_shape = (self.envs, n, o), (self.envs, n, d)
+        self._action_shape, self._action_type = ((self.envs, n), np.int32) if self.discrete else (
+            (self.envs, n, d), np.float32)
+        self._error = _abi.STRUCT["mw_error"]()
+        self._act = prepared("mw_planner_act")
+
+    @property
+    def bytes(self) -> int:
+        """Of workspace."""
+        return lib.mw_planner_bytes(self._pointer)
+
+    def begin(self, episode: int, env: int = 0) -> None:
+        """Starts an episode in one environment: its history is forgotten. The candidates' noise is a function of the
+        seed, the episode, the step and the candidate."""
+        self._check_env(env)
+        lib.mw_planner_begin(self._pointer, env, episode)
+
+    def _check_env(self, env: int) -> None:
+        if not 0 <= env < self.envs:
+            raise ArgumentError(f"env: expected 0 to {self.envs - 1}; found {env}")
+
+    def _batch(self, what: str, array: Any, shape: Tuple[int, ...], dtype: np.dtype) -> int:
+        """The address of [envs][...], or of [...] for one environment."""
+        if self.envs == 1 and type(array) is np.ndarray and array.shape == shape[1:]:
+            shape = shape[1:]
+        return address(what, array, shape, dtype)
+
+    def act(self, obs: np.ndarray, legal: Optional[np.ndarray] = None,
+            active: Union[np.ndarray, Sequence[bool], None] = None) -> np.ndarray:
+        """One decision from obs [envs][n][o] (float32): actions [envs][n][d] or indices [envs][n].
+
+        legal [envs][n][d] (uint8) masks discrete actions; active [envs]: who decides, None: all. With one environment
+        the first dimension may be missing everywhere.
+        """
+        batch = obs.ndim == 3 if type(obs) is np.ndarray else True
+        obs_at = self._batch("obs", obs, self._obs_shape, FLOAT)
+        legal_at = None if legal is None else self._batch("legal", legal, self._legal_shape, BYTE)
+        playing = None if active is None else taken("active", active, (self.envs,), BYTE)
+        actions = np.zeros(self._action_shape, self._action_type)
+        at = ctypes.c_void_p(address("actions", actions, self._action_shape, actions.dtype))
+        status = self._act(
+            ctypes.c_void_p(self._pointer), ctypes.c_void_p(obs_at), ctypes.c_void_p(legal_at),
+            ctypes.c_void_p(None if playing is None else playing.ctypes.data), None if self.discrete else at,
+            at if self.discrete else None, ctypes.byref(self._error))
+        if status:
+            raise failure(status, self._error)
+        return actions if batch else actions[0]
+
+    def reward(self, reward: float, env: int = 0) -> None:
+        """What an environment's last action earned: the mean over agents. Only bundles that follow the return-to-go
+        use it."""
+        self._check_env(env)
+        lib.mw_planner_reward(self._pointer, env, reward)
+
+    @property
+    def effort(self) -> Effort:
+        """What the last decision did; with a deadline it does what there is time for."""
+        return record(Effort, lib.mw_planner_effort(self._pointer))
+
+    def candidates(self, env: int = 0) -> Candidates:
+        """Those of the last decision of one environment."""
+        self._check_env(env)
+        seen = lib.mw_planner_candidates(self._pointer, env)
+        if not seen.count:
+            raise ArgumentError(f"there is no decision for environment {env} to look into")
+        n, o, d = self._sizes
+        m, h = seen.count, seen.horizon
+        return Candidates(seen.chosen, copied(seen.scores, (m,), FLOAT), copied(seen.actions, (m, h, n, d), FLOAT),
+                          copied(seen.proposed, (m, h + 1, n, o), FLOAT), copied(seen.imagined, (m, h, n, o), FLOAT))

@@ -1,0 +1,39 @@
+"""Replays: one self-contained HTML page that plays an episode, recorded frame by frame as an environment draws it."""
+import ctypes
+from typing import Any, Optional, Sequence
+
+import numpy as np
+
+from mawam._arrays import taken
+from mawam._library import ArgumentError, Handle, Owner, PathLike, call, encode, lib
+from mawam.env import FLOAT, Env, check_env
+
+
+class Replay(Owner):
+    """A page in the making. See replay_page for a planned episode in one call."""
+
+    def __init__(self, env: Env, subtitle: str = "") -> None:
+        """subtitle: one line under the task's name."""
+        self._handle = Handle(lib.mw_replay_create, lib.mw_replay_free, check_env(env)._pointer, encode(subtitle))
+
+    def frame(self, env: Env, rewards: Optional[Sequence[float]] = None) -> None:
+        """Adds the environment's present state; rewards [n] led to it."""
+        given = None if rewards is None else taken("rewards", rewards, (check_env(env).info.agents,), FLOAT)
+        call(lib.mw_replay_frame, self._pointer, check_env(env)._pointer, None if given is None else given.ctypes.data)
+
+    def candidates(self, scores: Sequence[float], chosen: int, labels: Optional[Sequence[str]] = None) -> None:
+        """Adds the candidates of the decision taken in the last frame, before their paths."""
+        values = taken("scores", scores, (len(scores),), FLOAT)
+        if labels is not None and len(labels) != len(scores):
+            raise ArgumentError(f"labels: expected {len(scores)}; found {len(labels)}")
+        texts: Any = None if labels is None else (ctypes.c_char_p * max(1, len(labels)))(*map(encode, labels))
+        call(lib.mw_replay_candidates, self._pointer, values.ctypes.data, len(values), chosen, texts)
+
+    def path(self, points: np.ndarray, score: float, chosen: bool = False) -> None:
+        """Adds an imagined path to the last frame: points [k][2] in world coordinates."""
+        array = taken("points", points, (len(points), 2), FLOAT)
+        call(lib.mw_replay_path, self._pointer, array.ctypes.data, len(array), score, chosen)
+
+    def write(self, path: PathLike) -> None:
+        """The page."""
+        call(lib.mw_replay_write, self._pointer, encode(path))

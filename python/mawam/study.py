@@ -1,0 +1,55 @@
+"""The study: for every setting the chain make data, train, evaluate, diagnose, and a report over all of them."""
+import ctypes
+from typing import Any, Callable, NamedTuple, Optional, Sequence
+
+from mawam import _abi
+from mawam._library import Assignments, PathLike, Settings, call, encode, lib, options, text
+from mawam._work import Work
+from mawam.behavior import setting_pointer
+from mawam.evaluation import arm_set
+
+_WHAT = ("starts", "runs", "done", "kept", "failed")
+
+
+class StudyEvent(NamedTuple):
+    """What happens in a study."""
+
+    what: str  # "starts", "runs", "done", "kept", "failed"
+    setting: str
+    index: int  # which of how many settings
+    count: int
+    stage: str  # "data", "train", "eval", "diagnose"
+    done: float  # share of the stage
+    seconds: float
+    left: float  # seconds until everything is done; NaN: unknown
+    note: str
+
+
+def _event(pointer: int) -> StudyEvent:
+    event = _abi.STRUCT["mw_study_event"].from_address(pointer)
+    return StudyEvent(_WHAT[event.what], text(event.setting), event.index, event.count,
+                      text(lib.mw_study_stage_name(event.stage)), event.done, event.seconds, event.left,
+                      text(event.note))
+
+
+def run_study(folder: PathLike, settings: Optional[Sequence[str]] = None, *, quick: bool = False, resume: bool = False,
+              training: Optional[Settings] = None, arms: Optional[Sequence[str]] = None,
+              progress: Optional[Callable[[StudyEvent], Any]] = None, **others: Any) -> int:
+    """Runs settings (None: all) in a folder and returns how many failed. training: its settings; `others` are further
+    fields of mw_study_options by name, for instance seeds=2, episodes=4, anchors=0, threads=2."""
+    assignments = Assignments(training)
+    pointers = (ctypes.c_void_p * max(1, len(settings or ())))(*map(setting_pointer, settings or ()))
+    work, failed = Work(assignments, pointers), ctypes.c_int()
+    given = options("mw_study_options", folder=folder, settings=ctypes.addressof(pointers), count=len(settings or ()),
+                    resume=resume, budget=0 if quick else 1, arms=arm_set(arms), command="mawam.run_study",
+                    stop=work.stop, progress=work.reports([ctypes.c_void_p], _event), **assignments.fields, **others)
+    work.run(progress, lib.mw_study_run, ctypes.byref(given), ctypes.byref(failed))
+    return failed.value
+
+
+def report_study(folders: Sequence[PathLike], output: PathLike) -> int:
+    """Writes the report over all settings that are in the folders; returns how many there are."""
+    texts: Any = (ctypes.c_char_p * max(1, len(folders)))(*map(encode, folders))
+    present = ctypes.c_int()
+    call(lib.mw_study_report, texts, len(folders), encode(output), ctypes.byref(present))
+    return present.value

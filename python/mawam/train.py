@@ -1,0 +1,166 @@
+"""Training: from a dataset to a bundle. Every bit of the weights follows from data, settings and seed, whatever the
+threads and interruptions."""
+import ctypes
+import json
+import os
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
+
+import numpy as np
+
+from mawam import _abi
+from mawam._library import Assignments, FormatError, PathLike, Settings, call, captured, encode, lib, names, options
+from mawam._library import record, text
+from mawam._work import Work
+from mawam.data import Dataset
+from mawam.env import WorldOptions, world_pointer
+from mawam.plan import Bundle
+
+Log = Dict[str, Dict[str, np.ndarray]]
+
+
+class Progress(NamedTuple):
+    """A step of a training."""
+
+    part: str  # the model in training
+    step: int
+    steps: int
+    means: Dict[str, float]  # losses of the last line of the log
+    held: Optional[Dict[str, float]]  # on held-out episodes; None: not yet known
+    seconds: float  # of this training, earlier runs included
+    done: float  # share of all work of this run, 0 to 1
+
+
+class Estimate(NamedTuple):
+    """What a training will need, before its first step."""
+
+    bytes: float  # of memory for weights, optimiser and work areas
+    free_bytes: float  # that the system could give
+    operations: float  # floating-point, of all steps that are left
+    seconds: float  # at half the rate that this machine multiplies matrices with now
+
+
+class TrainedPart(NamedTuple):
+    """How one part came out."""
+
+    name: str
+    trained: bool  # in this run or one that it continues; False: taken from elsewhere
+    held: Dict[str, float]  # losses on held-out episodes
+    best_step: int  # 0: nothing was held out, or the last weights were kept
+
+
+class Training(NamedTuple):
+    """What a training left."""
+
+    path: str
+    complete: bool  # the bundle is written; otherwise a part is missing and the checkpoint keeps the rest
+    finished_before: bool  # nothing was left to do
+    seconds: float
+    target: float
+    parts: List[TrainedPart]
+
+    @property
+    def log(self) -> Log:
+        """The losses on the way: log[part][name] are arrays over the lines of the log."""
+        return training_log(self.path)
+
+    def bundle(self) -> Bundle:
+        """Opens the bundle."""
+        return Bundle(self.path)
+
+
+def methods() -> List[str]:
+    """Whole sets of settings by name."""
+    return names(lib.mw_method_name)
+
+
+def training_settings() -> str:
+    """All settings of training, what differs by task, and the models, as Markdown."""
+    return captured(lib.mw_preset_list)
+
+
+def training_log(path: PathLike) -> Log:
+    """The log beside a bundle as arrays, {"flow": {"step": ..., "seconds": ...}, ...}; NaN where a line is silent."""
+    rows: Dict[str, List[Dict[str, Any]]] = {}
+    name = os.path.splitext(os.fspath(path))[0] + ".jsonl"
+    with open(name, encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            if not line.endswith("\n"):
+                break  # torn by a crash
+            try:
+                row = json.loads(line)
+                rows.setdefault(row.pop("part"), []).append(row)
+            except (ValueError, KeyError) as error:
+                raise FormatError(f"{name}: line {number}: not a line of a training log: {error}") from None
+    return {part: {key: np.array([row.get(key, np.nan) for row in lines], np.int64 if key == "step" else np.float64)
+                   for key in sorted({key for row in lines for key in row})} for part, lines in rows.items()}
+
+
+def _losses(count: int, loss_names: Optional[int], values: Optional[int]) -> Optional[Dict[str, float]]:
+    if not values or not loss_names:
+        return None
+    texts = (ctypes.c_char_p * count).from_address(loss_names)
+    return {text(name): value for name, value in zip(texts, (ctypes.c_double * count).from_address(values))}
+
+
+def _progress(pointer: int) -> Progress:
+    now = _abi.STRUCT["mw_training_progress"].from_address(pointer)
+    return Progress(text(now.part), now.step, now.steps, _losses(now.losses, now.loss_names, now.means) or {},
+                    _losses(now.losses, now.loss_names, now.held), now.seconds,
+                    now.done / now.total if now.total > 0 else 0.0)
+
+
+def _estimate(pointer: int) -> Estimate:
+    return record(Estimate, _abi.STRUCT["mw_training_estimate"].from_address(pointer))
+
+
+def _report(path: PathLike, report: Any) -> Training:
+    parts = [TrainedPart(text(part.name), part.trained,
+                         {text(part.loss_names[i]): part.held[i] for i in range(part.losses)}, part.best_step)
+             for part in report.part[:report.count]]
+    return Training(os.fspath(path), report.complete, report.finished_before, report.seconds, report.target, parts)
+
+
+def _models(only: Optional[Sequence[str]]) -> int:
+    chosen = ctypes.c_uint(0)
+    if only:
+        call(lib.mw_model_classes_parse, encode(only if isinstance(only, str) else ",".join(only)),
+             ctypes.byref(chosen))
+    return chosen.value
+
+
+def check_settings(task: str, settings: Settings) -> None:
+    """Refuses what is no setting of the task's training; the message lists what there is."""
+    assignments = Assignments(settings)
+    given = options("mw_train_options", **assignments.fields)
+    call(lib.mw_train_options_check, ctypes.byref(given), encode(task))
+
+
+def train(dataset: Dataset, output: PathLike, *, settings: Optional[Settings] = None, quick: bool = False,
+          method: Optional[str] = None, only: Optional[Sequence[str]] = None, with_bundle: Optional[PathLike] = None,
+          seed: int = 0, threads: int = 0, resume: bool = False, overwrite: bool = False, wide: bool = False,
+          force: bool = False, accept_rules: bool = False, world: Optional[WorldOptions] = None,
+          begin: Optional[Callable[[Estimate], Any]] = None,
+          progress: Optional[Callable[[Progress], Any]] = None) -> Training:
+    """Checks the dataset, trains, and writes the bundle FILE.safetensors with its log and curves beside it.
+
+    settings: {"flow.dim": 64}, see training_settings. quick: fewer steps. only: some models, with_bundle gives the
+    others as they are. overwrite: replace a finished bundle; force: also where memory does not suffice; accept_rules:
+    train on data of other rules than the world's too. begin is told what is needed before the first step, progress
+    after every step; an exception in them or Ctrl-C saves a checkpoint, which resume=True continues to the same
+    bits.
+    """
+    def told(report: Any) -> None:
+        listener: Any = begin if isinstance(report, Estimate) else progress
+        if listener is not None:
+            listener(report)
+
+    assignments = Assignments(settings)
+    work = Work(dataset._handle, assignments, world)
+    report = _abi.STRUCT["mw_training_report"]()
+    given = options("mw_train_options", method=method, budget=0 if quick else 1, only=_models(only), seed=seed,
+                    threads=threads, resume=resume, overwrite=overwrite, wide=wide, force=force,
+                    accept_rules=accept_rules, world=world_pointer(world), command="mawam.train", stop=work.stop,
+                    begin=work.reports([ctypes.c_void_p], _estimate),
+                    progress=work.reports([ctypes.c_void_p], _progress), **{"with": with_bundle}, **assignments.fields)
+    work.run(told, lib.mw_bundle_train, dataset._pointer, encode(output), ctypes.byref(given), ctypes.byref(report))
+    return _report(output, report)

@@ -1,0 +1,121 @@
+"""Evaluation, diagnosis, replays, and the remaining reach of the library: CPU, bench, verification, study, messages."""
+import json
+import logging
+
+import headers
+import numpy as np
+import pytest
+
+import mawam
+
+FEW = {"arms": ["plan", "reactive"], "seeds": 2, "episodes": 2, "threads": 1, "timed": 0}
+
+
+def test_arms(bundle):
+    listed = [arm.name for arm in mawam.arms()]
+    assert listed[:3] == ["reactive", "random", "plan"] and set(mawam.arms_of(bundle)) <= set(listed)
+    assert mawam.episodes_of("mpe") == 40
+
+
+def test_evaluation(bundle, tmp_path):
+    told = []
+    found = mawam.evaluate(bundle, settings={"candidates": 2}, progress=told.append, **FEW)
+    assert set(found.arms) == {"plan", "reactive"} and "plan" in repr(found)
+    plan = found.arms["plan"]
+    assert plan.episodes.shape == (2, 2) and plan.episodes["total"].mean() == pytest.approx(plan.total)
+    assert np.array_equal(plan.episodes["world"], found.arms["reactive"].episodes["world"])
+    assert plan.gain["low"] <= plan.gain["mean"] <= plan.gain["high"]
+    assert {arm for arm, _, _ in told} == {"plan", "reactive"}
+    found.save(tmp_path / "eval.json")
+    assert json.loads((tmp_path / "eval.json").read_text())["task"] == found.as_dict()["task"] == "spread"
+    with pytest.raises(mawam.ArgumentError, match="nobody"):
+        mawam.evaluate(bundle, arms="nobody")
+
+
+def test_an_evaluation_can_be_stopped(bundle):
+    def stop(_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        mawam.evaluate(bundle, arms="reactive", seeds=50, episodes=50, envs=1, threads=1, timed=0, progress=stop)
+
+
+def test_diagnosis(bundle, dataset, tmp_path):
+    dataset.check()
+    found = mawam.diagnose(bundle, dataset, anchors=4, snippets=16, settings={"candidates": 3}, threads=1)
+    assert found.same_state.realized.shape == (4, 3) and found.same_state.exact
+    assert found.snippets.count == 16 and found.snippets.error.shape == (found.snippets.horizons,)
+    assert len(found.snippets.ranking) == found.snippets.horizons
+    found.save(tmp_path / "diagnosis.json")
+    assert set(found.as_dict()) >= {"same_state", "snippets"}
+    assert "same_state" not in mawam.diagnose(bundle, dataset, anchors=0, snippets=16).as_dict()
+
+
+def test_routing(bundle, dataset, tmp_path):
+    found = mawam.Routing(bundle, dataset, transitions=64, consecutive=64, anchors=0, threads=1)
+    assert found.text() and isinstance(found.as_dict(), dict)
+    found.save(tmp_path / "one.json")
+    found.save_page(tmp_path / "one.html")
+    assert "<html" in (tmp_path / "one.html").read_text()
+    over = mawam.routing_over_settings([tmp_path / "one.json"])
+    assert over["settings"] == 1
+    summary = mawam.paired_compare([1.0, 2.0, 3.0], [0.0, 2.5, 1.0])
+    assert (summary.settings, summary.positive, summary.negative) == (3, 2, 1)
+    assert summary.difference["mean"] == pytest.approx(2.5 / 3)
+
+
+def test_replay_pages(bundle, tmp_path):
+    mawam.replay_page(bundle, tmp_path / "planned.html", seed=3, settings={"candidates": 2}, threads=1)
+    assert "<html" in (tmp_path / "planned.html").read_text()
+    env = mawam.Env("spread")
+    obs, _ = env.reset(seed=1)
+    page = mawam.Replay(env, "by hand")
+    page.frame(env)
+    page.candidates([0.5, 1.0], 1, ["left", "right"])
+    page.path(env.places(obs), 1.0, chosen=True)
+    page.frame(env, env.step(env.script("random"))[1])
+    page.write(tmp_path / "own.html")
+    assert "by hand" in (tmp_path / "own.html").read_text()
+    with pytest.raises(mawam.ArgumentError, match="labels: expected 2; found 1"):
+        page.candidates([0.5, 1.0], 0, ["left"])
+    with pytest.raises(mawam.ArgumentError, match=r"points: expected .*\(4, 2\); found .*\(4, 3\)"):
+        page.path(np.zeros((4, 3)), 0.0)
+
+
+def test_machine():
+    assert mawam.cpu().level and mawam.cpu().model
+    assert mawam.status_name(1) == "argument"
+    found = mawam.bench("spread", seconds=0.01, threads=1, items=1)
+    assert len(found["items"]) == 1 and found["peak"] > 0
+
+
+def test_files_that_come_with_mawam():
+    assert str(headers.SOURCE) in mawam.data_folders()[0]
+    assert mawam.find_data("behaviors", "spread-medium.safetensors").startswith(str(headers.SOURCE))
+    with pytest.raises(mawam.Error, match="nothing.safetensors"):
+        mawam.find_data("behaviors", "nothing.safetensors")
+
+
+def test_verification():
+    folder = headers.SOURCE / "tests" / "data" / "mpe"
+    checks = mawam.verify("env", folder)
+    assert checks and all(check.ok for check in checks)
+    with pytest.raises(mawam.Error):
+        mawam.verify("net", folder / "nothing")
+
+
+def test_messages_reach_pythons_log(caplog, dataset, tmp_path):
+    mawam.log_to_python()
+    try:
+        with caplog.at_level(logging.INFO, logger="mawam"):
+            with pytest.raises(mawam.Error):
+                mawam.Dataset(tmp_path)
+    finally:
+        mawam.log_to_python(False)
+
+
+def test_a_study_of_nothing_reports_nothing(tmp_path):
+    with pytest.raises(mawam.Error):
+        mawam.report_study([tmp_path], tmp_path / "report")
+    with pytest.raises(mawam.ArgumentError, match="flow.width"):
+        mawam.run_study(tmp_path / "study", ["spread-random"], training={"flow.width": 1})

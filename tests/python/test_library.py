@@ -1,0 +1,77 @@
+"""Finding and loading the library: the order of places, other versions, things that are no library of ours."""
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+import mawam
+from mawam import _library
+
+
+def _import(library, *more):
+    environment = dict(os.environ, MAWAM_LIBRARY=str(library))
+    return subprocess.run([sys.executable, "-c", "import mawam; print(mawam.cpu().level)"], env=environment,
+                          capture_output=True, text=True)
+
+
+def _compile(folder, source):
+    (folder / "other.c").write_text(source)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", str(folder / "other.so"), str(folder / "other.c")], check=True)
+    return folder / "other.so"
+
+
+def test_the_environment_comes_first(monkeypatch):
+    monkeypatch.setenv("MAWAM_LIBRARY", "/somewhere/libmawam.so")
+    assert _library.places() == ["/somewhere/libmawam.so"]
+    monkeypatch.delenv("MAWAM_LIBRARY")
+    places = _library.places()
+    package = os.path.dirname(_library.__file__)
+    assert places[0] == f"{package}/libmawam.so"
+    assert places[1].endswith("build/libmawam.so")
+    assert places[-1] == "libmawam.so.0"
+
+
+def test_loads_what_it_is_told():
+    found = _import(_library.library._name)
+    assert found.returncode == 0, found.stderr
+
+
+def test_a_missing_library_is_named(tmp_path):
+    found = _import(tmp_path / "none.so")
+    assert found.returncode and f"{tmp_path}/none.so: not there" in found.stderr
+
+
+@pytest.mark.skipif(not shutil.which("cc"), reason="needs a C compiler")
+def test_another_version_is_refused(tmp_path):
+    found = _import(_compile(tmp_path, 'const char *mw_version(void) { return "9.8.7"; }'))
+    assert found.returncode and f"is version 9.8.7, but this package is {mawam.__version__}" in found.stderr
+
+
+@pytest.mark.skipif(not shutil.which("cc"), reason="needs a C compiler")
+def test_other_libraries_are_refused(tmp_path):
+    found = _import(_compile(tmp_path, "int nothing;"))
+    assert found.returncode and "is not mawam's library" in found.stderr
+    source = f'const char *mw_version(void) {{ return "{mawam.__version__}"; }}'
+    found = _import(_compile(tmp_path, source))
+    assert found.returncode and "has no mw_cpu_check: it was built from other sources" in found.stderr
+
+
+def test_version_is_the_projects():
+    text = (_library.Path(__file__).resolve().parents[2] / "CMakeLists.txt").read_text()
+    assert f"project(mawam VERSION {mawam.__version__} " in text
+
+
+def test_installs_without_a_compiler(tmp_path):
+    """`pip install`, offline, into a folder of its own; from there it needs $MAWAM_LIBRARY or an installed library."""
+    source = tmp_path / "python"
+    shutil.copytree(_library.Path(__file__).resolve().parents[2] / "python", source)  # builds leave files behind
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-build-isolation", "--no-index", "--no-deps",
+               "--target", str(tmp_path / "site"), str(source)]
+    done = subprocess.run(command, env=dict(os.environ, PATH="/usr/bin:/bin"), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    environment = dict(os.environ, PYTHONPATH=str(tmp_path / "site"), MAWAM_LIBRARY=_library.library._name)
+    code = "import mawam; print(mawam.__file__, mawam.tasks()[0])"
+    found = subprocess.run([sys.executable, "-c", code], env=environment, cwd=tmp_path, capture_output=True, text=True)
+    assert found.stdout.startswith(str(tmp_path / "site")), found.stderr

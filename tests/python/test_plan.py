@@ -1,0 +1,125 @@
+"""Bundles and planners: shapes, candidates, the same decisions as ever, refusals, no memory lost over many lives."""
+import gc
+
+import numpy as np
+import pytest
+
+import mawam
+
+
+def test_a_bundle_tells_about_itself(bundle):
+    assert (bundle.task, bundle.agents, bundle.obs_size, bundle.act_size) == ("spread", 3, 18, 2)
+    parts = {part.name: part for part in bundle.parts}
+    assert set(parts) == {"flow", "inverse", "rwm"} and all(part.parameters > 0 for part in parts.values())
+    assert parts["flow"].provenance
+    assert set(bundle.plan) == {setting.name for setting in mawam.plan_settings()}
+    assert "rwm" in mawam.scorers()
+    with pytest.raises(mawam.FileError, match="nothing.safetensors"):
+        mawam.Bundle("nothing.safetensors")
+
+
+def test_decisions_have_the_shapes_of_their_observations(bundle):
+    obs = mawam.Env("spread").reset(seed=1)[0]
+    one = mawam.Planner(bundle, candidates=4, threads=1)
+    first = one.act(obs)
+    assert first.shape == (3, 2) and first.dtype == np.float32
+    one.begin(0)
+    assert np.array_equal(one.act(obs[None]), first[None])
+    two = mawam.Planner(bundle, candidates=4, envs=2, threads=2)
+    both = two.act(np.stack([obs, obs]))
+    assert both.shape == (2, 3, 2) and np.array_equal(both[0], first)
+    two.begin(1, env=0)
+    half = two.act(np.stack([obs, obs]), active=[True, False])
+    assert not half[1].any() and two.bytes > one.bytes
+
+
+def test_candidates_are_arrays_of_their_own(bundle):
+    env = mawam.Env("spread")
+    obs = env.reset(seed=1)[0]
+    planner = mawam.Planner(bundle, candidates=5, horizon=3, imagine=True, threads=1)
+    with pytest.raises(mawam.ArgumentError, match="no decision"):
+        planner.candidates()
+    planner.act(obs)
+    seen = planner.candidates()
+    assert seen.scores.shape == (5,) and seen.actions.shape == (5, 3, 3, 2)
+    assert seen.proposed.shape == (5, 4, 3, 18) and seen.imagined.shape == (5, 3, 3, 18)
+    assert np.allclose(seen.proposed[:, 0], obs, atol=1e-4) and 0 <= seen.chosen < 5
+    kept = seen.scores.copy()
+    planner.act(env.step(env.script("random"))[0])
+    assert np.array_equal(seen.scores, kept) and not np.array_equal(planner.candidates().scores, kept)
+
+
+def test_settings_are_the_bundles_unless_given(bundle):
+    planner = mawam.Planner(bundle, candidates=3, warm_start=False, threads=1)
+    assert planner.settings["candidates"] == "3" and planner.settings["warm_start"] == "off"
+    assert planner.settings["guidance"] == bundle.plan["guidance"]
+    with pytest.raises(mawam.ArgumentError, match="width"):
+        mawam.Planner(bundle, width=3)
+    with pytest.raises(mawam.ArgumentError, match="0"):
+        mawam.Planner(bundle, candidates=0)
+
+
+def test_a_deadline_is_told_about(bundle):
+    planner = mawam.Planner(bundle, candidates=4, deadline=1000.0, threads=1)
+    planner.act(mawam.Env("spread").reset(seed=1)[0])
+    assert 1 <= planner.effort.candidates <= 4 and planner.effort.milliseconds > 0
+
+
+def test_the_simulator_judges(bundle):
+    env = mawam.Env("spread")
+    obs = env.reset(seed=1)[0]
+    planner = mawam.Planner(bundle, candidates=4, scorer="oracle", envs_played=[env], threads=1)
+    del env  # the planner needs it longer
+    gc.collect()
+    assert np.isfinite(planner.act(obs)).all()
+    with pytest.raises(mawam.ArgumentError, match="expected 1 environments; found 2"):
+        mawam.Planner(bundle, scorer="oracle", envs_played=[mawam.Env("spread")] * 2)
+
+
+def test_wrong_arrays_are_refused_with_both_shapes(bundle):
+    planner = mawam.Planner(bundle, envs=2, threads=1)
+    obs = np.zeros((2, 3, 18), np.float32)
+    for bad in (obs[:1], obs.astype(np.float64), obs[:, :, :17], obs.tolist(), None):
+        with pytest.raises(mawam.ArgumentError, match=r"obs: expected .* float32 array of shape \(2, 3, 18\); found"):
+            planner.act(bad)
+    with pytest.raises(mawam.ArgumentError, match=r"legal: expected .* uint8 array of shape \(2, 3, 2\); found bool"):
+        planner.act(obs, np.ones((2, 3, 2), bool))
+    with pytest.raises(mawam.ArgumentError, match=r"active: .*\(2,\); found .*\(3,\)"):
+        planner.act(obs, active=[1, 1, 1])
+    for call in (lambda: planner.begin(0, env=2), lambda: planner.reward(0.0, env=-1), lambda: planner.candidates(2)):
+        with pytest.raises(mawam.ArgumentError, match="env: expected 0 to 1"):
+            call()
+    with pytest.raises(mawam.Error, match="finite|nan"):
+        planner.act(obs * np.nan)
+
+
+def test_a_planner_keeps_its_bundle(tiny_path):
+    planner = mawam.Planner(mawam.Bundle(tiny_path), threads=1)
+    gc.collect()
+    assert planner.act(mawam.Env("spread").reset(seed=1)[0]).shape == (3, 2)
+
+
+def resident() -> int:
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
+
+
+def test_ten_thousand_lives_leave_no_memory_behind(bundle):
+    obs = np.zeros((3, 18), np.float32)
+    size = 0
+
+    def lives(count):
+        nonlocal size
+        for i in range(count):
+            planner = mawam.Planner(bundle, candidates=1, horizon=1, sampling_steps=1, threads=1)
+            if i % 100 == 0:
+                planner.act(obs)
+                planner.candidates()
+            size = planner.bytes
+        gc.collect()
+        return resident()
+
+    lives(500)  # what is taken once
+    before = lives(500)
+    grown = lives(9000) - before
+    assert grown < max(2 << 20, 20 * size), f"{grown} bytes more after 9,000 lives of {size} bytes"
