@@ -1,5 +1,5 @@
 /* A world that mawam knows nothing about, from recorded play to planned play: two carts on a line that are to
- * meet. Records random episodes into FOLDER/data, trains FOLDER/carts.safetensors on them for some seconds
+ * meet. Records random episodes into FOLDER/data, trains FOLDER/carts.safetensors on them
  * and plays with it. `own_world FOLDER` */
 #include <mawam/mawam.h>
 
