@@ -32,12 +32,19 @@ def output_of(*command):
     return subprocess.run(command, cwd=SOURCE, capture_output=True, text=True, check=False).stdout.strip()
 
 
+def revision():
+    """Of the source as it is; what this script writes itself does not count as a change."""
+    changed = output_of("git", "status", "--porcelain", "--untracked-files=no", "--", ".",
+                        *(f":!{os.path.relpath(path, SOURCE)}" for path in (RESULT, DOCUMENT)))
+    return output_of("git", "describe", "--always", "--tags") + ("-dirty" if changed else "")
+
+
 class Campaign:
     """The counts, and the file that holds them after every slice."""
 
     def __init__(self, mawam):
         self.lock, self.over = threading.Lock(), False
-        self.revision = output_of("git", "describe", "--always", "--dirty", "--tags")
+        self.revision = revision()
         self.counts = {"revision": self.revision, "date": "", "cpu": "", "command": "", "hours": 0.0, "fuzz": {},
                        "faults": dict.fromkeys(FAULTS, 0)}
         try:

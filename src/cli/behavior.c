@@ -152,7 +152,8 @@ static int behavior_prey(int argc, char **argv) {
 /* ---- list ---- */
 
 static const char list_help[] =
-    "usage: mawam behavior list [TASK] [--episodes N] [--markdown] [--seed S] [--threads N] [--behaviors "
+    "usage: mawam behavior list [TASK] [--episodes N] [--markdown | --csv] [--seed S] [--threads N] "
+    "[--behaviors "
     "DIR]\n"
     "\n"
     "The settings (task-quality) with the policies that collect their data. With --episodes they are played, "
@@ -161,6 +162,7 @@ static const char list_help[] =
     "\n"
     "  --episodes N     episodes of each setting (0: only what the files say)\n"
     "  --markdown       as a table for documents\n"
+    "  --csv            as comma-separated values\n"
     "  --seed S         seed of the episodes (0)\n"
     "  --threads N      threads (0: one per core)\n"
     "  --behaviors DIR  behaviour files (those of $MAWAM_DATA, or that came with mawam)\n"
@@ -170,11 +172,13 @@ static const char list_help[] =
 typedef struct {
     const char *task, *behaviors;
     mw_measure_options play;
-    bool markdown;
+    bool markdown, csv;
 } list_request;
 
 static void list_head(const list_request *r) {
-    if (r->markdown)
+    if (r->csv)
+        puts("setting,policies,learning_steps,noise,return,deviation,score,wins,length,wanted");
+    else if (r->markdown)
         printf("| setting | policies | learning steps | noise | return | deviation | score | wins | length | "
                "wanted score |\n|---|---|---|---|---|---|---|---|---|---|\n");
     else
@@ -193,8 +197,9 @@ static void list_row(const list_request *r, const mw_setting *s, const mw_behavi
         snprintf(wanted, sizeof wanted, "%g to %g", s->low, s->high);
     if (s->least_wins > 0)
         snprintf(wanted + strlen(wanted), sizeof wanted - strlen(wanted), ", wins >= %g", s->least_wins);
-    const char *format = r->markdown ? "| `%s` | %d | %s | %g | %.2f | %.2f | %.1f | %.3f | %.1f | %s |\n"
-                                     : "%-22s %8d %12s %6g %10.2f %10.2f %8.1f %6.3f %7.1f  %s\n";
+    const char *format = r->csv        ? "%s,%d,%s,%g,%.10g,%.10g,%.10g,%.10g,%.10g,\"%s\"\n"
+                         : r->markdown ? "| `%s` | %d | %s | %g | %.2f | %.2f | %.1f | %.3f | %.1f | %s |\n"
+                                       : "%-22s %8d %12s %6g %10.2f %10.2f %8.1f %6.3f %7.1f  %s\n";
     printf(format, name, b ? b->count : 0, last, b ? (double)b->noise : 1.0, m->mean, m->std,
            mw_score(s->task, m->mean), m->win_rate, m->length, wanted);
     fflush(stdout);
@@ -218,6 +223,7 @@ static int behavior_list(int argc, char **argv) {
     request.play.episodes = 0;
     const mw_option options[] = {{"episodes", MW_OPT_INT, &request.play.episodes, 0, 1e7},
                                  {"markdown", MW_OPT_FLAG, &request.markdown, 0, 0},
+                                 {"csv", MW_OPT_FLAG, &request.csv, 0, 0},
                                  {"seed", MW_OPT_U64, &request.play.seed, 0, 0},
                                  {"threads", MW_OPT_INT, &request.play.threads, 0, MW_MAX_THREADS},
                                  {"behaviors", MW_OPT_STRING, &request.behaviors, 0, 0},

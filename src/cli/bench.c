@@ -59,6 +59,16 @@ static void print_table(const mw_bench_options *o, const mw_bench_report *r, con
                    r->item[i].gflops, 100 * r->item[i].share, (double)r->item[i].bytes / 1e6);
 }
 
+/* NULL unless the value has the text that it was read from: jansson leaves out letters for want of memory. */
+static json_t *sizes_json(const char *text) {
+    char again[sizeof((mw_bench_report *)NULL)->sizes];
+    json_t *value = json_loads(text, 0, NULL);
+    const size_t size = json_dumpb(value, again, sizeof again, JSON_COMPACT);
+    if (size == strlen(text) && !memcmp(again, text, size)) return value;
+    json_decref(value);
+    return NULL;
+}
+
 static int print_json(const mw_bench_options *o, const mw_bench_report *r, const char *cpu) {
     json_t *items = json_array();
     for (int i = 0; items && i < MW_BENCH_ITEMS; i++) {
@@ -72,13 +82,12 @@ static int print_json(const mw_bench_options *o, const mw_bench_report *r, const
         json_decref(items);
         items = NULL;
     }
-    json_t *all =
-        json_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:i, s:i, s:i, s:i, s:f, s:f, s:I, s:I, s:o, s:o}",
-                  "version", mw_version(), "cpu", cpu, "level", mw_cpu_name(), "threads", r->threads, "task",
-                  o->task, "preset", preset_name(o), "envs", o->envs, "M", o->candidates, "K", o->steps, "H",
-                  r->horizon, "peak_gflops", r->peak, "peak_gflops_one_thread", r->peak_one,
-                  "world_parameters", (json_int_t)r->world_parameters, "policy_parameters",
-                  (json_int_t)r->policy_parameters, "sizes", json_loads(r->sizes, 0, NULL), "items", items);
+    json_t *all = json_pack(
+        "{s:s, s:s, s:s, s:i, s:s, s:s, s:i, s:i, s:i, s:i, s:f, s:f, s:I, s:I, s:o, s:o}", "version",
+        mw_version(), "cpu", cpu, "level", mw_cpu_name(), "threads", r->threads, "task", o->task, "preset",
+        preset_name(o), "envs", o->envs, "M", o->candidates, "K", o->steps, "H", r->horizon, "peak_gflops",
+        r->peak, "peak_gflops_one_thread", r->peak_one, "world_parameters", (json_int_t)r->world_parameters,
+        "policy_parameters", (json_int_t)r->policy_parameters, "sizes", sizes_json(r->sizes), "items", items);
     return mw_cli_print(all, 6);
 }
 

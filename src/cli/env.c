@@ -23,20 +23,24 @@ static json_t *append(json_t *array, json_t *value) {
 
 /* ---- list ---- */
 
-static const char list_help[] = "usage: mawam env list [--json]\n"
+static const char list_help[] = "usage: mawam env list [--json | --csv]\n"
                                 "\n"
                                 "All tasks of this build with their sizes.\n"
                                 "\n"
                                 "example: mawam env list\n";
 
 static int env_list(int argc, char **argv) {
-    bool json = false;
-    const mw_option options[] = {{"json", MW_OPT_FLAG, &json, 0, 0}, {NULL, MW_OPT_FLAG, NULL, 0, 0}};
+    bool json = false, csv = false;
+    const mw_option options[] = {{"json", MW_OPT_FLAG, &json, 0, 0},
+                                 {"csv", MW_OPT_FLAG, &csv, 0, 0},
+                                 {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, list_help, NULL, 0, &count);
     if (code >= 0) return code;
     json_t *array = json_array();
     const char *task;
-    if (!json)
+    if (csv)
+        puts("task,family,rules,agents,obs_size,act_size,discrete,episode_limit");
+    else if (!json)
         printf("%-9s %-7s %6s %5s %-12s %6s%s\n", "task", "family", "agents", "obs", " actions", "limit", "");
     for (int i = 0; (task = mw_env_task(i)); i++) {
         mw_env *env;
@@ -48,6 +52,9 @@ static int env_list(int argc, char **argv) {
         const mw_env_info *info = mw_env_describe(env);
         if (json)
             array = append(array, info_json(info));
+        else if (csv)
+            printf("%s,%s,%s,%d,%d,%d,%d,%d\n", info->task, info->family, info->rules, info->agents,
+                   info->obs_size, info->act_size, info->discrete, info->episode_limit);
         else
             printf("%-9s %-7s %6d %5d %3d %-8s %6d  %s\n", info->task, info->family, info->agents,
                    info->obs_size, info->act_size, info->discrete ? "discrete" : "real", info->episode_limit,

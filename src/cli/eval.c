@@ -221,6 +221,7 @@ int mw_cli_eval(int argc, char **argv) {
     o.assignments = plan.items;
     o.assignment_count = plan.count;
     o.progress = show_progress;
+    if (r.csv || (r.json && !*r.json)) mw_progress_every(mw_cli_quiet ? -1 : 0); /* programs read this */
     o.context = &progress;
     char *command = mw_cli_command("", argc, argv);
     if (sweeps.count) o.stop = mw_cli_stop();

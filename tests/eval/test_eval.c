@@ -363,7 +363,7 @@ static void command_line(void **state) {
         {"eval --help", "usage: mawam eval", 0},
         {"eval", "name a bundle", 2},
         {"eval %s --arms plan,genius", "unknown arm 'genius'", 2},
-        {"eval %s --seeds 0", "must be a number from 1", 2},
+        {"eval %s --seeds 0", "must be a whole number from 1", 2},
         {"eval /nonexistent", "/nonexistent", 1},
         {"eval %s --H 50", "horizon is 50", 1},
         {"eval %s --seeds 2 --episodes 1 --M 2 --timed 2", "oracle", 0},

@@ -34,25 +34,9 @@ static void sizes(void **state) {
 
 static void at_work(void **state) {
     (void)state;
-    static const char tiny[] =
-        "--set flow.dim=16 --set flow.mults=1,1,1 --set flow.steps=4 --set flow.batch=4 "
-        "--set inverse.steps=4 --set inverse.hidden=8 --set rwm.steps=4 --set rwm.hidden=8";
-    char line[1500];
-    scripted_make(scratch("spread"), "spread", "greedy", 1.5, 40, 1);
-    snprintf(line, sizeof line, "train spread -o a.safetensors %s", tiny);
-    assert_int_equal(program(line), 0);
-    assert_int_equal(program("train spread -o b.safetensors --only direct --with a.safetensors "
-                             "--set direct.steps=60 --set direct.hidden=32 --set direct.rate=0.003"),
-                     0);
-    assert_true(printed("direct: held-out return"));
-    assert_int_equal(program("eval b.safetensors --arms reactive,direct --seeds 1 --episodes 2 --timed 0"),
-                     0);
-    assert_true(printed("direct"));
-    assert_int_equal(program("eval a.safetensors --arms direct --seeds 1 --episodes 1 --timed 0"), 256);
-    assert_int_equal(program("diagnose b.safetensors --anchors 4 --scorer direct"), 0);
-    assert_true(printed("same state, candidates as drawn") && printed("direct"));
-    assert_int_equal(program("eval --help"), 0);
-    assert_true(printed("predicted at once by an MLP"));
+    at_work_bundle();
+    at_work_run("direct", "--set direct.steps=60 --set direct.hidden=32 --set direct.rate=0.003",
+                "predicted at once by an MLP");
     mw_error error;
     mw_bundle *bundle;
     CHECK_OK(mw_bundle_load(&bundle, scratch("b.safetensors"), &error), error);
