@@ -25,7 +25,7 @@ mw_measure_options:
     double noise
 mw_measure:
     int episodes
-    double mean deviation least most win_rate length
+    double mean std least most win_rate length
 mw_learn_preset:
     char task[24] teacher[16]
     int hidden critic_hidden relu ids envs horizon epochs batches
@@ -37,7 +37,7 @@ mw_learn_report:
     long iteration
     double steps
     int episodes
-    double episode_return length win_rate entropy kl clipped value_loss deviation
+    double episode_return length win_rate entropy kl clipped value_loss action_std
     int passes
 mw_learn_options:
     size size
@@ -94,7 +94,7 @@ mw_dataset_spec:
     pointer sources
     int source_count
 mw_return_stats:
-    double mean deviation minimum quartile[3] maximum won
+    double mean std minimum quartile[3] maximum won
 mw_dataset_summary:
     mw_dataset_spec spec
     text made_by
@@ -124,7 +124,7 @@ mw_make_options:
     pointer stop progress context
 mw_make_result:
     long episodes steps
-    double mean deviation least most win_rate
+    double mean std least most win_rate
 mw_import_options:
     size size
     pointer info
