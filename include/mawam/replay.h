@@ -6,6 +6,8 @@
 
 #include "mawam/env.h"
 
+#include <stdio.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -30,6 +32,8 @@ MW_API mw_status mw_replay_path(mw_replay *replay, const float (*points)[2], int
                                 bool chosen, mw_error *error);
 
 MW_API mw_status mw_replay_write(const mw_replay *replay, const char *path, mw_error *error);
+/* The same page, to a stream: for programs that send it on. */
+MW_API mw_status mw_replay_print(const mw_replay *replay, FILE *out, mw_error *error);
 
 #ifdef __cplusplus
 }

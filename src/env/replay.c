@@ -218,16 +218,16 @@ static void append_header(const mw_replay *replay, text *t) {
     append(t, "],\n\"frames\":[");
 }
 
-mw_status mw_replay_write(const mw_replay *replay, const char *path, mw_error *error) {
-    MW_NEED(replay);
-    MW_NEED(path);
+/* All pieces of the page in their order, through `put`. */
+static mw_status write_page(const mw_replay *replay,
+                            mw_status (*put)(void *, const char *, size_t, mw_error *), void *out,
+                            mw_error *error) {
     text head = {0}, end = {0};
     append_header(replay, &head);
     if (replay->frames) close_frame(&end, replay->paths);
     append(&end, "],\n\"rewards\":[");
-    mw_writer writer = {0};
-    mw_status status = head.failed || end.failed ? mw_fail(error, MW_ERR_MEMORY, "%s: out of memory", path)
-                                                 : mw_writer_open(&writer, path, error);
+    mw_status status = MW_OK;
+    if (head.failed || end.failed) status = mw_fail(error, MW_ERR_MEMORY, "out of memory for the page");
     const struct {
         const char *data;
         size_t size;
@@ -238,14 +238,35 @@ mw_status mw_replay_write(const mw_replay *replay, const char *path, mw_error *e
                  {replay->rewards.data, replay->rewards.size},
                  {"]}", 2},
                  {mw_replay_page_tail, strlen(mw_replay_page_tail)}};
-    bool open = status == MW_OK;
     for (size_t i = 0; status == MW_OK && i < sizeof parts / sizeof *parts; i++)
-        if (parts[i].size) status = mw_writer_put(&writer, parts[i].data, parts[i].size, error);
-    if (status == MW_OK)
-        status = mw_writer_commit(&writer, error);
-    else if (open)
-        mw_writer_abandon(&writer);
+        if (parts[i].size) status = put(out, parts[i].data, parts[i].size, error);
     free(head.data);
     free(end.data);
     return status;
+}
+
+static mw_status put_file(void *out, const char *data, size_t size, mw_error *error) {
+    return mw_writer_put(out, data, size, error);
+}
+
+mw_status mw_replay_write(const mw_replay *replay, const char *path, mw_error *error) {
+    MW_NEED(replay);
+    MW_NEED(path);
+    mw_writer writer = {0};
+    MW_TRY(mw_writer_open(&writer, path, error));
+    const mw_status status = write_page(replay, put_file, &writer, error);
+    if (status == MW_OK) return mw_writer_commit(&writer, error);
+    mw_writer_abandon(&writer);
+    return status == MW_ERR_MEMORY ? mw_fail_within(error, status, "%s", path) : status;
+}
+
+static mw_status put_stream(void *out, const char *data, size_t size, mw_error *error) {
+    if (fwrite(data, 1, size, out) == size) return MW_OK;
+    return mw_fail(error, MW_ERR_IO, "the page cannot be written to its stream");
+}
+
+mw_status mw_replay_print(const mw_replay *replay, FILE *out, mw_error *error) {
+    MW_NEED(replay);
+    MW_NEED(out);
+    return write_page(replay, put_stream, out, error);
 }
