@@ -1,8 +1,8 @@
 """What Python adds to a call of the library: a step of 64 environments, and a planned decision.
 
 C and Python take turns on the same objects within one run, so that the ratio of their medians means something on a
-busy machine; all on one thread. The C side is bench/python_overhead.c, compiled here.
-usage: python_overhead.py [LIBRARY [BUNDLE...]]
+busy machine; all on one thread, decisions by the processor's time. The C side, bench/python_overhead.c, is compiled
+here. usage: python_overhead.py [LIBRARY [BUNDLE...]]
 """
 import ctypes
 import os
@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, thread_time
 
 import numpy as np
 
@@ -37,7 +37,7 @@ def c_side(folder):
 
 def show(what, c, python):
     c, python = np.median(c) * 1e6, np.median(python) * 1e6
-    print(f"{what:44s} C {c:10.2f} us   Python {python:10.2f} us   {100 * (python / c - 1):+6.1f}%", flush=True)
+    print(f"{what:47s} C {c:10.2f} us   Python {python:10.2f} us   {100 * (python / c - 1):+6.1f}%", flush=True)
 
 
 def steps(side, task, fresh):
@@ -70,9 +70,9 @@ def decisions(side, path):
         c.append(side.overhead_act(planner._pointer, obs.ctypes.data, None if legal is None else legal.ctypes.data,
                                    real, index))
         planner.begin(episode)
-        start = perf_counter()
+        start = thread_time()
         chosen = planner.act(obs, legal)
-        python.append(perf_counter() - start)
+        python.append(thread_time() - start)
         assert np.array_equal(chosen, actions)
     show(f"{bundle.task}: decision, M = {planner.settings['candidates']}", c, python)
 

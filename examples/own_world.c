@@ -1,5 +1,5 @@
 /* A world that mawam knows nothing about, from recorded play to planned play: two carts on a line that are to
- * meet. Records random episodes into FOLDER/data, trains FOLDER/carts.safetensors on them for some seconds
+ * meet. Records random episodes into FOLDER/data, trains FOLDER/carts.safetensors on them
  * and plays with it. `own_world FOLDER` */
 #include <mawam/mawam.h>
 
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { AGENTS = 2, OBS = 3, ACT = 1, STEPS = 20, EPISODES = 400, JUDGED = 40 };
+enum { AGENTS = 2, OBS = 3, ACT = 1, STEPS = 20, EPISODES = 400, JUDGED = 20 };
 
 typedef struct {
     float place[AGENTS], speed[AGENTS];
@@ -73,13 +73,15 @@ static mw_status record(const char *folder, mw_error *error) {
 }
 
 static mw_status train(const char *folder, const char *bundle, mw_error *error) {
-    static const char *const small[] = {"flow.dim=16",       "flow.mults=1,1,1", "flow.steps=300",
-                                        "inverse.steps=300", "rwm.hidden=32",    "rwm.steps=500",
-                                        "rwm.experts=2",     "rwm.slots=2"};
+    static const char *const small[] = {
+        "flow.dim=16",      "flow.mults=1,1,1", "flow.steps=150", "inverse.steps=200", "rwm.hidden=32",
+        "rwm.steps=200",    "rwm.experts=2",    "rwm.slots=2",    "flow.forecast=0",   "inverse.hidden=32",
+        "inverse.batch=64", "rwm.batch=64",     "flow.batch=16"};
     mw_dataset *dataset;
     mw_train_options options;
     mw_training_report report;
     mw_train_options_init(&options, sizeof options);
+    options.resume = true; /* what an earlier run finished or began is kept */
     options.assignments = small;
     options.assignment_count = sizeof small / sizeof *small;
     MW_TRY(mw_dataset_load(&dataset, folder, error));

@@ -10,7 +10,7 @@ import numpy as np
 import mawam
 
 folder = sys.argv[1] if len(sys.argv) > 1 else "own_world"
-steps = int(sys.argv[2]) if len(sys.argv) > 2 else 1500
+steps = int(sys.argv[2]) if len(sys.argv) > 2 else 400
 random = np.random.default_rng(0)
 LIMIT = 30
 

@@ -4,6 +4,7 @@
 #define MAWAM_BENCH_H
 
 #include "mawam/cpu.h"
+#include "mawam/plan.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -51,6 +52,27 @@ typedef struct mw_bench_report {
 } mw_bench_report;
 
 MW_API mw_status mw_bench_run(const mw_bench_options *options, mw_bench_report *report, mw_error *error);
+
+/* ---- the cost of planning, as the paper measures it ---------------------------------------------------- */
+
+typedef struct mw_cost_options {
+    size_t size;                 /* of this struct, set by init */
+    int envs;                    /* playing together (4) */
+    int sampling_steps, horizon; /* K (3) and H (8, or what the policy generates) */
+    int repeats, warm_up, timed; /* 3 of 10 and 30 real steps */
+    int threads;                 /* 1 to MW_MAX_THREADS; 0: one per core */
+    const char *command;         /* for the provenance; may be NULL */
+    /* After every bundle; left: seconds that the rest will take. May be NULL. */
+    void (*progress)(void *context, const char *task, int done, int total, double left);
+    void *context;
+} mw_cost_options;
+MW_API void mw_cost_options_init(mw_cost_options *options, size_t size);
+
+/* Generation and scoring of M = 1, 2, 4, 8, 16 candidates, for every bundle and as a mean over them; at M = 8
+ * also on one thread, and one candidate after the other. Fails if that changes a candidate. *json: the result
+ * as text, to be freed; docs/evaluation.md says what is in it. */
+MW_API mw_status mw_cost_run(char **json, const mw_bundle *const *bundles, int count,
+                             const mw_cost_options *options, mw_error *error);
 
 #ifdef __cplusplus
 }

@@ -138,17 +138,21 @@ MW_API mw_status mw_eval_replay(const mw_bundle *bundle, const mw_eval_options *
 
 /* How well predicted returns order realised ones, in groups. */
 typedef struct mw_ranking {
-    double pearson, spearman;         /* over all pairs at once; Spearman with average ranks */
-    double top1, top2;                /* share of groups whose best is predicted first, among the first two */
-    double pair_accuracy;             /* of pairs within a group whose realised values differ */
-    double regret, normalized_regret; /* of taking the predicted best; normalised by the group's range */
+    double pearson, spearman; /* over all pairs at once; Spearman with average ranks */
+    double top1, top2;        /* share of groups whose best is predicted first, among the first two */
+    double pair_accuracy;     /* of all pairs within groups whose realised values differ */
+    double spearman_within, pair_accuracy_within; /* means over the groups that have one of their own */
+    double regret, normalized_regret; /* of taking the predicted best; by the group's range, or 1e-8 */
 } mw_ranking;
 
 typedef struct mw_same_state_options {
     size_t size;                    /* of this struct, set by init */
     int anchors;                    /* 64 */
-    const char *const *assignments; /* [assignment_count] of plan settings; candidates are judged by the
-                                       world model and drawn without a warm start unless these say so */
+    bool planned;                   /* states and candidates of the planner's own play, with offsets and warm
+                                       starts; otherwise reactive play, and candidates as the policy draws
+                                       them */
+    const char *const *assignments; /* [assignment_count] of plan settings; one that names a scorer leaves
+                                       the judgement to it alone */
     int assignment_count;
     uint64_t seed;               /* 2000 */
     int threads;                 /* 1 to MW_MAX_THREADS; 0: one per core */
@@ -158,30 +162,39 @@ typedef struct mw_same_state_options {
 } mw_same_state_options;
 MW_API void mw_same_state_options_init(mw_same_state_options *options, size_t size);
 
+enum { MW_JUDGES = 16 }; /* at most: scorers that are compared */
+
+/* One scorer's judgement of all candidates. */
+typedef struct mw_judge {
+    char scorer[MW_NAME];
+    mw_ranking ranking; /* groups are states; what is over all pairs at once sees differences between them */
+    double chosen;      /* mean true H-step team return of its best candidate */
+    float *predicted;   /* [anchors][M] */
+} mw_judge;
+
 typedef struct mw_same_state {
     int anchors, candidates, horizon;
-    char scorer[MW_NAME];
-    char rules[MW_NAME];    /* of the world that was played in */
-    long episodes;          /* that the anchors come from */
-    mw_ranking ranking;     /* over all; its correlations see differences between states too */
-    double spearman_within; /* mean over anchors of the correlation within each; NaN: none had two values */
+    bool planned;                                   /* as the options say */
+    char rules[MW_NAME];                            /* of the world that was played in */
+    long episodes;                                  /* that the anchors come from */
     double random_regret, random_normalized_regret; /* of a uniform choice: the mean over all candidates */
-    double best, chosen, average;                   /* mean true H-step team return of the truly best
-                                                       candidate, of the predicted best, of all */
+    double best, average;                           /* mean true H-step team return of the truly best
+                                                       candidate, of all */
     bool exact;                                     /* all second executions gave the same bits */
-    float *realized, *predicted;                    /* [anchors][M] */
+    float *realized;                                /* [anchors][M] */
+    int judges;
+    mw_judge judge[MW_JUDGES]; /* every scorer that the bundle can serve, the world model first */
 } mw_same_state;
 
-/* Anchors are states of reactive play, at steps drawn uniformly so that H steps are left (and, in long
- * episodes, among the first 200). From each the M candidates are scored and executed in the simulator, twice.
- */
+/* Anchors are states at steps drawn uniformly so that H steps are left (and, in long episodes, among the
+ * first 200). From each the M candidates are scored and executed in the simulator, twice. */
 MW_API mw_status mw_same_state_run(mw_same_state *result, const mw_bundle *bundle,
                                    const mw_same_state_options *options, mw_error *error);
 MW_API void mw_same_state_free(mw_same_state *result); /* its arrays; safe to call twice */
 
 /* ---- diagnosis: recorded snippets ---------------------------------------------------------------------- */
 
-enum { MW_SNIPPET_HORIZON = 16, MW_SNIPPET_GROUP = 8 };
+enum { MW_SNIPPET_HORIZON = 16, MW_SNIPPET_GROUP = 8, MW_SNIPPET_POINTS = 120 };
 
 typedef struct mw_snippet_options {
     size_t size;         /* of this struct, set by init */
@@ -201,6 +214,10 @@ typedef struct mw_snippets {
     int horizons; /* 16, or less where fewer than a quarter of the held-out steps have as many ahead */
     mw_ranking ranking[MW_SNIPPET_HORIZON]; /* [h - 1]: of the returns of h steps, in groups of 8 */
     double error[MW_SNIPPET_HORIZON];       /* mean square of the observation after h imagined steps */
+    int aligned;                            /* the horizon of the points: 8, or the last there is */
+    int points;                             /* MW_SNIPPET_POINTS, or all where there are fewer */
+    double realized[MW_SNIPPET_POINTS], predicted[MW_SNIPPET_POINTS]; /* returns of some snippets, both
+                                                                         standardised over all */
 } mw_snippets;
 
 /* The world model rolled from the first observation of held-out snippets under their recorded actions. The
@@ -208,12 +225,17 @@ typedef struct mw_snippets {
 MW_API mw_status mw_snippets_run(mw_snippets *result, const mw_bundle *bundle, const mw_dataset *dataset,
                                  const mw_snippet_options *options, mw_error *error);
 
-/* Both as JSON, like mw_eval_result_print and mw_eval_result_save; either may be NULL: not made. */
-MW_API mw_status mw_diagnosis_print(const mw_bundle *bundle, const mw_same_state *same_state,
-                                    const mw_snippets *snippets, const char *command, FILE *out,
+/* All of it; what was not made is NULL. */
+typedef struct mw_diagnosis {
+    const mw_bundle *bundle;
+    const mw_same_state *drawn, *planned;
+    const mw_snippets *snippets;
+} mw_diagnosis;
+
+/* As JSON, like mw_eval_result_print and mw_eval_result_save. */
+MW_API mw_status mw_diagnosis_print(const mw_diagnosis *diagnosis, const char *command, FILE *out,
                                     mw_error *error);
-MW_API mw_status mw_diagnosis_save(const mw_bundle *bundle, const mw_same_state *same_state,
-                                   const mw_snippets *snippets, const char *command, const char *path,
+MW_API mw_status mw_diagnosis_save(const mw_diagnosis *diagnosis, const char *command, const char *path,
                                    mw_error *error);
 
 /* ---- diagnosis: routing -------------------------------------------------------------------------------- */

@@ -19,6 +19,7 @@
 #include "mawam/plan.h"
 #include "mawam/replay.h"
 #include "mawam/study.h"
+#include "mawam/sweep.h"
 #include "mawam/train.h"
 #include "mawam/verify.h"
 

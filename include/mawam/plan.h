@@ -69,6 +69,8 @@ MW_API mw_status mw_plan_settings_set(mw_plan_settings *settings, const char *na
 /* The value as it would be typed. */
 MW_API mw_status mw_plan_settings_get(const mw_plan_settings *settings, const char *name, char *out,
                                       size_t size, mw_error *error);
+/* Are the candidates those that the policy draws, without offsets and warm starts? */
+MW_API bool mw_plan_as_drawn(const mw_plan_settings *settings);
 MW_API mw_plan_settings mw_bundle_plan(const mw_bundle *bundle); /* what the bundle itself says */
 
 /* What can judge candidates: index from 0, NULL past the end. */

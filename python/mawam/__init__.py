@@ -18,8 +18,8 @@ from mawam.behavior import (Behavior, LearnReport, Measure, PickReport, Setting,
                             settings)
 from mawam.data import (ENDED_BY_LIMIT, ENDED_BY_VICTORY, ENDED_BY_WORLD, DataReport, Dataset, Episode, Imported, Made,
                         ReturnStats, RulesReport, declare_rules, import_dataset, import_layouts, make_dataset)
-from mawam.diagnosis import (Diagnosis, PairedSummary, Ranking, Routing, SameState, Snippets, diagnose, paired_compare,
-                             routing_over_settings)
+from mawam.diagnosis import (Diagnosis, Judge, PairedSummary, Ranking, Routing, SameState, Snippets, diagnose,
+                             paired_compare, routing_over_settings)
 from mawam.env import Env, EnvInfo, Feature, Shape, WorldOptions, episode_seeds, scripts, tasks
 from mawam.evaluation import Arm, ArmResult, Evaluation, arms, arms_of, episodes_of, evaluate, replay_page
 from mawam.machine import BenchItem, Check, Cpu, bench, cpu, data_folders, find_data, log_to_python, status_name, verify
@@ -28,6 +28,7 @@ from mawam.picture import picture
 from mawam.plan import Bundle, Candidates, Effort, Part, Planner, Routes, SettingInfo, plan_settings, scorers
 from mawam.replay import Replay
 from mawam.study import StudyEvent, report_study, run_study
+from mawam.sweep import CostProgress, SweepProgress, planning_cost, sweep
 from mawam.train import (Estimate, Progress, TrainedPart, Training, check_settings, methods, train, training_log,
                          training_settings)
 from mawam.vector import VectorEnv

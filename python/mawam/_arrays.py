@@ -59,10 +59,13 @@ def address(what: str, array: Any, shape: Shape, dtype: np.dtype) -> int:
 
 
 def taken(what: str, values: Any, shape: Shape, dtype: np.dtype) -> np.ndarray:
-    """Values for a small call, where lists and other strides will do: the shape must fit, and the type must not lose
-    anything (whole numbers for whole numbers)."""
+    """Values for a small call, where lists and other strides will do: the shape must fit, and whole numbers must stay
+    the numbers they are."""
     array = np.asarray(values)
-    if array.shape != shape or not np.can_cast(array.dtype, dtype, "same_kind"):
-        if not (array.shape == shape and dtype.kind in "iu" and array.dtype.kind in "iub"):
-            raise refuse(what, array, shape, dtype)
-    return np.ascontiguousarray(array, dtype)
+    whole = dtype.kind in "iu"
+    if array.shape != shape or array.dtype.kind not in ("iub" if whole else "iubf"):
+        raise refuse(what, array, shape, dtype)
+    result = np.ascontiguousarray(array, dtype)
+    if whole and not np.array_equal(result, array):
+        raise ArgumentError(f"{what}: some values do not fit {dtype}: they are {array.min()} to {array.max()}")
+    return result

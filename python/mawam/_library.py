@@ -316,6 +316,16 @@ class Assignments:
         return {"assignments": ctypes.addressof(self.array), "assignment_count": len(self.items)}
 
 
+def given_text(pointer: ctypes.c_void_p) -> str:
+    """A text that the library hands over; it is freed here."""
+    libc = ctypes.CDLL(None)
+    libc.free.argtypes = [ctypes.c_void_p]
+    try:
+        return text(ctypes.string_at(pointer.value)) if pointer.value else ""
+    finally:
+        libc.free(pointer)
+
+
 def captured(write: Callable[[int], None]) -> str:
     """What a function writes to a C stream."""
     libc = ctypes.CDLL(None)

@@ -80,6 +80,11 @@ mw_bench_report:
     size world_parameters policy_parameters
     char sizes[1024]
     mw_bench_item item[5]
+mw_cost_options:
+    size size
+    int envs sampling_steps horizon repeats warm_up timed threads
+    text command
+    pointer progress context
 mw_data_source:
     text name
     uint64 checksum
@@ -211,24 +216,33 @@ mw_eval_summary:
     int seeds episodes
     mw_plan_settings plan
 mw_ranking:
-    double pearson spearman top1 top2 pair_accuracy regret normalized_regret
+    double pearson spearman top1 top2 pair_accuracy spearman_within pair_accuracy_within regret
+    double normalized_regret
 mw_same_state_options:
     size size
     int anchors
+    bool planned
     pointer assignments
     int assignment_count
     uint64 seed
     int threads
     pointer world stop
     bool accept_rules
+mw_judge:
+    char scorer[64]
+    mw_ranking ranking
+    double chosen
+    pointer predicted
 mw_same_state:
     int anchors candidates horizon
-    char scorer[64] rules[64]
+    bool planned
+    char rules[64]
     long episodes
-    mw_ranking ranking
-    double spearman_within random_regret random_normalized_regret best chosen average
+    double random_regret random_normalized_regret best average
     bool exact
-    pointer realized predicted
+    pointer realized
+    int judges
+    mw_judge judge[16]
 mw_snippet_options:
     size size
     int count
@@ -239,6 +253,10 @@ mw_snippets:
     int count horizons
     mw_ranking ranking[16]
     double error[16]
+    int aligned points
+    double realized[120] predicted[120]
+mw_diagnosis:
+    pointer bundle drawn planned snippets
 mw_routing_options:
     size size
     int transitions consecutive anchors
@@ -305,6 +323,13 @@ mw_study_options:
     int seeds episodes timed anchors snippets
     text command
     pointer stop progress context
+mw_sweep_options:
+    size size
+    pointer sweeps
+    int count
+    pointer eval
+    text path command
+    pointer progress context
 mw_training_progress:
     text part
     long step steps

@@ -89,7 +89,7 @@ class Measure(NamedTuple):
 
     episodes: int
     mean: float
-    deviation: float
+    std: float
     least: float
     most: float
     win_rate: float
@@ -124,7 +124,7 @@ class LearnReport(NamedTuple):
     kl: float
     clipped: float
     value_loss: float
-    deviation: float
+    action_std: float  # of real actions, mean over values
     passes: int
     seconds: float
 

@@ -23,7 +23,7 @@ class ReturnStats(NamedTuple):
     """Of the episodes' returns: the sum over steps of the mean reward of the agents."""
 
     mean: float
-    deviation: float
+    std: float
     minimum: float
     quartile: Tuple[float, float, float]
     maximum: float
@@ -188,7 +188,7 @@ class Made(NamedTuple):
     episodes: int
     steps: int
     mean: float
-    deviation: float
+    std: float
     least: float
     most: float
     win_rate: float

@@ -1,14 +1,14 @@
 """Diagnosis: how well predicted returns agree with true ones, and what a world model's router has learned."""
 import ctypes
 import json
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 
 import numpy as np
 
 from mawam import _abi
 from mawam._arrays import copied, taken
 from mawam._library import ArgumentError, Assignments, Owner, PathLike, Settings, as_dict, call, captured, encode, lib
-from mawam._library import options, record
+from mawam._library import options, record, text
 from mawam._work import Work
 from mawam.data import Dataset
 from mawam.env import FLOAT, WorldOptions, world_pointer
@@ -25,8 +25,18 @@ class Ranking(NamedTuple):
     top1: float  # share of groups whose best is predicted first
     top2: float
     pair_accuracy: float
+    spearman_within: float  # means over the groups that have one of their own
+    pair_accuracy_within: float
     regret: float  # of taking the predicted best
     normalized_regret: float
+
+
+class Judge(NamedTuple):
+    """One scorer's judgement of all candidates."""
+
+    ranking: Ranking
+    chosen: float  # mean true return of its best candidate
+    predicted: np.ndarray  # [anchors][M]
 
 
 class SameState(NamedTuple):
@@ -35,19 +45,16 @@ class SameState(NamedTuple):
     anchors: int
     candidates: int
     horizon: int
-    scorer: str
+    planned: bool  # states and candidates of the planner's own play; else reactive play, as the policy draws them
     rules: str  # of the world that was played in
     episodes: int
-    ranking: Ranking
-    spearman_within: float
     random_regret: float
     random_normalized_regret: float
-    best: float  # mean true return of the truly best candidate, of the predicted best, of all
-    chosen: float
+    best: float  # mean true return of the truly best candidate, of all
     average: float
     exact: bool  # all second executions gave the same bits
     realized: np.ndarray  # [anchors][M]
-    predicted: np.ndarray  # [anchors][M]
+    judges: Dict[str, Judge]  # by scorer
 
 
 class Snippets(NamedTuple):
@@ -57,64 +64,76 @@ class Snippets(NamedTuple):
     horizons: int
     ranking: List[Ranking]  # [h - 1]: of the returns of h steps
     error: np.ndarray  # [horizons]: mean square of the observation after h imagined steps
+    aligned: int  # the horizon of the next two
+    realized: np.ndarray  # returns of some snippets, both standardised over all
+    predicted: np.ndarray
 
 
 class Diagnosis:
-    """Both, as far as they were asked for: `same_state` and `snippets`, and all of it as JSON."""
+    """What was asked for of `drawn` and `planned` candidates and of `snippets`, and all of it as JSON."""
 
-    def __init__(self, bundle: Bundle, same_state: Any, snippets: Any) -> None:
+    def __init__(self, bundle: Bundle, drawn: Any, planned: Any, snippets: Any) -> None:
         """Made by diagnose."""
-        self._bundle, self._same_state, self._snippets = bundle, same_state, snippets
-        self.same_state: Optional[SameState] = None if same_state is None else _same_state(same_state)
+        self._parts = (bundle, drawn, planned, snippets)
+        self._struct = _abi.STRUCT["mw_diagnosis"](bundle._pointer, *(
+            None if part is None else ctypes.addressof(part) for part in self._parts[1:]))
+        self.drawn: Optional[SameState] = None if drawn is None else _same_state(drawn)
+        self.planned: Optional[SameState] = None if planned is None else _same_state(planned)
         self.snippets: Optional[Snippets] = None if snippets is None else _snippets(snippets)
-
-    def _parts(self) -> Tuple[Any, Any]:
-        return (None if self._same_state is None else ctypes.byref(self._same_state),
-                None if self._snippets is None else ctypes.byref(self._snippets))
 
     def as_dict(self) -> Dict[str, Any]:
         """All of it."""
-        return json.loads(captured(lambda stream: call(lib.mw_diagnosis_print, self._bundle._pointer, *self._parts(),
-                                                       _COMMAND, stream)))
+        return json.loads(captured(lambda stream: call(lib.mw_diagnosis_print, ctypes.byref(self._struct), _COMMAND,
+                                                       stream)))
 
     def save(self, path: PathLike) -> None:
         """As a JSON file, like the program's."""
-        call(lib.mw_diagnosis_save, self._bundle._pointer, *self._parts(), _COMMAND, encode(path))
+        call(lib.mw_diagnosis_save, ctypes.byref(self._struct), _COMMAND, encode(path))
 
     def __del__(self) -> None:
-        if getattr(self, "_same_state", None) is not None:
-            lib.mw_same_state_free(ctypes.byref(self._same_state))
+        for part in getattr(self, "_parts", ())[1:3]:
+            if part is not None:
+                lib.mw_same_state_free(ctypes.byref(part))
 
 
 def _same_state(result: Any) -> SameState:
     shape = (result.anchors, result.candidates)
-    return record(SameState, result, ranking=Ranking(**as_dict(result.ranking)),
-                  realized=copied(result.realized, shape, FLOAT), predicted=copied(result.predicted, shape, FLOAT))
+    judges = {text(judge.scorer): Judge(Ranking(**as_dict(judge.ranking)), judge.chosen,
+                                        copied(judge.predicted, shape, FLOAT))
+              for judge in result.judge[:result.judges]}
+    return record(SameState, result, realized=copied(result.realized, shape, FLOAT), judges=judges)
 
 
 def _snippets(result: Any) -> Snippets:
     rankings = [Ranking(**as_dict(ranking)) for ranking in result.ranking[:result.horizons]]
-    return Snippets(result.count, result.horizons, rankings, np.array(result.error[:result.horizons]))
+    return record(Snippets, result, ranking=rankings, error=np.array(result.error[:result.horizons]),
+                  realized=np.array(result.realized[:result.points]),
+                  predicted=np.array(result.predicted[:result.points]))
 
 
-def diagnose(bundle: Bundle, dataset: Optional[Dataset] = None, *, anchors: int = 64, snippets: int = 2000,
-             settings: Optional[Settings] = None, seed: Optional[int] = None, threads: int = 0,
+def diagnose(bundle: Bundle, dataset: Optional[Dataset] = None, *, anchors: int = 64, planned: bool = False,
+             snippets: int = 2000, settings: Optional[Settings] = None, seed: Optional[int] = None, threads: int = 0,
              accept_rules: bool = False, world: Optional[WorldOptions] = None) -> Diagnosis:
-    """Ranks the candidates of `anchors` states in the simulator (0: not), and with a dataset, which has passed its
-    check, rolls the world model over held-out snippets of it."""
-    same = found = None
-    if anchors:
-        assignments = Assignments(settings)
-        work, same = Work(bundle._handle, assignments, world), _abi.STRUCT["mw_same_state"]()
-        given = options("mw_same_state_options", anchors=anchors, seed=seed, threads=threads, stop=work.stop,
-                        accept_rules=accept_rules, world=world_pointer(world), **assignments.fields)
-        work.run(None, lib.mw_same_state_run, ctypes.byref(same), bundle._pointer, ctypes.byref(given))
+    """Ranks the candidates of `anchors` states in the simulator (0: not), as the policy draws them and, if asked, those
+    of the planner's own play; with a dataset, which has passed its check, rolls the world model over held-out snippets
+    of it."""
+    assignments = Assignments(settings)
+
+    def same_state(own_play: bool) -> Any:
+        work, result = Work(bundle._handle, assignments, world), _abi.STRUCT["mw_same_state"]()
+        given = options("mw_same_state_options", anchors=anchors, planned=own_play, seed=seed, threads=threads,
+                        stop=work.stop, accept_rules=accept_rules, world=world_pointer(world), **assignments.fields)
+        work.run(None, lib.mw_same_state_run, ctypes.byref(result), bundle._pointer, ctypes.byref(given))
+        return result
+
+    found = None
     if dataset is not None:
         found = _abi.STRUCT["mw_snippets"]()
         chosen = options("mw_snippet_options", bundle._pointer, count=snippets, seed=seed, threads=threads)
         Work(bundle._handle, dataset._handle).run(None, lib.mw_snippets_run, ctypes.byref(found), bundle._pointer,
                                                   dataset._pointer, ctypes.byref(chosen))
-    return Diagnosis(bundle, same, found)
+    return Diagnosis(bundle, same_state(False) if anchors else None,
+                     same_state(True) if anchors and planned else None, found)
 
 
 # ---- routing ---------------------------------------------------------------------------------------------------------

@@ -134,6 +134,7 @@ class Planner(Owner):
                               needs=needs)
         self.envs, self.discrete = envs, bundle.discrete
         self.settings: Dict[str, str] = _typed_settings(given.plan)
+        self.as_drawn: bool = lib.mw_plan_as_drawn(ctypes.byref(given.plan))  # without offsets and warm starts
         self._sizes = (bundle.agents, bundle.obs_size, bundle.act_size)
         self._prepare()
 

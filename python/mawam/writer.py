@@ -80,7 +80,7 @@ def write_dataset(folder: PathLike, episodes: Iterable[Union[Episode, Any]], tas
     """Writes episodes (Episode, or obs, actions, rewards, ... in its order) and opens the dataset.
 
     Sizes follow from the first episode; whole numbers as actions mean discrete ones, of which there are act_size (else
-    as many as the largest one of all says). episode_limit: the longest episode unless given. `about`: see DatasetWriter.
+    as many as the largest one of all says). episode_limit: the longest episode unless given. about: DatasetWriter's.
     """
     given = [episode if isinstance(episode, Episode) else Episode(*episode) for episode in episodes]
     if not given:

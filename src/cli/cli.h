@@ -71,6 +71,10 @@ int mw_cli_parse(int argc, char **argv, const mw_option *options, const char *he
 
 void mw_cli_list_arms(void); /* for help */
 
+/* The rest of `mawam eval --sweep`: json as for it. */
+int mw_cli_sweep(const mw_eval_options *eval, const mw_strings *sweeps, const char *path, const char *json,
+                 const char *command);
+
 /* "Did you mean": *best starts as the distance at which a word is no longer meant, and `out` as "". */
 int mw_cli_near(const char *word);
 void mw_cli_nearer(char *out, size_t size, int *best, const char *word, const char *known);

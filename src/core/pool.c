@@ -14,7 +14,7 @@
 
 #define SPINS          100 /* some microseconds of pause instructions */
 #define YIELDS         500 /* about a hundred microseconds of offers to other threads */
-#define CROWDED_YIELDS 20  /* the same with more threads than cores, where spinning is pointless */
+#define CROWDED_YIELDS 1   /* the same with more threads than cores, where spinning is pointless */
 #define APART          128 /* bytes: processors fetch cache lines in pairs */
 
 /* A number that some threads wait on. Waking costs a system call, which is skipped while nobody sleeps. */

@@ -221,6 +221,8 @@ mw_status mw_env_batch_step(mw_env_batch *batch, mw_action action, float *reward
 mw_status mw_env_batch_advance(mw_env_batch *batch, mw_env_batch_arrays *arrays, mw_error *error) {
     MW_NEED(batch);
     MW_NEED(arrays);
+    MW_NEED(arrays->rewards);
+    MW_NEED(arrays->outcomes);
     step_job job = {batch,       arrays->action, arrays->rewards,  arrays->outcomes,
                     arrays->obs, arrays->legal,  arrays->last_obs, arrays->seeds,
                     NULL};

@@ -5,16 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Candidates as the policy draws them, the best one executed: how scorers are compared. */
-#define AS_DRAWN "action_offset=0 temperature=0 warm_start=off"
-
 static const mw_arm rows[] = {
     [MW_ARM_REACTIVE] = {"reactive", "the policy's first candidate", "planner", "choice=first"},
     [MW_ARM_RANDOM] = {"random", "any of M candidates as the policy draws them", "planner",
-                       "choice=random " AS_DRAWN},
+                       "choice=random " MW_AS_DRAWN},
     [MW_ARM_PLAN] = {"plan", "as the bundle plans", "planner", ""},
     [MW_ARM_PAPER] = {"paper", "the best of M by the world model, candidates as the policy draws them",
-                      "planner", "scorer=rwm " AS_DRAWN},
+                      "planner", "scorer=rwm " MW_AS_DRAWN},
     [MW_ARM_ORACLE] = {"oracle", "as plan, judged by the true simulator", "planner", "scorer=oracle"},
     {"behavior", "the policy that made the data, with its exploration", "behavior", ""},
     {"uniform", "uniformly random legal actions", "uniform", ""},
@@ -35,7 +32,7 @@ bool mw_arm_at(int index, mw_arm *arm) {
     if (index < 0 || index >= MW_ARMS || (index >= ROWS && !class)) return false;
     if (class) {
         *arm = (mw_arm){class->name, class->scorer->help, "planner", ""};
-        snprintf(arm->settings, sizeof arm->settings, "scorer=%.20s " AS_DRAWN, class->name);
+        snprintf(arm->settings, sizeof arm->settings, "scorer=%.20s " MW_AS_DRAWN, class->name);
     } else {
         *arm = rows[index];
     }

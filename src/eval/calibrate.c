@@ -1,19 +1,19 @@
-/* Same-state ranking; see calibrate.h. Reactive play is the first of the M candidates, so one planner both
- * plays and proposes, with the history it would have in an evaluation. */
+/* Same-state ranking; see calibrate.h. At every anchor all judges score the planner's candidates, and the
+ * simulator executes them, twice: the second time must give the same returns. */
 #include "eval/calibrate.h"
 
 #include "core/json.h"
 #include "core/options.h"
-#include "core/rng.h"
-#include "eval/worlds.h"
+#include "eval/anchors.h"
 #include "eval/statistics.h"
 #include "plan/oracle.h"
+#include "plan/scorers.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONGEST = 200, MAX_ENVS = 16, MAX_MARKS = 8, MAX_ROUNDS = 1000 };
+enum { LONG_EPISODE = 200, MAX_ENVS = MW_ANCHORS_AT_ONCE, MAX_MARKS = MW_ANCHORS_OF_EPISODE };
 
 static const mw_same_state_options defaults = {.size = sizeof defaults, .anchors = 64, .seed = 2000};
 
@@ -25,34 +25,80 @@ void mw_same_state_options_init(mw_same_state_options *options, size_t size) {
 typedef struct {
     long episode;
     int step;
-    float *realized, *predicted; /* [M], owned */
+    float *realized, *predicted; /* [M], owned; [judges][M] */
 } anchor;
 
 typedef struct {
     mw_same_state_options options;
     mw_plan_settings plan;
-    int marks; /* anchors wanted of an episode */
     mw_pool *pool;
-    mw_worlds stage;
-    mw_planner *planner;
+    mw_anchor_walk *walk;
+    const mw_worlds *stage;
     mw_oracle *oracle;
     mw_oracle_job jobs[MAX_ENVS];
-    int mark[MAX_ENVS][MAX_MARKS]; /* steps, ascending */
-    long episode[MAX_ENVS];
+    int judges;
+    char names[MW_JUDGES][MW_NAME];
+    mw_scorer *scorers[MW_JUDGES];
+    float *start; /* [M][n][o]: the observation that all candidates of an anchor start from */
     float *again; /* [MAX_ENVS][M]: returns of the second execution */
     anchor *anchors;
     int count, capacity;
     bool exact;
 } survey;
 
+/* ---- at anchors ---- */
+
+static mw_status add_anchor(survey *v, const mw_anchors *at, int k, mw_error *error) {
+    const int most = v->plan.candidates, e = at->envs[k];
+    anchor *a = &v->anchors[v->count];
+    a->realized = calloc((size_t)((1 + v->judges) * most), sizeof *a->realized);
+    if (!a->realized) return mw_fail(error, MW_ERR_MEMORY, "cannot keep an anchor");
+    v->count++;
+    a->predicted = a->realized + most;
+    a->episode = at->episodes[k];
+    a->step = v->stage->last[e].step;
+    const size_t joint = (size_t)(v->stage->info->agents * v->stage->info->obs_size);
+    for (int m = 0; m < most; m++)
+        memcpy(v->start + (size_t)m * joint, v->stage->obs + (size_t)e * joint, joint * sizeof *v->start);
+    for (int j = 0; j < v->judges; j++)
+        MW_TRY(mw_scorer_score(v->scorers[j],
+                               &(mw_scoring){.scores = a->predicted + j * most,
+                                             .obs = v->start,
+                                             .actions = mw_planner_actions(at->planner, e),
+                                             .count = most,
+                                             .horizon = v->plan.horizon,
+                                             .group = most,
+                                             .envs = &e},
+                               error));
+    return MW_OK;
+}
+
+/* Scores and executes the candidates of all environments that are at an anchor. */
+static mw_status visit(void *context, const mw_anchors *at, mw_error *error) {
+    survey *v = context;
+    const int most = v->plan.candidates, first = v->count;
+    for (int k = 0; k < at->count; k++) {
+        MW_TRY(add_anchor(v, at, k, error));
+        v->jobs[k] =
+            (mw_oracle_job){v->stage->envs[at->envs[k]], mw_planner_actions(at->planner, at->envs[k]),
+                            v->anchors[first + k].realized};
+    }
+    MW_TRY(mw_oracle_score(v->oracle, v->jobs, at->count, most, v->plan.horizon, error));
+    for (int k = 0; k < at->count; k++) v->jobs[k].scores = v->again + k * most;
+    MW_TRY(mw_oracle_score(v->oracle, v->jobs, at->count, most, v->plan.horizon, error));
+    for (int k = 0; k < at->count; k++)
+        v->exact &=
+            !memcmp(v->anchors[first + k].realized, v->again + k * most, (size_t)most * sizeof *v->again);
+    return MW_OK;
+}
+
 /* ---- set-up ---- */
 
-/* All candidates are drawn as the bundle says and none is a mean of others. */
 static mw_status survey_plan(survey *v, const mw_bundle *bundle, mw_error *error) {
     const mw_same_state_options *o = &v->options;
     v->plan = bundle->plan;
-    MW_TRY(mw_fields_assign(mw_plan_fields, &v->plan, "scorer=rwm warm_start=off temperature=0 choice=best",
-                            "", error));
+    if (!o->planned)
+        MW_TRY(mw_fields_assign(mw_plan_fields, &v->plan, MW_AS_DRAWN " choice=best", "", error));
     for (int i = 0; i < o->assignment_count; i++)
         MW_TRY(mw_fields_assign(mw_plan_fields, &v->plan, o->assignments[i], "", error));
     if (o->anchors < 1 || o->anchors > 100000 || v->plan.candidates < 2)
@@ -62,26 +108,76 @@ static mw_status survey_plan(survey *v, const mw_bundle *bundle, mw_error *error
     return MW_OK;
 }
 
+static bool names_scorer(const mw_same_state_options *o) {
+    bool named = false;
+    for (int i = 0; i < o->assignment_count; i++) named |= !strncmp(o->assignments[i], "scorer=", 7);
+    return named;
+}
+
+static mw_status add_judge(survey *v, const mw_bundle *bundle, const char *name, mw_error *error) {
+    const mw_scorer_context context = {.max_rows = v->plan.candidates,
+                                       .max_group = v->plan.candidates,
+                                       .horizon = v->plan.horizon,
+                                       .advantage_share = v->plan.advantage_share,
+                                       .envs = v->stage->envs,
+                                       .env_count = v->stage->count,
+                                       .env_options = v->options.world,
+                                       .pool = v->pool};
+    snprintf(v->names[v->judges], MW_NAME, "%s", name);
+    MW_TRY(mw_scorer_create(&v->scorers[v->judges], name, bundle, context, error));
+    v->judges++;
+    return MW_OK;
+}
+
+/* Everything that the bundle's parts can serve; the simulator judges anyway. */
+static mw_status survey_judges(survey *v, const mw_bundle *bundle, mw_error *error) {
+    if (names_scorer(&v->options)) return add_judge(v, bundle, v->plan.scorer, error);
+    for (int i = 0; mw_scorer_class_at(i) && v->judges < MW_JUDGES; i++) {
+        const char *name = mw_scorer_class_at(i)->name;
+        if (mw_scorer_available(name, bundle) && strcmp(name, "oracle"))
+            MW_TRY(add_judge(v, bundle, name, error));
+    }
+    return v->judges ? MW_OK
+                     : mw_fail(error, MW_ERR_ARGUMENT, "this bundle has nothing to judge candidates with");
+}
+
+static mw_status survey_walk(survey *v, const mw_bundle *bundle, mw_error *error) {
+    const mw_same_state_options *o = &v->options;
+    const mw_anchor_options options = {
+        .bundle = bundle,
+        .plan = &v->plan,
+        .world = o->world,
+        .accept_rules = o->accept_rules,
+        .planned = o->planned,
+        .anchors = o->anchors,
+        .per_episode = bundle->info.episode_limit > LONG_EPISODE ? MAX_MARKS : MAX_MARKS / 2,
+        .ahead = v->plan.horizon,
+        .play_out = true,
+        .seed = o->seed,
+        .purpose = 1,
+        .pool = v->pool,
+        .stop = o->stop,
+        .visit = visit,
+        .context = v};
+    MW_TRY(mw_anchor_walk_create(&v->walk, &options, error));
+    v->stage = mw_anchor_walk_worlds(v->walk);
+    return MW_OK;
+}
+
 static mw_status survey_build(survey *v, const mw_bundle *bundle, mw_error *error) {
     const mw_same_state_options *o = &v->options;
-    mw_planner_options planner;
     MW_TRY(survey_plan(v, bundle, error));
-    v->marks = bundle->info.episode_limit > LONGEST ? MAX_MARKS : MAX_MARKS / 2;
-    const int wanted = (o->anchors + v->marks - 1) / v->marks, envs = wanted < MAX_ENVS ? wanted : MAX_ENVS;
     MW_TRY(mw_pool_create(&v->pool, o->threads, error));
-    MW_TRY(mw_worlds_create(&v->stage, bundle, o->world, o->accept_rules, envs, v->pool, error));
-    mw_planner_options_init(&planner, sizeof planner, bundle);
-    planner.envs = envs;
-    planner.threads = o->threads;
-    planner.envs_played = v->stage.envs;
-    planner.env_options = o->world;
-    planner.plan = v->plan;
-    MW_TRY(mw_planner_create(&v->planner, bundle, &planner, error));
+    MW_TRY(survey_walk(v, bundle, error));
     MW_TRY(mw_oracle_create(&v->oracle, bundle->info.task, o->world, v->pool, error));
+    MW_TRY(survey_judges(v, bundle, error));
     v->capacity = o->anchors + MAX_ENVS * MAX_MARKS;
     v->anchors = calloc((size_t)v->capacity, sizeof *v->anchors);
     v->again = calloc((size_t)(MAX_ENVS * v->plan.candidates), sizeof *v->again);
-    if (!v->anchors || !v->again) return mw_fail(error, MW_ERR_MEMORY, "cannot keep %d anchors", o->anchors);
+    v->start =
+        calloc((size_t)(v->plan.candidates * bundle->info.agents * bundle->info.obs), sizeof *v->start);
+    if (!v->anchors || !v->again || !v->start)
+        return mw_fail(error, MW_ERR_MEMORY, "cannot keep %d anchors", o->anchors);
     return MW_OK;
 }
 
@@ -89,107 +185,11 @@ static void survey_free(survey *v) {
     for (int k = 0; k < v->count; k++) free(v->anchors[k].realized);
     free(v->anchors);
     free(v->again);
-    mw_worlds_free(&v->stage);
-    mw_planner_free(v->planner);
+    free(v->start);
+    for (int j = 0; j < v->judges; j++) mw_scorer_free(v->scorers[j]);
+    mw_anchor_walk_free(v->walk);
     mw_oracle_free(v->oracle);
     mw_pool_free(v->pool);
-}
-
-static int by_step(const void *a, const void *b) {
-    return *(const int *)a - *(const int *)b;
-}
-
-/* Distinct steps with H more to go. */
-static void draw_marks(survey *v, int e) {
-    int steps[LONGEST], span = v->stage.info->episode_limit - v->plan.horizon + 1;
-    if (span > LONGEST) span = LONGEST;
-    if (span < 1) span = 1;
-    mw_rng rng = mw_rng_make(v->options.seed, MW_RNG_STUDY, (uint64_t)v->episode[e], 1, 0);
-    for (int t = 0; t < span; t++) steps[t] = t;
-    mw_rng_shuffle(&rng, steps, span);
-    for (int k = 0; k < MAX_MARKS; k++) v->mark[e][k] = k < v->marks && k < span ? steps[k] : -1;
-    qsort(v->mark[e], MAX_MARKS, sizeof v->mark[e][0], by_step);
-}
-
-/* ---- playing ---- */
-
-static bool marked(const survey *v, int e) {
-    for (int k = 0; k < MAX_MARKS; k++)
-        if (v->mark[e][k] == v->stage.last[e].step) return true;
-    return false;
-}
-
-static mw_status add_anchor(survey *v, int e, mw_error *error) {
-    const int most = v->plan.candidates;
-    anchor *a = &v->anchors[v->count];
-    a->realized = calloc(2 * (size_t)most, sizeof *a->realized);
-    if (!a->realized) return mw_fail(error, MW_ERR_MEMORY, "cannot keep an anchor");
-    v->count++;
-    a->predicted = a->realized + most;
-    a->episode = v->episode[e];
-    a->step = v->stage.last[e].step;
-    memcpy(a->predicted, mw_planner_scores(v->planner, e), (size_t)most * sizeof *a->predicted);
-    return MW_OK;
-}
-
-/* Scores and executes the candidates of all environments that are at a mark. */
-static mw_status survey_anchors(survey *v, mw_error *error) {
-    const mw_worlds *s = &v->stage;
-    const int most = v->plan.candidates, first = v->count;
-    int count = 0;
-    for (int e = 0; e < s->count; e++) {
-        if (!s->active[e] || !marked(v, e)) continue;
-        if (count == 0) MW_TRY(mw_planner_score(v->planner, error));
-        MW_TRY(add_anchor(v, e, error));
-        v->jobs[count++] =
-            (mw_oracle_job){s->envs[e], mw_planner_actions(v->planner, e), v->anchors[v->count - 1].realized};
-    }
-    if (count == 0) return MW_OK;
-    MW_TRY(mw_oracle_score(v->oracle, v->jobs, count, most, v->plan.horizon, error));
-    for (int k = 0; k < count; k++) v->jobs[k].scores = v->again + k * most;
-    MW_TRY(mw_oracle_score(v->oracle, v->jobs, count, most, v->plan.horizon, error));
-    for (int k = 0; k < count; k++)
-        v->exact &=
-            !memcmp(v->anchors[first + k].realized, v->again + k * most, (size_t)most * sizeof *v->again);
-    return MW_OK;
-}
-
-static void choose_first(survey *v) {
-    mw_worlds *s = &v->stage;
-    for (int e = 0; e < s->count; e++)
-        if (s->active[e])
-            for (int m = 0; m < v->plan.candidates; m++) mw_planner_scores(v->planner, e)[m] = m == 0;
-    mw_planner_choose(v->planner, s->active, s->real, s->index);
-}
-
-/* One episode in every environment, as far as its last mark. */
-static mw_status play_round(survey *v, long first, mw_error *error) {
-    mw_worlds *s = &v->stage;
-    int running = s->count;
-    for (int e = 0; e < s->count; e++) {
-        v->episode[e] = first + e;
-        const mw_episode_seeds seeds = mw_episode_seeds_of(v->options.seed, v->episode[e]);
-        mw_worlds_begin(s, NULL, e, seeds);
-        mw_planner_begin(v->planner, e, seeds.controller);
-        draw_marks(v, e);
-    }
-    while (running > 0) {
-        if (v->options.stop && *v->options.stop)
-            return mw_fail(error, MW_ERR_INTERRUPTED, "stopped after %d of %d anchors", v->count,
-                           v->options.anchors);
-        MW_TRY(mw_planner_propose(v->planner, s->obs, s->legal, s->active, error));
-        MW_TRY(survey_anchors(v, error));
-        choose_first(v);
-        MW_TRY(mw_worlds_step(s, NULL, error));
-        for (int e = 0; e < s->count; e++) {
-            if (!s->active[e]) continue;
-            mw_planner_reward(v->planner, e, (float)mw_worlds_reward(s, e));
-            if (!mw_worlds_over(s, e) && s->last[e].step <= v->mark[e][MAX_MARKS - 1]) continue;
-            s->active[e] = 0;
-            running--;
-        }
-    }
-    return MW_OK;
 }
 
 /* ---- summary ---- */
@@ -200,61 +200,54 @@ static int by_place(const void *a, const void *b) {
     return x->step - y->step;
 }
 
-static void add_state(mw_same_state *r, const float *realized, const float *predicted) {
+static void add_state(mw_same_state *r, const anchor *a, int anchor_index) {
     const int most = r->candidates;
-    int best = 0, chosen = 0;
+    const float *realized = a->realized;
+    int best = 0;
     double sum = 0;
-    float low = realized[0];
     for (int m = 0; m < most; m++) {
         if (realized[m] > realized[best]) best = m;
-        if (predicted[m] > predicted[chosen]) chosen = m;
-        if (realized[m] < low) low = realized[m];
         sum += realized[m];
     }
-    const double regret = (double)realized[best] - sum / most;
     r->best += (double)realized[best] / r->anchors;
-    r->chosen += (double)realized[chosen] / r->anchors;
     r->average += sum / most / r->anchors;
-    r->random_regret += regret / r->anchors;
-    r->random_normalized_regret += regret / ((double)realized[best] - low + 1e-8) / r->anchors;
-}
-
-static mw_status within(mw_same_state *r, mw_error *error) {
-    double sum = 0;
-    int count = 0;
-    for (int k = 0; k < r->anchors; k++) {
-        mw_ranking one;
-        MW_TRY(mw_ranking_of(&one, r->realized + (size_t)k * (size_t)r->candidates,
-                             r->predicted + (size_t)k * (size_t)r->candidates, 1, r->candidates, error));
-        if (!isfinite(one.spearman)) continue;
-        sum += one.spearman;
-        count++;
+    memcpy(r->realized + (size_t)(anchor_index * most), realized, (size_t)most * sizeof *realized);
+    for (int j = 0; j < r->judges; j++) {
+        const float *predicted = a->predicted + j * most;
+        int chosen = 0;
+        for (int m = 1; m < most; m++)
+            if (predicted[m] > predicted[chosen]) chosen = m;
+        r->judge[j].chosen += (double)realized[chosen] / r->anchors;
+        memcpy(r->judge[j].predicted + (size_t)(anchor_index * most), predicted,
+               (size_t)most * sizeof *predicted);
     }
-    r->spearman_within = count ? sum / count : NAN;
-    return MW_OK;
 }
 
 static mw_status summarise(mw_same_state *r, survey *v, mw_error *error) {
-    const size_t most = (size_t)v->plan.candidates, all = (size_t)v->options.anchors * most;
+    const size_t all = (size_t)v->options.anchors * (size_t)v->plan.candidates;
     *r = (mw_same_state){.anchors = v->options.anchors,
                          .candidates = v->plan.candidates,
                          .horizon = v->plan.horizon,
+                         .planned = v->options.planned,
                          .exact = v->exact,
-                         .realized = malloc(all * sizeof(float)),
-                         .predicted = malloc(all * sizeof(float))};
-    if (!r->realized || !r->predicted)
-        return mw_fail(error, MW_ERR_MEMORY, "cannot keep %d anchors", r->anchors);
-    memcpy(r->scorer, v->plan.scorer, sizeof r->scorer);
-    snprintf(r->rules, sizeof r->rules, "%s", v->stage.info->rules);
+                         .realized = malloc((size_t)(1 + v->judges) * all * sizeof(float)),
+                         .judges = v->judges};
+    if (!r->realized) return mw_fail(error, MW_ERR_MEMORY, "cannot keep %d anchors", r->anchors);
+    for (int j = 0; j < r->judges; j++) {
+        snprintf(r->judge[j].scorer, sizeof r->judge[j].scorer, "%s", v->names[j]);
+        r->judge[j].predicted = r->realized + (size_t)(1 + j) * all;
+    }
+    snprintf(r->rules, sizeof r->rules, "%s", v->stage->info->rules);
     qsort(v->anchors, (size_t)v->count, sizeof *v->anchors, by_place);
     for (int k = 0; k < r->anchors; k++) {
-        memcpy(r->realized + (size_t)k * most, v->anchors[k].realized, most * sizeof(float));
-        memcpy(r->predicted + (size_t)k * most, v->anchors[k].predicted, most * sizeof(float));
-        add_state(r, v->anchors[k].realized, v->anchors[k].predicted);
+        add_state(r, &v->anchors[k], k);
         r->episodes += k == 0 || v->anchors[k].episode != v->anchors[k - 1].episode;
     }
-    MW_TRY(mw_ranking_of(&r->ranking, r->realized, r->predicted, r->anchors, r->candidates, error));
-    return within(r, error);
+    mw_random_choice(&r->random_regret, &r->random_normalized_regret, r->realized, r->anchors, r->candidates);
+    for (int j = 0; j < r->judges; j++)
+        MW_TRY(mw_ranking_of(&r->judge[j].ranking, r->realized, r->judge[j].predicted, r->anchors,
+                             r->candidates, error));
+    return MW_OK;
 }
 
 mw_status mw_same_state_run(mw_same_state *result, const mw_bundle *bundle,
@@ -272,11 +265,7 @@ mw_status mw_same_state_run(mw_same_state *result, const mw_bundle *bundle,
     v->options = options;
     v->exact = true;
     mw_status status = survey_build(v, bundle, error);
-    for (int round = 0; status == MW_OK && v->count < options.anchors; round++)
-        status = round < MAX_ROUNDS ? play_round(v, (long)round * v->stage.count, error)
-                                    : mw_fail(error, MW_ERR_NUMERIC,
-                                              "%s: episodes end too early for anchors: found %d of %d",
-                                              bundle->info.task, v->count, options.anchors);
+    if (status == MW_OK) status = mw_anchor_walk_run(v->walk, error);
     if (status == MW_OK) status = summarise(result, v, error);
     if (status != MW_OK) mw_same_state_free(result);
     survey_free(v);
@@ -285,22 +274,30 @@ mw_status mw_same_state_run(mw_same_state *result, const mw_bundle *bundle,
 }
 
 void mw_same_state_free(mw_same_state *result) {
-    free(result->realized);
-    free(result->predicted);
+    free(result->realized); /* what the judges predicted lies behind it */
     *result = (mw_same_state){0};
 }
 
+static json_t *judge_json(const mw_judge *judge) {
+    json_t *object = mw_ranking_json(&judge->ranking);
+    json_object_set_new(object, "return_chosen", mw_number_json(judge->chosen));
+    return object;
+}
+
+/* The first scorer's figures stand on their own, those of all follow by name. */
 json_t *mw_same_state_json(const mw_same_state *r) {
-    json_t *object = mw_ranking_json(&r->ranking);
-    json_object_set_new(object, "spearman_within", mw_number_json(r->spearman_within));
+    json_t *object = judge_json(&r->judge[0]), *scorers = json_object();
+    for (int j = 0; j < r->judges; j++)
+        json_object_set_new(scorers, r->judge[j].scorer, judge_json(&r->judge[j]));
+    json_object_set_new(object, "scorer", json_string(r->judge[0].scorer));
+    json_object_set_new(object, "scorers", scorers);
+    json_object_set_new(object, "candidates", json_string(r->planned ? "planned" : "drawn"));
     json_object_set_new(object, "random_regret", mw_number_json(r->random_regret));
     json_object_set_new(object, "random_normalized_regret", mw_number_json(r->random_normalized_regret));
     json_object_set_new(object, "return_best", mw_number_json(r->best));
-    json_object_set_new(object, "return_chosen", mw_number_json(r->chosen));
     json_object_set_new(object, "return_average", mw_number_json(r->average));
     json_object_set_new(object, "anchors", json_integer(r->anchors));
     json_object_set_new(object, "episodes", json_integer(r->episodes));
-    json_object_set_new(object, "scorer", json_string(r->scorer));
     json_object_set_new(object, "M", json_integer(r->candidates));
     json_object_set_new(object, "H", json_integer(r->horizon));
     json_object_set_new(object, "exact", json_boolean(r->exact));

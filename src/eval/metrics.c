@@ -53,24 +53,47 @@ static int argmax(const float *x, int n) {
     return best;
 }
 
-/* Adds one group's contributions; pairs counts pairs and right ones. */
-static void add_group(mw_ranking *r, long pairs[2], const float *realized, const float *predicted, int size) {
+/* Sums over groups, and how many groups have a value of their own. */
+typedef struct {
+    long pairs, right;
+    double spearman, accuracy;
+    int correlated, paired;
+} sums;
+
+static void add_pairs(sums *s, const float *realized, const float *predicted, int size) {
+    long pairs = 0, right = 0;
+    for (int i = 0; i < size; i++)
+        for (int j = i + 1; j < size; j++) {
+            if (realized[i] == realized[j]) continue;
+            pairs++;
+            right += ((double)realized[i] - realized[j]) * ((double)predicted[i] - predicted[j]) > 0;
+        }
+    s->pairs += pairs;
+    s->right += right;
+    if (pairs) s->accuracy += (double)right / (double)pairs, s->paired++;
+}
+
+/* Spearman's correlation of n values; ranks[2 * n] is room for it. NaN if one side is constant. */
+static mw_status spearman(double *out, double *ranks, const float *x, const float *y, long n,
+                          mw_error *error) {
+    MW_TRY(mw_average_ranks(ranks, x, n, error));
+    MW_TRY(mw_average_ranks(ranks + n, y, n, error));
+    *out = mw_pearson(ranks, ranks + n, n);
+    return MW_OK;
+}
+
+static void add_group(mw_ranking *r, const float *realized, const float *predicted, int size) {
     int best = argmax(realized, size), chosen = argmax(predicted, size), above = 0;
     float low = realized[0];
     for (int i = 0; i < size; i++) {
         low = realized[i] < low ? realized[i] : low;
         above += predicted[i] > predicted[best] || (predicted[i] == predicted[best] && i < best);
-        for (int j = i + 1; j < size; j++) {
-            if (realized[i] == realized[j]) continue;
-            pairs[0]++;
-            pairs[1] += ((double)realized[i] - realized[j]) * ((double)predicted[i] - predicted[j]) > 0;
-        }
     }
     double regret = (double)realized[best] - realized[chosen];
     r->top1 += chosen == best;
     r->top2 += above < 2;
     r->regret += regret;
-    r->normalized_regret += regret / ((double)realized[best] - low + 1e-8);
+    r->normalized_regret += regret / fmax((double)realized[best] - low, MW_RANGE_FLOOR);
 }
 
 mw_status mw_ranking_of(mw_ranking *ranking, const float *realized, const float *predicted, int groups,
@@ -82,29 +105,53 @@ mw_status mw_ranking_of(mw_ranking *ranking, const float *realized, const float 
     const long n = (long)groups * size;
     double *x = malloc(2 * (size_t)n * sizeof *x), *y = x ? x + n : NULL;
     if (!x) return mw_fail(error, MW_ERR_MEMORY, "cannot rank %ld values", n);
-    long pairs[2] = {0};
-    for (int g = 0; g < groups; g++)
-        add_group(ranking, pairs, realized + (long)g * size, predicted + (long)g * size, size);
+    sums s = {0};
+    mw_status status = MW_OK;
+    for (int g = 0; g < groups && status == MW_OK; g++) {
+        const float *real = realized + (long)g * size, *guess = predicted + (long)g * size;
+        double own = NAN;
+        add_group(ranking, real, guess, size);
+        add_pairs(&s, real, guess, size);
+        status = spearman(&own, x, real, guess, size, error);
+        if (isfinite(own)) s.spearman += own, s.correlated++;
+    }
     ranking->top1 /= groups;
     ranking->top2 /= groups;
     ranking->regret /= groups;
     ranking->normalized_regret /= groups;
-    ranking->pair_accuracy = pairs[0] ? (double)pairs[1] / (double)pairs[0] : NAN;
+    ranking->pair_accuracy = s.pairs ? (double)s.right / (double)s.pairs : NAN;
+    ranking->pair_accuracy_within = s.paired ? s.accuracy / s.paired : NAN;
+    ranking->spearman_within = s.correlated ? s.spearman / s.correlated : NAN;
     for (long i = 0; i < n; i++) {
         x[i] = realized[i];
         y[i] = predicted[i];
     }
     ranking->pearson = mw_pearson(x, y, n);
-    mw_status status = mw_average_ranks(x, realized, n, error);
-    if (status == MW_OK) status = mw_average_ranks(y, predicted, n, error);
-    ranking->spearman = mw_pearson(x, y, n);
+    if (status == MW_OK) status = spearman(&ranking->spearman, x, realized, predicted, n, error);
     free(x);
     return status;
 }
 
+void mw_random_choice(double *regret, double *normalized, const float *realized, int groups, int size) {
+    *regret = *normalized = 0;
+    for (int g = 0; g < groups; g++) {
+        const float *real = realized + (long)g * size;
+        double sum = 0, low = real[0], high = real[0];
+        for (int i = 0; i < size; i++) {
+            sum += real[i];
+            low = fmin(low, real[i]);
+            high = fmax(high, real[i]);
+        }
+        *regret += (high - sum / size) / groups;
+        *normalized += (high - sum / size) / fmax(high - low, MW_RANGE_FLOOR) / groups;
+    }
+}
+
 json_t *mw_ranking_json(const mw_ranking *r) {
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "pearson", mw_number_json(r->pearson), "spearman",
-                     mw_number_json(r->spearman), "top1", mw_number_json(r->top1), "top2",
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "pearson", mw_number_json(r->pearson),
+                     "spearman", mw_number_json(r->spearman), "spearman_within",
+                     mw_number_json(r->spearman_within), "pair_accuracy_within",
+                     mw_number_json(r->pair_accuracy_within), "top1", mw_number_json(r->top1), "top2",
                      mw_number_json(r->top2), "pair_accuracy", mw_number_json(r->pair_accuracy), "regret",
                      mw_number_json(r->regret), "normalized_regret", mw_number_json(r->normalized_regret));
 }

@@ -4,9 +4,14 @@
 
 #include "core/json.h"
 
+#define MW_RANGE_FLOOR 1e-8 /* regrets are divided by a group's range, but by no less */
+
 /* realized, predicted [groups][size]; the first of equals wins an argmax. */
 mw_status mw_ranking_of(mw_ranking *ranking, const float *realized, const float *predicted, int groups,
                         int size, mw_error *error);
+
+/* The expectation of a uniform choice: mean over groups of best minus mean, and that by the group's range. */
+void mw_random_choice(double *regret, double *normalized, const float *realized, int groups, int size);
 
 json_t *mw_ranking_json(const mw_ranking *ranking);
 

@@ -8,8 +8,11 @@
 #include "eval/statistics.h"
 #include "plan/scorers.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { ALIGNED = 8 }; /* horizon at which predicted returns are held against realised ones one by one */
 
 static mw_snippet_options defaults_of(const mw_bundle *bundle) {
     mw_snippet_options options = {
@@ -126,15 +129,32 @@ static mw_status roll_step(roll *r, int h, double *mean, mw_error *error) {
     return MW_OK;
 }
 
+/* out[points] of x[n], standardised over all n; 0 where they are all the same. */
+static void standardise(double *out, const float *x, int points, int n) {
+    double mean = 0, square = 0;
+    for (int i = 0; i < n; i++) mean += (double)x[i] / n;
+    for (int i = 0; i < n; i++) square += ((double)x[i] - mean) * ((double)x[i] - mean) / n;
+    for (int i = 0; i < points; i++) out[i] = square > 0 ? ((double)x[i] - mean) / sqrt(square) : 0;
+}
+
+/* Snippets lie in random order, so the first ones are a random choice. */
+static void align(mw_snippets *result, const roll *r) {
+    result->points = r->count < MW_SNIPPET_POINTS ? r->count : MW_SNIPPET_POINTS;
+    standardise(result->realized, r->realized, result->points, r->count);
+    standardise(result->predicted, r->predicted, result->points, r->count);
+}
+
 static mw_status roll_all(mw_snippets *result, roll *r, mw_error *error) {
     const size_t joint = (size_t)(r->agents * r->obs);
     for (int i = 0; i < r->count; i++)
         memcpy(r->now + (size_t)i * joint, mw_dataset_obs(r->data, r->places[i].episode, r->places[i].t),
                joint * sizeof *r->now);
+    result->aligned = result->horizons < ALIGNED ? result->horizons : ALIGNED;
     for (int h = 0; h < result->horizons; h++) {
         MW_TRY(roll_step(r, h, &result->error[h], error));
         MW_TRY(mw_ranking_of(&result->ranking[h], r->realized, r->predicted, r->count / MW_SNIPPET_GROUP,
                              MW_SNIPPET_GROUP, error));
+        if (h + 1 == result->aligned) align(result, r);
     }
     return MW_OK;
 }
@@ -218,37 +238,40 @@ mw_status mw_snippets_run(mw_snippets *result, const mw_bundle *bundle, const mw
 }
 
 json_t *mw_snippets_json(const mw_snippets *r) {
-    json_t *rows = json_array();
+    json_t *rows = json_array(), *points = json_array();
     for (int h = 0; h < r->horizons; h++) {
         json_t *row = mw_ranking_json(&r->ranking[h]);
         json_object_set_new(row, "horizon", json_integer(h + 1));
         json_object_set_new(row, "rollout_mse", mw_number_json(r->error[h]));
         json_array_append_new(rows, row);
     }
-    return json_pack("{s:i, s:o}", "count", r->count, "horizons", rows);
+    for (int i = 0; i < r->points; i++)
+        json_array_append_new(points, json_pack("[o, o]", mw_number_json(round(1e4 * r->realized[i]) / 1e4),
+                                                mw_number_json(round(1e4 * r->predicted[i]) / 1e4)));
+    return json_pack("{s:i, s:o, s:{s:i, s:o}}", "count", r->count, "horizons", rows, "alignment", "horizon",
+                     r->aligned, "points", points);
 }
 
 /* ---- the whole diagnosis ---- */
 
-static json_t *diagnosis_json(const mw_bundle *bundle, const mw_same_state *same,
-                              const mw_snippets *snippets) {
-    json_t *object = json_pack("{s:s, s:s, s:s, s:s}", "mawam", mw_version(), "task", bundle->info.task,
-                               "quality", bundle->info.quality, "rules", bundle->info.rules);
-    if (same) json_object_set_new(object, "same_state", mw_same_state_json(same));
-    if (same && strcmp(same->rules, bundle->info.rules)) {
-        json_object_set_new(object, "rules", json_string(same->rules));
-        json_object_set_new(object, "accepted_rules", json_string(bundle->info.rules));
+static json_t *diagnosis_json(const mw_diagnosis *d) {
+    const mw_bundle_info *info = &d->bundle->info;
+    json_t *object = json_pack("{s:s, s:s, s:s, s:s, s:s}", "mawam", mw_version(), "task", info->task,
+                               "quality", info->quality, "rules", info->rules, "method", info->method);
+    if (d->drawn) json_object_set_new(object, "same_state", mw_same_state_json(d->drawn));
+    if (d->drawn && strcmp(d->drawn->rules, info->rules)) {
+        json_object_set_new(object, "rules", json_string(d->drawn->rules));
+        json_object_set_new(object, "accepted_rules", json_string(info->rules));
     }
-    if (snippets) json_object_set_new(object, "snippets", mw_snippets_json(snippets));
+    if (d->planned) json_object_set_new(object, "same_state_planned", mw_same_state_json(d->planned));
+    if (d->snippets) json_object_set_new(object, "snippets", mw_snippets_json(d->snippets));
     return object;
 }
 
-mw_status mw_diagnosis_print(const mw_bundle *bundle, const mw_same_state *same, const mw_snippets *snippets,
-                             const char *command, FILE *out, mw_error *error) {
-    return mw_eval_report_put(diagnosis_json(bundle, same, snippets), command, NULL, out, error);
+mw_status mw_diagnosis_print(const mw_diagnosis *d, const char *command, FILE *out, mw_error *error) {
+    return mw_eval_report_put(diagnosis_json(d), command, NULL, out, error);
 }
 
-mw_status mw_diagnosis_save(const mw_bundle *bundle, const mw_same_state *same, const mw_snippets *snippets,
-                            const char *command, const char *path, mw_error *error) {
-    return mw_eval_report_put(diagnosis_json(bundle, same, snippets), command, path, NULL, error);
+mw_status mw_diagnosis_save(const mw_diagnosis *d, const char *command, const char *path, mw_error *error) {
+    return mw_eval_report_put(diagnosis_json(d), command, path, NULL, error);
 }

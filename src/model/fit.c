@@ -1,6 +1,8 @@
 /* Learning by minibatches; see fit.h. */
 #include "model/fit.h"
 
+#include "data/transition.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -170,4 +172,20 @@ mw_status mw_fit_create(mw_training_part **out, const mw_model *model, const mw_
     }
     *out = &f->part;
     return MW_OK;
+}
+
+/* ---- batches of joint transitions ---- */
+
+mw_status mw_fit_transitions_open(const mw_fit *f, void *slot, mw_error *error) {
+    return mw_transition_rows_create(slot, &f->data->dataset->spec, f->settings->batch, error);
+}
+
+void mw_fit_transitions_close(void *slot) {
+    mw_transition_rows_free(slot);
+}
+
+void mw_fit_transitions_fill(const mw_fit *f, void *slot, uint64_t step, bool held) {
+    const mw_training_data *d = f->data;
+    mw_transition_fill(slot, f->settings->batch, d->dataset, held ? &d->split.held : &d->split.train, d->seed,
+                       step, held ? MW_BATCH_VALIDATION : MW_BATCH_WORLD);
 }

@@ -60,6 +60,11 @@ struct mw_fit_class {
 mw_status mw_fit_create(mw_training_part **part, const mw_model *model, const mw_training_data *data,
                         mw_error *error);
 
+/* Batches of joint transitions (mw_transition_rows), the same ones for every world model. */
+mw_status mw_fit_transitions_open(const mw_fit *fit, void *slot, mw_error *error);
+void mw_fit_transitions_close(void *slot);
+void mw_fit_transitions_fill(const mw_fit *fit, void *slot, uint64_t step, bool held);
+
 /* One step on a batch, or only its losses. */
 void mw_fit_run(mw_fit *fit, const void *slot, bool update, double *losses);
 

@@ -61,6 +61,10 @@ mw_status mw_plan_settings_get(const mw_plan_settings *settings, const char *nam
     return MW_OK;
 }
 
+bool mw_plan_as_drawn(const mw_plan_settings *settings) {
+    return settings->action_offset == 0 && !settings->warm_start;
+}
+
 mw_status mw_plan_settings_check(const mw_plan_settings *s, bool discrete, int generated, mw_error *error) {
     char text[MW_WORD];
     for (int i = 0; i < mw_plan_fields.count; i++) { /* the caller may have filled the struct by hand */

@@ -91,7 +91,7 @@ void mw_figure_columns(FILE *out, const mw_columns *c) {
                           .top = TOP,
                           .width = WIDTH - ROOM - 12,
                           .height = HEIGHT - TOP - BELOW,
-                          .x = {0, 1, false, false, c->x_label},
+                          .x = {0, 1, false, c->x_label},
                           .y = mw_axis_fit(ends, 2, false, c->y_label)};
     const double part = plot.width / (c->count > 0 ? c->count : 1), zero = mw_plot_y(&plot, 0);
     mw_svg_begin(out, WIDTH, HEIGHT, c->title);
@@ -142,8 +142,8 @@ static void put_arrow(FILE *out, spot from, spot to, double value, double share,
     fprintf(out, "</path><path d='M%.1f %.1fL%.1f %.1fL%.1f %.1fZ' class='s0'/></g>\n", tip_x, tip_y,
             base_x + side_x, base_y + side_y, base_x - side_x, base_y - side_y);
     if (labelled)
-        mw_svg_text(out, (from.x + to.x + 2 * middle.x) / 4 - uy * 11,
-                    (from.y + to.y + 2 * middle.y) / 4 + ux * 11 + 4, "middle", "value", "%s",
+        mw_svg_text(out, (from.x + to.x + 2 * middle.x) / 4 - uy * 19,
+                    (from.y + to.y + 2 * middle.y) / 4 + ux * 19 + 4, "middle", "value", "%s",
                     short_number(text, value));
 }
 

@@ -9,6 +9,9 @@
 
 mw_status mw_paired_compare(mw_paired_summary *summary, const double *first, const double *second, int count,
                             uint64_t seed, mw_error *error) {
+    MW_NEED(summary);
+    MW_NEED(first);
+    MW_NEED(second);
     *summary = (mw_paired_summary){.difference = {NAN, NAN, NAN}, .sign_test = 1};
     double *difference = malloc((size_t)(count > 0 ? count : 1) * sizeof *difference);
     if (!difference) return mw_fail(error, MW_ERR_MEMORY, "cannot compare %d settings", count);
@@ -60,6 +63,8 @@ static mw_status read_one(const char *path, double *columns, int count, int at, 
 
 mw_status mw_routing_over_settings(mw_routing_over *over, const char *const *paths, int count, uint64_t seed,
                                    mw_error *error) {
+    MW_NEED(over);
+    MW_NEED(paths);
     *over = (mw_routing_over){.settings = count};
     if (count < 1 || count > MW_ANALYSIS_MOST)
         return mw_fail(error, MW_ERR_ARGUMENT, "a statement over settings needs 1 to %d results; got %d",

@@ -1,7 +1,6 @@
 /* The routing diagnosis of one bundle as a page that needs nothing else: figures, their numbers as CSV behind
  * links, light, dark and on paper. Every word from a file is escaped. */
 #include "core/file.h"
-#include "plan/bundle.h"
 #include "report/figures.h"
 
 #include <math.h>
@@ -266,8 +265,9 @@ static void effects_section(FILE *out, const mw_routing *r) {
 /* ---- the page ---- */
 
 static void begin(FILE *out, const mw_bundle *bundle, const mw_router *r, const char *command) {
+    const mw_bundle_summary about = mw_bundle_describe(bundle);
     char name[160];
-    snprintf(name, sizeof name, "Routing of %s-%s", bundle->info.task, bundle->info.quality);
+    snprintf(name, sizeof name, "Routing of %.64s-%.64s", about.task, about.quality);
     fputs("<!doctype html>\n<html lang='en'>\n<head>\n<meta charset='utf-8'>\n"
           "<meta name='viewport' content='width=device-width, initial-scale=1'>\n<title>",
           out);
@@ -280,7 +280,7 @@ static void begin(FILE *out, const mw_bundle *bundle, const mw_router *r, const 
             "mawam %s, rules ",
             r->experts, r->slots, r->slots > 1 ? "s" : "", r->shared ? " and a shared expert" : "",
             r->reward_experts, r->top_k, mw_version());
-    mw_html_escape(out, bundle->info.rules);
+    mw_html_escape(out, about.rules);
     fputs(". <code>", out);
     mw_html_escape(out, command);
     fputs("</code></p>\n", out);
@@ -289,6 +289,9 @@ static void begin(FILE *out, const mw_bundle *bundle, const mw_router *r, const 
 mw_status mw_routing_page(const mw_bundle *bundle, const mw_routing *result, const char *command,
                           const char *path, mw_error *error) {
     mw_writer writer;
+    MW_NEED(bundle);
+    MW_NEED(result);
+    MW_NEED(path);
     MW_TRY(mw_writer_open(&writer, path, error));
     FILE *out = writer.stream;
     begin(out, bundle, &result->trained, command ? command : "");

@@ -143,13 +143,13 @@ static double round_step(double range, int count) {
 }
 
 mw_axis mw_axis_fit(const double *values, long count, bool logarithmic, const char *label) {
-    mw_axis axis = {INFINITY, -INFINITY, logarithmic, false, label};
+    mw_axis axis = {INFINITY, -INFINITY, logarithmic, label};
     for (long i = 0; i < count; i++) {
         if (!drawable(values[i], logarithmic)) continue;
         axis.low = fmin(axis.low, values[i]);
         axis.high = fmax(axis.high, values[i]);
     }
-    if (!(axis.low <= axis.high)) return (mw_axis){logarithmic ? 0.1 : 0, 1, logarithmic, false, label};
+    if (!(axis.low <= axis.high)) return (mw_axis){logarithmic ? 0.1 : 0, 1, logarithmic, label};
     if (logarithmic) {
         axis.low = pow(10, floor(log10(axis.low)));
         axis.high = pow(10, ceil(log10(axis.high)));
@@ -204,14 +204,6 @@ double mw_plot_y(const mw_plot *plot, double value) {
     return plot->top + plot->height * (1 - mw_axis_share(&plot->y, value));
 }
 
-static void tick_text(const mw_plot *plot, double x, double y, const char *anchor, const mw_axis *axis,
-                      double tick) {
-    if (axis->percent)
-        mw_svg_text(plot->out, x, y, anchor, "tick", "%g%%", 100 * tick);
-    else
-        mw_svg_text(plot->out, x, y, anchor, "tick", "%g", tick);
-}
-
 enum { MOST_TICKS = 16 };
 
 void mw_plot_x_axis(const mw_plot *plot) {
@@ -221,13 +213,13 @@ void mw_plot_x_axis(const mw_plot *plot) {
     for (int i = 0; i < count; i++) {
         const double x = mw_plot_x(plot, ticks[i]);
         mw_svg_line(plot->out, x, plot->top, x, bottom, ticks[i] == 0 ? "zero" : "grid");
-        tick_text(plot, x, bottom + 15, "middle", &plot->x, ticks[i]);
+        mw_svg_text(plot->out, x, bottom + 15, "middle", "tick", "%g", ticks[i]);
     }
     mw_svg_text(plot->out, plot->left + plot->width / 2, bottom + 31, "middle", "label", "%s", plot->x.label);
 }
 
 static void y_label(const mw_plot *plot) {
-    mw_svg_text_up(plot->out, plot->left - 40, plot->top + plot->height / 2, "label", plot->y.label);
+    mw_svg_text_up(plot->out, plot->left - 46, plot->top + plot->height / 2, "label", plot->y.label);
 }
 
 void mw_plot_y_axis(const mw_plot *plot) {
@@ -236,7 +228,7 @@ void mw_plot_y_axis(const mw_plot *plot) {
     for (int i = 0; i < count; i++) {
         const double y = mw_plot_y(plot, ticks[i]);
         mw_svg_line(plot->out, plot->left, y, plot->left + plot->width, y, ticks[i] == 0 ? "zero" : "grid");
-        tick_text(plot, plot->left - 6, y + 4, "end", &plot->y, ticks[i]);
+        mw_svg_text(plot->out, plot->left - 6, y + 4, "end", "tick", "%g", ticks[i]);
     }
     y_label(plot);
 }

@@ -37,7 +37,6 @@ void mw_svg_line(FILE *out, double x1, double y1, double x2, double y2, const ch
 typedef struct mw_axis {
     double low, high; /* low < high; logarithmic: both above 0 */
     bool logarithmic;
-    bool percent;      /* ticks are shares, shown as percents */
     const char *label; /* with its unit */
 } mw_axis;
 
@@ -57,7 +56,7 @@ int mw_axis_ticks(const mw_axis *axis, int count, double *ticks, int most);
 /* A field with an axis below and one at its left. */
 typedef struct mw_plot {
     FILE *out;
-    double left, top, width, height; /* of the field; labels stand outside: 52 left, 36 below */
+    double left, top, width, height; /* of the field; labels stand outside: 58 left, 36 below */
     mw_axis x, y;
 } mw_plot;
 

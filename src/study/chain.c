@@ -4,7 +4,7 @@
 #include "behavior/collect.h"
 #include "core/clock.h"
 #include "core/file.h"
-#include "core/cpu.h"
+#include "core/machine/cpu.h"
 #include "core/pool.h"
 #include "env/env.h"
 #include "eval/calibrate.h"
@@ -337,16 +337,19 @@ static mw_status eval_run(mw_chain *c, mw_error *error) {
     return status;
 }
 
-static mw_status same_state(mw_chain *c, const mw_bundle *bundle, json_t *root, mw_error *error) {
+static mw_status same_state(mw_chain *c, const mw_bundle *bundle, bool planned, json_t *root,
+                            mw_error *error) {
     mw_same_state r = {0};
     mw_same_state_options options;
     mw_same_state_options_init(&options, sizeof options);
     options.anchors = c->options->anchors;
     options.threads = c->options->threads;
+    options.planned = planned;
     MW_TRY(mw_same_state_run(&r, bundle, &options, error));
-    json_object_set_new(root, "same_state", mw_same_state_json(&r));
-    snprintf(c->note, sizeof c->note, "same state: normalised regret %.3f (random %.3f)",
-             r.ranking.normalized_regret, r.random_normalized_regret);
+    json_object_set_new(root, planned ? "same_state_planned" : "same_state", mw_same_state_json(&r));
+    if (!planned)
+        snprintf(c->note, sizeof c->note, "same state: normalised regret %.3f (random %.3f)",
+                 r.judge[0].ranking.normalized_regret, r.random_normalized_regret);
     mw_same_state_free(&r);
     return MW_OK;
 }
@@ -377,7 +380,9 @@ static mw_status diagnose_run(mw_chain *c, mw_error *error) {
     json_t *root = json_object();
     mw_status status = mw_bundle_load(&bundle, c->bundle, error);
     if (status == MW_OK) {
-        if (c->options->anchors) status = same_state(c, bundle, root, error);
+        if (c->options->anchors) status = same_state(c, bundle, false, root, error);
+        if (status == MW_OK && c->options->anchors && !mw_plan_as_drawn(&bundle->plan))
+            status = same_state(c, bundle, true, root, error);
         if (status == MW_OK && c->options->snippets) status = snippets(c, bundle, root, error);
         mw_bundle_free(bundle);
     }

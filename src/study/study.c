@@ -54,7 +54,9 @@ static int place_of(const char *name) {
 
 /* A line that was cut by a crash is passed over. */
 static void remember(study *s, const char *line) {
-    json_t *root = json_loads(line, 0, NULL);
+    json_t *root;
+    mw_error ignored;
+    if (mw_json_parse(&root, line, strlen(line), "a line", &ignored) != MW_OK) return;
     const char *name = json_string_value(json_object_get(root, "setting"));
     const char *stage = json_string_value(json_object_get(root, "stage"));
     const json_t *seconds = json_object_get(root, "seconds");

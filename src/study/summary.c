@@ -1,7 +1,7 @@
 /* The summary of one setting: its data, what every part says of its making, evaluation and diagnosis in one
  * file; see chain.h. */
 #include "behavior/settings.h"
-#include "core/cpu.h"
+#include "core/machine/cpu.h"
 #include "core/file.h"
 #include "core/pool.h"
 #include "data/dataset.h"
@@ -89,7 +89,7 @@ static mw_status take(json_t *summary, const char *path, const char *const *keys
 
 mw_status mw_chain_summarize(mw_chain *c, mw_error *error) {
     static const char *const eval_keys[] = {"eval", NULL};
-    static const char *const diagnose_keys[] = {"same_state", "snippets", NULL};
+    static const char *const diagnose_keys[] = {"same_state", "same_state_planned", "snippets", NULL};
     json_t *data = NULL, *seconds = json_object();
     mw_status status = data_json(&data, c, error);
     for (int s = 0; s < MW_STUDY_STAGES; s++)

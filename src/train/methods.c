@@ -10,6 +10,7 @@
 
 /* Segments are short, because the cost of everything grows with them. */
 #define ANT    "parts=flow,inverse,rwm,advantage flow.scale=1 rwm.dynamics_features=0 rwm.concat_agents=on rwm.steps=4000 " \
+               "mono.dynamics_features=0 independent.dynamics_features=0 " \
                "plan.action_offset=0.03 plan.temperature=0.5 plan.scorer=advantage "
 #define BATTLE "flow.context=9 flow.generated=3 plan.horizon=3 plan.return_to_go=on "
 
@@ -31,7 +32,10 @@ static const mw_method_row mawam[] = {
 #define PAPER  "parts=flow,inverse,rwm flow.residual=off flow.forecast=0 flow.rate=0.0002 flow.warmup=0 flow.final=1 flow.clip=0 " \
                "inverse.layers=2 inverse.ids=off inverse.noise=0 inverse.rate=0.0002 inverse.warmup=0 inverse.final=1 inverse.clip=0 " \
                "rwm.variant=paper rwm.slots=4 rwm.reward_features=0 rwm.dynamics_features=0 rwm.shared=0 rwm.mean_agents=off " \
-               "rwm.rate=0.0003 rwm.warmup=0 rwm.final=1"
+               "rwm.rate=0.0003 rwm.warmup=0 rwm.final=1 " \
+               "mono.variant=paper mono.rate=0.0003 mono.warmup=0 mono.final=1 " \
+               "independent.variant=paper independent.rate=0.0003 independent.warmup=0 independent.final=1 " \
+               "q.batch=2048 q.warmup=0 q.final=1 direct.warmup=0 direct.final=1"
 #define PAPER_PARTICLES "flow.context=1 flow.generated=11 inverse.batch=704 "
 #define PAPER_ANT       "flow.context=19 flow.generated=9 inverse.batch=1728 "
 #define PAPER_BATTLE    "flow.context=21 flow.generated=3 inverse.batch=1472 plan.horizon=3 plan.return_to_go=on "

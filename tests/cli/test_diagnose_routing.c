@@ -72,7 +72,7 @@ static void command_line(void **state) {
     assert_int_equal(count_of(output, "data:text/csv"), 10); /* every figure and the table */
     assert_int_equal(count_of(output, "<b>"), 0);            /* words from files are escaped */
     assert_int_equal(count_of(output, "http"), 0);
-    assert_int_equal(count_of(output, "nan"), 0);
+    assert_int_equal(count_of(output, ": nan"), 0);
     fixture_remove(scratch("maze"));
 }
 

@@ -43,6 +43,8 @@ static void options_that_do_not_apply(void **state) {
 
 static void descriptions(void **state) {
     (void)state;
+    program_expect(0, "env list --csv", "spread,mpe,mpe-omar-1,3,18,2,0,25\n");
+    program_expect(0, "behavior list spread --csv", "spread-random,0,-,1,0,0,");
     program_expect(0, "env describe 3m", "attack");
     program_expect(0, "env describe 3m --json", "\"actions\": [");
     program_expect(0, "bundle info spread-medium", "flow: ");

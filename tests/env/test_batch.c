@@ -103,6 +103,9 @@ static void stays_without_seeds(void **state) {
     assert_int_equal(p.arrays.ended, COUNT);
     CHECK_FAILS(mw_env_batch_advance(p.batch, &p.arrays, &error), MW_ERR_ARGUMENT, error,
                 "environment 0: spread");
+    p.arrays.rewards = NULL;
+    CHECK_FAILS(mw_env_batch_advance(p.batch, &p.arrays, &error), MW_ERR_ARGUMENT, error, "rewards");
+    CHECK_FAILS(mw_env_batch_advance(p.batch, NULL, &error), MW_ERR_ARGUMENT, error, "arrays");
     mw_env_batch_free(p.batch);
 }
 

@@ -53,7 +53,7 @@ static void exit_codes(void **state) {
         {"env describe", "name a task", 2},
         {"env play", "name a task", 2},
         {"env play spread tag", "unexpected argument", 2},
-        {"env play spread --episodes 0", "must be a number from 1", 2},
+        {"env play spread --episodes 0", "must be a whole number from 1", 2},
         {"env play spread --speed 3", "unknown option", 2},
         {"env play spread --policy", "needs a value", 2},
         {"env play chess", "unknown task 'chess'; known: spread", 1},

@@ -46,14 +46,14 @@ static void same_state(void **state) {
             CHECK_OK(mw_same_state_run(&two, bundle, &options, &error), error);
             assert_true(one.exact && two.exact);
             assert_memory_equal(one.realized, two.realized, 50 * sizeof(float));
-            assert_memory_equal(one.predicted, two.predicted, 50 * sizeof(float));
+            assert_memory_equal(one.judge[0].predicted, two.judge[0].predicted, 50 * sizeof(float));
             mw_same_state_free(&two);
         }
 
         double best = 0, chosen = 0, average = 0, within = 0;
         int counted = 0, different = 0;
         for (int a = 0; a < 10; a++) {
-            const float *truth = one.realized + a * 5, *guess = one.predicted + a * 5;
+            const float *truth = one.realized + a * 5, *guess = one.judge[0].predicted + a * 5;
             int top = 0, pick = 0;
             for (int m = 1; m < 5; m++) {
                 if (truth[m] > truth[top]) top = m;
@@ -69,12 +69,12 @@ static void same_state(void **state) {
         }
         assert_true(different > 0); /* candidates do lead to different returns */
         CHECK_NEAR(one.best, best, 1e-6 * (1 + fabs(best)));
-        CHECK_NEAR(one.chosen, chosen, 1e-6 * (1 + fabs(chosen)));
+        CHECK_NEAR(one.judge[0].chosen, chosen, 1e-6 * (1 + fabs(chosen)));
         CHECK_NEAR(one.average, average, 1e-6 * (1 + fabs(average)));
-        assert_true(one.best >= one.chosen && one.best >= one.average);
-        CHECK_NEAR(one.ranking.regret, best - chosen, 1e-5 * (1 + fabs(best)));
+        assert_true(one.best >= one.judge[0].chosen && one.best >= one.average);
+        CHECK_NEAR(one.judge[0].ranking.regret, best - chosen, 1e-5 * (1 + fabs(best)));
         CHECK_NEAR(one.random_regret, best - average, 1e-5 * (1 + fabs(best)));
-        CHECK_NEAR(one.spearman_within, within / counted, 1e-9);
+        CHECK_NEAR(one.judge[0].ranking.spearman_within, within / counted, 1e-9);
         mw_same_state_free(&one);
         mw_bundle_free(bundle);
     }
@@ -101,6 +101,7 @@ static void anchors_lie_on_reactive_play(void **state) {
     one.plan.choice = MW_CHOICE_FIRST;
     many.plan.candidates = 5;
     many.plan.warm_start = false;
+    many.plan.action_offset = 0;
     const mw_env_options world = MW_ENV_OPTIONS_DEFAULT;
     CHECK_OK(mw_worlds_create(&stage, bundle, &world, false, 1, NULL, &error), error);
     CHECK_OK(mw_planner_create(&reactive, bundle, &one, &error), error);
@@ -118,7 +119,7 @@ static void anchors_lie_on_reactive_play(void **state) {
         const mw_oracle_job job = {stage.envs[0], c.actions, scores};
         CHECK_OK(mw_oracle_score(oracle, &job, 1, 5, c.horizon, &error), error);
         if (found < 4 && !memcmp(scores, result.realized + found * 5, sizeof scores) &&
-            !memcmp(c.scores, result.predicted + found * 5, sizeof scores))
+            !memcmp(c.scores, result.judge[0].predicted + found * 5, sizeof scores))
             found++;
         CHECK_OK(mw_planner_act(reactive, stage.obs, NULL, NULL, stage.real, NULL, &error), error);
         CHECK_OK(mw_worlds_step(&stage, NULL, &error), error);
@@ -130,6 +131,55 @@ static void anchors_lie_on_reactive_play(void **state) {
     mw_worlds_free(&stage);
     mw_same_state_free(&result);
     mw_bundle_free(bundle);
+}
+
+/* Judges see the same candidates whoever else judges; planned candidates are other ones than drawn ones where
+ * the plan adds offsets, and the same where it adds nothing. */
+static void judges(void **state) {
+    (void)state;
+    static const char *const alone[] = {"M=5", "scorer=rwm"}, *const plain[] = {"M=5", "temperature=0"};
+    mw_error error;
+    mw_bundle *bundle = tiny_bundle("spread", NULL);
+    mw_same_state_options options = few_anchors();
+    mw_same_state drawn, planned, other;
+    CHECK_OK(mw_same_state_run(&drawn, bundle, &options, &error), error);
+    assert_true(drawn.judges >= 1 && !drawn.planned);
+    assert_string_equal(drawn.judge[0].scorer, "rwm");
+    options.planned = true;
+    CHECK_OK(mw_same_state_run(&planned, bundle, &options, &error), error);
+    assert_true(planned.exact && planned.planned && !mw_plan_as_drawn(&bundle->plan));
+    assert_memory_not_equal(drawn.realized, planned.realized, 50 * sizeof(float));
+    options.planned = false;
+    options.assignments = alone;
+    options.assignment_count = 2;
+    CHECK_OK(mw_same_state_run(&other, bundle, &options, &error), error);
+    assert_int_equal(other.judges, 1);
+    assert_memory_equal(drawn.realized, other.realized, 50 * sizeof(float));
+    assert_memory_equal(drawn.judge[0].predicted, other.judge[0].predicted, 50 * sizeof(float));
+    mw_same_state_free(&other);
+    bundle->plan.action_offset = 0; /* drawn candidates never had one */
+    bundle->plan.warm_start = false;
+    options.assignments = plain;
+    assert_true(mw_plan_as_drawn(&bundle->plan));
+    CHECK_OK(mw_same_state_run(&other, bundle, &options, &error), error);
+    assert_memory_equal(drawn.realized, other.realized, 50 * sizeof(float));
+    mw_same_state_free(&other);
+    mw_same_state_free(&planned);
+    mw_same_state_free(&drawn);
+    mw_bundle_free(bundle);
+}
+
+/* A constant state counts as no regret and has neither correlation nor pairs of its own. */
+static void per_state_means(void **state) {
+    (void)state;
+    static const float real[] = {1, 2, 3, 5, 5, 5, 0, 4, 4}, guess[] = {1, 3, 2, 3, 2, 1, 1, 0, 2};
+    mw_ranking r;
+    mw_error error;
+    CHECK_OK(mw_ranking_of(&r, real, guess, 3, 3, &error), error);
+    CHECK_NEAR(r.spearman_within, 0.25, 1e-12);          /* 0.5 and 0 */
+    CHECK_NEAR(r.pair_accuracy_within, 7.0 / 12, 1e-12); /* 2/3 and 1/2 */
+    CHECK_NEAR(r.pair_accuracy, 3.0 / 5, 1e-12);         /* the same pairs at once */
+    CHECK_NEAR(r.normalized_regret, (0.5 + 0 + 0) / 3, 1e-12);
 }
 
 /* ---- snippets ---- */
@@ -339,6 +389,7 @@ static void command_line(void **state) {
     assert_int_equal(run(line), 0);
     json_t *value = json_loads(output, JSON_REJECT_DUPLICATES, NULL);
     assert_true(json_is_true(json_object_get(json_object_get(value, "same_state"), "exact")));
+    assert_true(json_is_true(json_object_get(json_object_get(value, "same_state_planned"), "exact")));
     json_decref(value);
     snprintf(line, sizeof line, "diagnose %s %s --anchors 0", scratch("maze.bundle"), scratch("maze"));
     if (run(line)) fail_msg("%s", output);
@@ -352,6 +403,7 @@ static void command_line(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_state), cmocka_unit_test(anchors_lie_on_reactive_play),
+        cmocka_unit_test(judges),     cmocka_unit_test(per_state_means),
         cmocka_unit_test(snippets),   cmocka_unit_test(split_of_training),
         cmocka_unit_test(refusals),   cmocka_unit_test(command_line),
     };

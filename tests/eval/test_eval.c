@@ -38,6 +38,29 @@ static void check_same(const mw_eval_result *a, const mw_eval_result *b, int arm
     assert_memory_equal(&x->total, &y->total, sizeof(double));
 }
 
+/* ---- controls ---- */
+
+/* Random takes one of the candidates that the policy draws, whatever planning does to them. */
+static void random_is_as_drawn(void **state) {
+    (void)state;
+    mw_error error;
+    mw_bundle *bundle = tiny_bundle("spread", NULL);
+    mw_eval_options options = small_options();
+    mw_eval_result r[3];
+    options.arms = 1u << MW_ARM_RANDOM | 1u << MW_ARM_REACTIVE;
+    for (int k = 0; k < 3; k++) {
+        bundle->plan.action_offset = k == 0 ? 0 : 0.9;
+        bundle->plan.warm_start = k == 2;
+        bundle->plan.temperature = k == 2 ? 1 : 0;
+        CHECK_OK(mw_eval_run(&r[k], bundle, &options, &error), error);
+        check_same(&r[0], &r[k], MW_ARM_RANDOM);
+        check_same(&r[0], &r[k], MW_ARM_REACTIVE);
+    }
+    assert_true(r[0].arm[MW_ARM_RANDOM].total != r[0].arm[MW_ARM_REACTIVE].total);
+    for (int k = 0; k < 3; k++) mw_eval_result_clear(&r[k]);
+    mw_bundle_free(bundle);
+}
+
 /* ---- pairing ---- */
 
 static void pairing_of(const char *task, int episodes, int candidates) {
@@ -340,7 +363,7 @@ static void command_line(void **state) {
         {"eval --help", "usage: mawam eval", 0},
         {"eval", "name a bundle", 2},
         {"eval %s --arms plan,genius", "unknown arm 'genius'", 2},
-        {"eval %s --seeds 0", "must be a number from 1", 2},
+        {"eval %s --seeds 0", "must be a whole number from 1", 2},
         {"eval /nonexistent", "/nonexistent", 1},
         {"eval %s --H 50", "horizon is 50", 1},
         {"eval %s --seeds 2 --episodes 1 --M 2 --timed 2", "oracle", 0},
@@ -405,15 +428,11 @@ static void examples(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(statistics),
-        cmocka_unit_test(oracle_executes),
-        cmocka_unit_test(pairing_particles),
-        cmocka_unit_test(pairing_battles),
-        cmocka_unit_test(seeds),
-        cmocka_unit_test(one_candidate),
-        cmocka_unit_test(summaries),
-        cmocka_unit_test(refusals),
-        cmocka_unit_test(command_line),
+        cmocka_unit_test(statistics),         cmocka_unit_test(oracle_executes),
+        cmocka_unit_test(random_is_as_drawn), cmocka_unit_test(pairing_particles),
+        cmocka_unit_test(pairing_battles),    cmocka_unit_test(seeds),
+        cmocka_unit_test(one_candidate),      cmocka_unit_test(summaries),
+        cmocka_unit_test(refusals),           cmocka_unit_test(command_line),
         cmocka_unit_test(examples),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);

@@ -9,6 +9,8 @@
 #include "scratch.h"
 #include "train/train.h"
 
+#include <unistd.h>
+
 static inline int program(const char *arguments) {
     char command[2000];
     snprintf(command, sizeof command, "cd '%s' && '%s' %s > out.txt 2>&1", scratch_folder, MAWAM_PROGRAM,
@@ -98,6 +100,7 @@ static inline void at_work_bundle(void) {
 /* Trains `name` with these settings into b.safetensors, and judges with it. */
 static inline void at_work_run(const char *name, const char *settings, const char *help) {
     char line[1500];
+    unlink(scratch("b.safetensors"));
     snprintf(line, sizeof line, "train spread -o b.safetensors --only %s --with a.safetensors %s", name,
              settings);
     assert_int_equal(program(line), 0);

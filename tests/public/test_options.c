@@ -34,6 +34,8 @@ FILL(same_state)
 FILL(routing)
 FILL(train)
 FILL(study)
+FILL(sweep)
+FILL(cost)
 FILL_FOR_BUNDLE(snippet)
 FILL_FOR_BUNDLE(planner)
 
@@ -111,6 +113,16 @@ static mw_status study_use(void *options, mw_error *error) {
     return mw_study_run(options, &failed, error);
 }
 
+static mw_status sweep_use(void *options, mw_error *error) {
+    char *json;
+    return mw_sweep_run(&json, NULL, options, error);
+}
+
+static mw_status cost_use(void *options, mw_error *error) {
+    char *json;
+    return mw_cost_run(&json, NULL, 0, options, error);
+}
+
 static const mw_bundle *bundle; /* a planner's options are taken after the bundle's own */
 
 static mw_status planner_use(void *options, mw_error *error) {
@@ -123,7 +135,8 @@ static mw_status planner_use(void *options, mw_error *error) {
     { "mw_" #name "_options_init", sizeof(mw_##name##_options), name##_fill, name##_use }
 static const kind kinds[] = {KIND(env),     KIND(make),    KIND(import), KIND(measure), KIND(learn),
                              KIND(pick),    KIND(prey),    KIND(bench),  KIND(eval),    KIND(same_state),
-                             KIND(snippet), KIND(routing), KIND(train),  KIND(study),   KIND(planner)};
+                             KIND(snippet), KIND(routing), KIND(train),  KIND(study),   KIND(planner),
+                             KIND(sweep),   KIND(cost)};
 enum { KINDS = sizeof kinds / sizeof *kinds, BEYOND = 64 };
 
 typedef union {

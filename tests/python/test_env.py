@@ -74,6 +74,8 @@ def test_wrong_actions_are_refused_with_both_shapes():
     battle = mawam.Env("3m")
     with pytest.raises(mawam.ArgumentError, match="int32.*found float64"):
         battle.step([0.5, 1.0, 1.0])
+    with pytest.raises(mawam.ArgumentError, match="actions: some values do not fit int32"):
+        battle.step([1, 1, 1 << 40])
     with pytest.raises(mawam.ArgumentError, match="chess"):
         mawam.Env("chess")
 
@@ -153,6 +155,7 @@ def test_a_batch_takes_seeds_and_masks():
     before = obs.copy()
     obs, _ = many.reset(seed=[7, 7, 7], options={"reset_mask": [False, True, False]})
     assert np.array_equal(obs[0], before[0]) and not np.array_equal(obs[1], before[1])
+    assert many.seeds.tolist() == [5, 7, 6]
     assert np.array_equal(many.env(1).observe(), obs[1])
     with pytest.raises(mawam.ArgumentError, match="0 to 2, not 3"):
         many.env(3)

@@ -42,13 +42,29 @@ def test_an_evaluation_can_be_stopped(bundle):
 
 def test_diagnosis(bundle, dataset, tmp_path):
     dataset.check()
-    found = mawam.diagnose(bundle, dataset, anchors=4, snippets=16, settings={"candidates": 3}, threads=1)
-    assert found.same_state.realized.shape == (4, 3) and found.same_state.exact
+    found = mawam.diagnose(bundle, dataset, anchors=4, planned=True, snippets=16, settings={"candidates": 3}, threads=1)
+    assert found.drawn.realized.shape == (4, 3) and found.drawn.exact and not found.drawn.planned
+    assert found.planned.planned and found.drawn.judges["rwm"].predicted.shape == (4, 3)
+    assert len(found.snippets.realized) == len(found.snippets.predicted) > 0
     assert found.snippets.count == 16 and found.snippets.error.shape == (found.snippets.horizons,)
     assert len(found.snippets.ranking) == found.snippets.horizons
     found.save(tmp_path / "diagnosis.json")
-    assert set(found.as_dict()) >= {"same_state", "snippets"}
-    assert "same_state" not in mawam.diagnose(bundle, dataset, anchors=0, snippets=16).as_dict()
+    assert json.loads((tmp_path / "diagnosis.json").read_text())["task"] == "spread"
+    whole, part = found.as_dict(), mawam.diagnose(bundle, dataset, anchors=0, snippets=16, threads=1)
+    assert "snippets" in part.as_dict() and set(part.as_dict()) < set(whole) and part.drawn is None
+
+
+def test_sweeps_and_costs(bundle, tmp_path):
+    told = []
+    found = mawam.sweep(bundle, "M=1,2", path=tmp_path / "sweep.json", seeds=1, episodes=1, threads=1, timed=0,
+                        progress=told.append)
+    assert isinstance(found, dict) and [report.value for report in told] == ["1", "2"]
+    assert json.loads((tmp_path / "sweep.json").read_text())
+    told.clear()
+    cost = mawam.planning_cost([bundle], envs=1, horizon=2, repeats=1, warm_up=1, timed=1, threads=1,
+                               progress=told.append)
+    assert isinstance(cost, dict) and told[-1].done == told[-1].total == 1
+    assert mawam.Planner(bundle, action_offset=0.0, warm_start=False, threads=1).as_drawn
 
 
 def test_routing(bundle, dataset, tmp_path):

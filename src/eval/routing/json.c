@@ -1,4 +1,4 @@
-/* The routing diagnosis as JSON, and to people as tables; see mawam/eval.h. What is undefined is null. */
+/* The routing diagnosis as JSON; see mawam/eval.h. What is undefined is null. */
 #include "eval/routing/routing.h"
 
 #include "eval/eval.h"
@@ -112,10 +112,14 @@ static json_t *report_json(const mw_bundle *bundle, const mw_routing *result) {
 
 mw_status mw_routing_print(const mw_bundle *bundle, const mw_routing *result, const char *command, FILE *out,
                            mw_error *error) {
+    MW_NEED(bundle);
+    MW_NEED(result);
     return mw_eval_report_put(report_json(bundle, result), command, NULL, out, error);
 }
 
 mw_status mw_routing_save(const mw_bundle *bundle, const mw_routing *result, const char *command,
                           const char *path, mw_error *error) {
+    MW_NEED(bundle);
+    MW_NEED(result);
     return mw_eval_report_put(report_json(bundle, result), command, path, NULL, error);
 }

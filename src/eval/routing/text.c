@@ -7,11 +7,11 @@
 enum { LABEL = 24, COLUMN = 8, WIDTH = 100 };
 
 /* A number in a column, or a dash where there is none. */
-static void cell(FILE *out, double value, const char *format) {
+static void cell(FILE *out, double value, int width) {
     if (isnan(value))
-        fprintf(out, " %*s", COLUMN - 1, "-");
+        fprintf(out, "%*s", width, "-");
     else
-        fprintf(out, format, value); // NOLINT: formats are this file's own
+        fprintf(out, "%*.3f", width, value);
 }
 
 /* A matrix in as many pieces as its columns need. */
@@ -22,11 +22,11 @@ static void table(FILE *out, const char *title, const char *row, const char *col
     for (int first = 0; first < columns; first += most) {
         const int last = first + most < columns ? first + most : columns;
         fprintf(out, "%-*s", LABEL, "");
-        for (int j = first; j < last; j++) fprintf(out, " %*s%2d", COLUMN - 3, column, j);
+        for (int j = first; j < last; j++) fprintf(out, "%*s %d", COLUMN - 2, column, j);
         fputc('\n', out);
         for (int i = 0; i < rows; i++) {
             fprintf(out, "%s %-*d", row, LABEL - (int)strlen(row) - 1, i);
-            for (int j = first; j < last; j++) cell(out, values[i * stride + j], "%8.3f");
+            for (int j = first; j < last; j++) cell(out, values[i * stride + j], 8);
             fputc('\n', out);
         }
     }
@@ -34,8 +34,8 @@ static void table(FILE *out, const char *title, const char *row, const char *col
 
 static void pair(FILE *out, const char *name, double trained, double untrained, const char *note) {
     fprintf(out, "%-36s", name);
-    cell(out, trained, "%8.3f");
-    cell(out, untrained, "  %8.3f");
+    cell(out, trained, 8);
+    cell(out, untrained, 10);
     fprintf(out, "  %s\n", note);
 }
 
@@ -72,10 +72,10 @@ static void without(FILE *out, const mw_router *r) {
 
 static void match(FILE *out, const char *name, const mw_graph_match *a, const mw_graph_match *b) {
     fprintf(out, "%-36s", name);
-    cell(out, a->correlation, "%8.3f");
-    cell(out, a->difference_minmax, "%8.3f");
-    cell(out, a->difference_max, "%8.3f");
-    cell(out, b->correlation, "  %8.3f");
+    cell(out, a->correlation, 8);
+    cell(out, a->difference_minmax, 8);
+    cell(out, a->difference_max, 8);
+    cell(out, b->correlation, 10);
     fputc('\n', out);
 }
 
@@ -84,7 +84,7 @@ static void graphs(FILE *out, const mw_routing_graphs *a, const mw_routing_graph
           MW_ROUTING_AGENTS);
     table(out, "routing flow (row: target, column: source)", "agent", "agent", a->flow[0], n, n,
           MW_ROUTING_AGENTS);
-    fprintf(out, "\n%-36s%8s%8s%8s  %8s\n", "influence against routing", "Pearson", "min-max", "max",
+    fprintf(out, "\n%-36s%8s%8s%8s%10s\n", "influence against routing", "Pearson", "min-max", "max",
             "untrained");
     match(out, "cosine, symmetric, above diagonal", &a->cosine_symmetric, &b->cosine_symmetric);
     match(out, "flow, off diagonal", &a->flow_offdiagonal, &b->flow_offdiagonal);
@@ -93,24 +93,25 @@ static void graphs(FILE *out, const mw_routing_graphs *a, const mw_routing_graph
 
 static void effects(FILE *out, const mw_routing *r) {
     if (r->model_count == 0) return;
-    fprintf(out, "\npredicted against true influence at %d anchors\n%-16s%8s%8s%10s%8s%8s%10s%10s\n",
+    fprintf(out, "\npredicted against true influence at %d anchors\n%-16s%9s%9s%9s%9s%9s%11s%11s\n",
             r->anchors, "", "Pearson", "Spearman", "error", "cosine", "effects", "true", "predicted");
     for (int k = 0; k < r->model_count; k++) {
         const mw_influence_match *m = &r->models[k];
         fprintf(out, "%-16.16s", m->model);
-        cell(out, m->pearson, "%8.3f");
-        cell(out, m->spearman, "%8.3f");
-        cell(out, m->normalized_error, "%10.3f");
-        cell(out, m->cosine, "%8.3f");
-        fprintf(out, "%8ld%10.4g%10.4g\n", m->effects, m->true_mean, m->predicted_mean);
+        cell(out, m->pearson, 9);
+        cell(out, m->spearman, 9);
+        cell(out, m->normalized_error, 9);
+        cell(out, m->cosine, 9);
+        fprintf(out, "%9ld%11.4g%11.4g\n", m->effects, m->true_mean, m->predicted_mean);
     }
 }
 
 void mw_routing_text(const mw_routing *result, FILE *out) {
     const mw_router *r = &result->trained;
     fprintf(out, "router: %d experts of %d slot%s", r->experts, r->slots, r->slots > 1 ? "s" : "");
-    if (r->shared) fprintf(out, ", a shared expert; %.1f%% of the mixture is routed", 100 * r->routed_share);
-    fprintf(out, "; a slot mixes %.2f of %d agents\n", r->effective_agents, r->agents);
+    fprintf(out, "%s; a slot mixes %.2f of %d agents\n", r->shared ? " and a shared one" : "",
+            r->effective_agents, r->agents);
+    if (r->shared) fprintf(out, "routed share of the mixture: %.3f\n", r->routed_share);
     table(out, "affinity: mean mass of an agent's token on an expert", "agent", "expert", r->affinity[0],
           r->agents, r->experts, MW_ROUTING_EXPERTS);
     table(out, "reward router: shares of an agent's picks", "agent", "expert", r->reward_share[0], r->agents,

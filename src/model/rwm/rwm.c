@@ -74,20 +74,6 @@ typedef struct {
     mw_world_trainer *trainer;
 } training;
 
-static mw_status slot_open(const mw_fit *f, void *slot, mw_error *error) {
-    return mw_transition_rows_create(slot, &f->data->dataset->spec, f->settings->batch, error);
-}
-
-static void slot_close(void *slot) {
-    mw_transition_rows_free(slot);
-}
-
-static void fill(const mw_fit *f, void *slot, uint64_t step, bool held) {
-    const mw_training_data *d = f->data;
-    mw_transition_fill(slot, f->settings->batch, d->dataset, held ? &d->split.held : &d->split.train, d->seed,
-                       step, held ? MW_BATCH_VALIDATION : MW_BATCH_WORLD);
-}
-
 static void run(mw_fit *f, const void *slot, bool update, double *losses) {
     const training *t = f->state;
     const mw_transition_rows *rows = slot;
@@ -136,10 +122,10 @@ static const mw_fit_class fit_class = {
     .stream = 2,
     .open = open_training,
     .close = close_training,
-    .slot_open = slot_open,
-    .slot_close = slot_close,
+    .slot_open = mw_fit_transitions_open,
+    .slot_close = mw_fit_transitions_close,
     .initialise = initialise,
-    .fill = fill,
+    .fill = mw_fit_transitions_fill,
     .run = run,
 };
 

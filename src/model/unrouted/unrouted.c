@@ -62,14 +62,6 @@ static mw_status open_training(mw_fit *f, mw_error *error) {
     return MW_OK;
 }
 
-static mw_status slot_open(const mw_fit *f, void *slot, mw_error *error) {
-    return mw_transition_rows_create(slot, &f->data->dataset->spec, f->settings->batch, error);
-}
-
-static void slot_close(void *slot) {
-    mw_transition_rows_free(slot);
-}
-
 static void initialise(mw_fit *f, float *values) {
     const mw_unrouted_net *net = f->model->net;
     const mw_unrouted_config *c = &net->config;
@@ -77,12 +69,6 @@ static void initialise(mw_fit *f, float *values) {
     mw_scales_set(&net->scales, values, &f->data->stats);
     mw_token_aim(&net->dynamics_token, values, values + net->scales.obs_scale, 0, c->obs);
     mw_token_aim(&net->reward_token, values, values + net->scales.obs_scale, c->obs + c->act, c->obs);
-}
-
-static void fill(const mw_fit *f, void *slot, uint64_t step, bool held) {
-    const mw_training_data *d = f->data;
-    mw_transition_fill(slot, f->settings->batch, d->dataset, held ? &d->split.held : &d->split.train, d->seed,
-                       step, held ? MW_BATCH_VALIDATION : MW_BATCH_WORLD);
 }
 
 static void carve(const mw_fit *f, void *area, mw_arena *arena, int rows) {
@@ -111,10 +97,10 @@ static const mw_fit_class fit_class = {
     .keeps_best = true,
     .stream = 2,
     .open = open_training,
-    .slot_open = slot_open,
-    .slot_close = slot_close,
+    .slot_open = mw_fit_transitions_open,
+    .slot_close = mw_fit_transitions_close,
     .initialise = initialise,
-    .fill = fill,
+    .fill = mw_fit_transitions_fill,
     .carve = carve,
     .loss = loss,
 };

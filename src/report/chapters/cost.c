@@ -7,7 +7,7 @@
 
 static const char command[] =
     "mawam bench --cost study/bundles/spread-medium.safetensors "
-    "study/bundles/2ant-medium.safetensors study/bundles/3m-medium.safetensors --json "
+    "study/bundles/2ant-medium.safetensors study/bundles/3m-medium.safetensors --json > "
     "study/cost.json";
 
 /* The entry of an array of objects whose key is this number. */

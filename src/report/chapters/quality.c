@@ -103,7 +103,7 @@ static void family_points(mw_page *page, const char *family, const mw_two_factor
     snprintf(label, sizeof label, "%s: headroom, share of the family's range",
              mw_report_family_title(family));
     mw_plot_points(page->out, &(mw_points){title,
-                                           {0, 1, false, false, label},
+                                           {0, 1, false, label},
                                            mw_axis_fit(ys, n, false, "Top-2 of snippets, share"),
                                            points,
                                            n,

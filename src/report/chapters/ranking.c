@@ -64,7 +64,7 @@ static void plot_bands(mw_page *page, const bands *b, const char *label, bool lo
             ends[n++] = b->high[f][h];
         }
     }
-    mw_plot_curves(page->out, label, (mw_axis){0, MW_TABLE_HORIZONS, false, false, "horizon, steps"},
+    mw_plot_curves(page->out, label, (mw_axis){0, MW_TABLE_HORIZONS, false, "horizon, steps"},
                    mw_axis_fit(ends, n, logarithmic, label), curves, FAMILIES);
 }
 
@@ -311,8 +311,8 @@ static bool add_points(cloud *c, const mw_study_row *row, int series, mw_sheet *
 }
 
 static void plot_cloud(mw_page *page, const cloud *c, const char *title) {
-    static const mw_axis realised = {-4, 4, false, false, "realised return, standard deviations"},
-                         predicted = {-4, 4, false, false, "predicted return, standard deviations"};
+    static const mw_axis realised = {-4, 4, false, "realised return, standard deviations"},
+                         predicted = {-4, 4, false, "predicted return, standard deviations"};
     mw_plot_points(page->out,
                    &(mw_points){title, realised, predicted, c->points, c->count, &title, 1, true, NAN, NAN});
 }

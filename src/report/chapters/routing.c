@@ -7,7 +7,7 @@
 #include <string.h>
 
 static const char command[] =
-    "mawam diagnose --routing study/bundles/SETTING.safetensors study/data/SETTING --json "
+    "mawam diagnose --routing study/bundles/SETTING.safetensors study/data/SETTING --json="
     "study/routing/SETTING.json";
 
 static const json_t *routing_of(const mw_page *page, int i) {
@@ -52,8 +52,8 @@ static void matrix_rows(mw_sheet *sheet, const char *name, const matrix *m) {
     for (int i = 0; i < m->rows; i++)
         for (int k = 0; k < m->columns; k++) {
             mw_sheet_row(sheet, name, NULL);
-            mw_sheet_number(sheet, "%.0f", i + 1);
-            mw_sheet_number(sheet, "%.0f", k + 1);
+            mw_sheet_number(sheet, "%.0f", i);
+            mw_sheet_number(sheet, "%.0f", k);
             mw_sheet_number(sheet, "%.4g", m->values[i * MOST + k]);
         }
 }
@@ -80,7 +80,7 @@ static void expert_setting(mw_page *page, int i) {
     for (int e = 0; e < MOST && e < (int)json_array_size(increase); e++) {
         const json_t *value = json_array_get(increase, (size_t)e);
         without.values[e] = json_is_number(value) ? json_number_value(value) : (double)NAN;
-        snprintf(texts[e], sizeof texts[e], e < affinity.columns ? "%d" : "shared", e + 1);
+        snprintf(texts[e], sizeof texts[e], e < affinity.columns ? "%d" : "shared", e);
         names[e] = texts[e];
         without.columns++;
     }

@@ -156,7 +156,7 @@ void mw_item_selectors(mw_page *page) {
     if (!compared) {
         mw_page_missing(page, "no evaluation of selectors beside the world model",
                         "mawam eval study/bundles/SETTING.safetensors --arms "
-                        "reactive,random,paper,oracle,mono,independent,q,direct --json "
+                        "reactive,random,paper,oracle,mono,independent,q,direct --json="
                         "study/selectors/SETTING.json");
         mw_page_say(page, "Paper: the world model has the largest mean in %d of %d settings.", p->rwm_best,
                     p->settings);

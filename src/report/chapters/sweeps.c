@@ -132,7 +132,7 @@ void mw_item_sweeps(mw_page *page) {
         mw_page_missing(
             page, "no sweep of any setting",
             "mawam eval study/bundles/SETTING.safetensors --sweep M=1,2,4,8,16 --sweep H=1..8 --sweep "
-            "K=1..5 --json study/sweeps/SETTING.json");
+            "K=1..5 --json=study/sweeps/SETTING.json");
 }
 
 /* ---- the oracle's horizon ---- */
@@ -171,6 +171,6 @@ void mw_item_oracle_horizon(mw_page *page) {
     }
     if (!settings)
         mw_page_missing(page, "no sweep of the oracle's horizon",
-                        "mawam eval study/bundles/2ant-medium.safetensors --sweep H=1..8 --json "
+                        "mawam eval study/bundles/2ant-medium.safetensors --sweep H=1..8 --json="
                         "study/sweeps/2ant-medium.json");
 }

@@ -3,6 +3,8 @@
 
 static mw_verify_part *const parts[] = {
     mw_verify_study,
+    mw_verify_ranking,
+    mw_verify_cost,
     mw_verify_routing,
 };
 

@@ -1,0 +1,220 @@
+/* mawam bench: how fast this machine scores, generates and trains. */
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "usage: mawam bench [options]\n"
+    "       mawam bench --cost BUNDLE... [--threads N] [--json]\n"
+    "\n"
+    "Measures, in one run: the machine's own rate of single-precision matrix products, then scoring of "
+    "candidate futures by\n"
+    "the world model, generation by the proposer (all candidates in one batch, and one after the other), and "
+    "with --train a\n"
+    "training step of each network. Prints medians, rates, the share of the machine's rate and the "
+    "workspace.\n"
+    "\n"
+    "  --task T       spread, tag, world, 2ant, 4ant, 3m, 8m, 5m_vs_6m, 2s3z   (spread)\n"
+    "  --preset P     trained: networks of the sizes that mawam train makes, or paper: of the paper's   "
+    "(trained)\n"
+    "  --envs E       environments planned together                            (1)\n"
+    "  --M M          candidates of each                                       (8)\n"
+    "  --K K          sampling steps                                           (3)\n"
+    "  --H H          planning horizon                                         (the task's)\n"
+    "  --threads N    threads; 0: one per core                                 (0)\n"
+    "  --train        also training steps, of the batches of mawam train\n"
+    "  --only W       one of score, generate, sequential, world, policy: nothing else but the machine's "
+    "rate\n"
+    "  --seconds S    time for each measurement                                (1)\n"
+    "  --json         one JSON object instead of the table\n"
+    "\n"
+    "With --cost: what planning with bundles costs as the paper measures it. 4 environments, K=3, H=8, 3 "
+    "repeats\n"
+    "of 10 warm-up and 30 timed real steps; generation, scoring and its share at M = 1 to 16; at M = 8 one "
+    "thread\n"
+    "and one candidate after the other beside it.\n"
+    "\n"
+    "examples:\n"
+    "  mawam bench --train\n"
+    "  mawam bench --task 8m --envs 4 --M 16 --threads 1\n"
+    "  mawam bench --preset paper --json\n"
+    "  mawam bench --cost spread-medium.safetensors 2ant-medium.safetensors 3m-medium.safetensors\n";
+
+static const char *preset_name(const mw_bench_options *o) {
+    return o->paper ? "paper" : "trained";
+}
+
+static void print_table(const mw_bench_options *o, const mw_bench_report *r, const char *cpu) {
+    printf("%s, preset %s: %d environment%s x %d candidates, K=%d, H=%d\n", o->task, preset_name(o), o->envs,
+           o->envs == 1 ? "" : "s", o->candidates, o->steps, r->horizon);
+    printf("%s, %s, %d thread%s; parameters: world %zu, policy %zu\n", cpu, mw_cpu_name(), r->threads,
+           r->threads == 1 ? "" : "s", r->world_parameters, r->policy_parameters);
+    printf("sgemm peak: %.1f GFLOP/s on %d, %.1f on one\n\n", r->peak, r->threads, r->peak_one);
+    printf("%-24s %10s %10s %8s %12s\n", "", "median ms", "GFLOP/s", "of peak", "workspace");
+    for (int i = 0; i < MW_BENCH_ITEMS; i++)
+        if (r->item[i].measured)
+            printf("%-24s %10.3f %10.1f %7.0f%% %9.1f MB\n", r->item[i].name, r->item[i].ms,
+                   r->item[i].gflops, 100 * r->item[i].share, (double)r->item[i].bytes / 1e6);
+}
+
+/* NULL unless the value has the text that it was read from: jansson leaves out letters for want of memory. */
+static json_t *sizes_json(const char *text) {
+    char again[sizeof((mw_bench_report *)NULL)->sizes];
+    json_t *value = json_loads(text, 0, NULL);
+    const size_t size = json_dumpb(value, again, sizeof again, JSON_COMPACT);
+    if (size == strlen(text) && !memcmp(again, text, size)) return value;
+    json_decref(value);
+    return NULL;
+}
+
+static int print_json(const mw_bench_options *o, const mw_bench_report *r, const char *cpu) {
+    json_t *items = json_array();
+    for (int i = 0; items && i < MW_BENCH_ITEMS; i++) {
+        const mw_bench_item *item = &r->item[i];
+        if (!item->measured ||
+            json_array_append_new(items,
+                                  json_pack("{s:s, s:f, s:f, s:f, s:I}", "name", item->name, "ms", item->ms,
+                                            "gflops", item->gflops, "share_of_peak", item->share,
+                                            "workspace_bytes", (json_int_t)item->bytes)) == 0)
+            continue;
+        json_decref(items);
+        items = NULL;
+    }
+    json_t *all = json_pack(
+        "{s:s, s:s, s:s, s:i, s:s, s:s, s:i, s:i, s:i, s:i, s:f, s:f, s:I, s:I, s:o, s:o}", "version",
+        mw_version(), "cpu", cpu, "level", mw_cpu_name(), "threads", r->threads, "task", o->task, "preset",
+        preset_name(o), "envs", o->envs, "M", o->candidates, "K", o->steps, "H", r->horizon, "peak_gflops",
+        r->peak, "peak_gflops_one_thread", r->peak_one, "world_parameters", (json_int_t)r->world_parameters,
+        "policy_parameters", (json_int_t)r->policy_parameters, "sizes", sizes_json(r->sizes), "items", items);
+    return mw_cli_print(all, 6);
+}
+
+/* The items that the words ask for; 0: there is no such item. */
+static unsigned items_of(const char *only, bool train) {
+    static const char *const words[MW_BENCH_ITEMS] = {"score", "generate", "sequential", "world", "policy"};
+    const unsigned all = (1u << MW_BENCH_ITEMS) - 1,
+                   training = 1u << MW_BENCH_TRAIN_WORLD | 1u << MW_BENCH_TRAIN_POLICY;
+    for (int i = 0; only && i < MW_BENCH_ITEMS; i++)
+        if (!strcmp(only, words[i])) return 1u << i;
+    return only ? 0 : train ? all : all & ~training;
+}
+
+/* ---- the cost of planning ---- */
+
+static void show_setting(void *context, const char *task, int done, int total, double left) {
+    (void)context;
+    if (mw_cli_quiet) return;
+    fprintf(stderr, "%s done, %d of %d, about %.0f s left\n", task, done, total, left);
+}
+
+static double number(const json_t *object, const char *key) {
+    return json_number_value(json_object_get(object, key));
+}
+
+static void print_points(const char *name, const json_t *points) {
+    json_t *p;
+    size_t i;
+    json_array_foreach((json_t *)(uintptr_t)points, i, p)
+        printf("%-24s %4.0f %10.2f %10.2f %10.2f %7.1f%%\n", name, number(p, "M"), number(p, "generate"),
+               number(p, "score"), number(p, "total"), number(p, "share"));
+}
+
+static void print_cost(const json_t *root) {
+    const json_t *cost = json_object_get(root, "cost");
+    json_t *s;
+    size_t i;
+    printf("%s, %s, %.0f threads; %.0f environments, K=%.0f\n",
+           json_string_value(json_object_get(root, "cpu")), json_string_value(json_object_get(root, "level")),
+           number(root, "threads"), number(cost, "envs"), number(cost, "K"));
+    printf("%-24s %4s %10s %10s %10s %8s\n", "ms", "M", "generate", "score", "total", "share");
+    json_array_foreach(json_object_get(cost, "settings"), i, s)
+        print_points(json_string_value(json_object_get(s, "setting")), json_object_get(s, "points"));
+    print_points("mean", json_object_get(cost, "mean"));
+    printf("%-24s %14s %10s %8s %14s %10s %8s\n", "M=8, generation", "sequential", "batched", "ratio",
+           "one thread: s.", "b.", "ratio");
+    json_array_foreach(json_object_get(cost, "settings"), i, s) {
+        const json_t *all = json_object_get(s, "batching"), *one = json_object_get(s, "batching_one_thread");
+        printf("%-24s %14.2f %10.2f %8.2f %14.2f %10.2f %8.2f\n",
+               json_string_value(json_object_get(s, "setting")), number(all, "sequential"),
+               number(all, "batched"), number(all, "ratio"), number(one, "sequential"),
+               number(one, "batched"), number(one, "ratio"));
+    }
+}
+
+enum { MOST_BUNDLES = 16 };
+
+static int cost_of(const char *const *paths, int count, int threads, bool json, const char *command) {
+    mw_bundle *bundles[MOST_BUNDLES] = {NULL};
+    mw_error error = {0};
+    mw_status status = MW_OK;
+    char *text = NULL;
+    mw_cost_options o;
+    mw_cost_options_init(&o, sizeof o);
+    o.threads = threads;
+    o.command = command;
+    o.progress = show_setting;
+    for (int i = 0; i < count && status == MW_OK; i++) {
+        char path[4096];
+        status = mw_cli_bundle_path(path, sizeof path, paths[i], &error);
+        if (status == MW_OK) status = mw_bundle_load(&bundles[i], path, &error);
+    }
+    if (status == MW_OK) status = mw_cost_run(&text, (const mw_bundle *const *)bundles, count, &o, &error);
+    for (int i = 0; i < count; i++) mw_bundle_free(bundles[i]);
+    if (status != MW_OK) return mw_cli_fail(&error);
+    json_t *root = json ? NULL : json_loads(text, 0, NULL);
+    if (json)
+        puts(text);
+    else
+        print_cost(root);
+    json_decref(root);
+    free(text);
+    return 0;
+}
+
+int mw_cli_bench(int argc, char **argv) {
+    mw_bench_options o;
+    mw_bench_options_init(&o, sizeof o);
+    const char *preset = "trained", *only = NULL;
+    bool json = false, train = false, cost = false;
+    const char *paths[MOST_BUNDLES];
+    const mw_option options[] = {{"task", MW_OPT_STRING, &o.task, 0, 0},
+                                 {"preset", MW_OPT_STRING, &preset, 0, 0},
+                                 {"envs", MW_OPT_INT, &o.envs, 1, 4096},
+                                 {"M", MW_OPT_INT, &o.candidates, 1, 1024},
+                                 {"K", MW_OPT_INT, &o.steps, 1, 5},
+                                 {"H", MW_OPT_INT, &o.horizon, 1, 1000},
+                                 {"threads", MW_OPT_INT, &o.threads, 0, MW_MAX_THREADS},
+                                 {"train", MW_OPT_FLAG, &train, 0, 0},
+                                 {"only", MW_OPT_STRING, &only, 0, 0},
+                                 {"seconds", MW_OPT_DOUBLE, &o.seconds, 0.01, 60},
+                                 {"json", MW_OPT_FLAG, &json, 0, 0},
+                                 {"cost", MW_OPT_FLAG, &cost, 0, 0},
+                                 {NULL, MW_OPT_FLAG, NULL, 0, 0}};
+    int count;
+    int code = mw_cli_parse(argc, argv, options, help, paths, MOST_BUNDLES, &count);
+    if (code >= 0) return code;
+    if (cost != (count > 0)) return mw_cli_usage("bench: bundles and --cost belong together");
+    if (cost) {
+        char *command = mw_cli_command("", argc, argv);
+        code = cost_of(paths, count, o.threads, json, command);
+        free(command);
+        return code;
+    }
+    if (strcmp(preset, "trained") && strcmp(preset, "paper"))
+        return mw_cli_usage("bench: --preset must be 'trained' or 'paper', not '%s'", preset);
+    o.paper = !strcmp(preset, "paper");
+    if (!(o.items = items_of(only, train)))
+        return mw_cli_usage("bench: nothing called '%s' to measure", only);
+    mw_bench_report report;
+    mw_error error = {0};
+    const mw_status status = mw_bench_run(&o, &report, &error);
+    if (status == MW_ERR_ARGUMENT) return mw_cli_usage("bench: %s", error.message);
+    if (status != MW_OK) return mw_cli_fail(&error);
+    char cpu[128];
+    mw_cpu_model(cpu, sizeof cpu);
+    if (json) return print_json(&o, &report, cpu);
+    print_table(&o, &report, cpu);
+    return 0;
+}

@@ -1,0 +1,150 @@
+/* mawam diagnose: how well a bundle's world model ranks futures. */
+#include "cli/cli.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "usage: mawam diagnose BUNDLE [DATASET] [--anchors N] [--M N] [--H N] [--K N] [--snippets N] [--seed S]\n"
+    "                      [--split-seed S] [--threads N] [--prey FILE] [--accept-rules]\n"
+    "                      [--json | --json=FILE] [--overwrite]\n"
+    "\n"
+    "Same state: at anchors of reactive play the M candidates, as the policy draws them, are scored by\n"
+    "everything that the bundle holds (or by --scorer alone) and executed in the simulator, restored before\n"
+    "each; do the orders agree? Where the bundle plans with offsets or a warm start, the same for states "
+    "and\n"
+    "candidates of its own play. Snippets, with a dataset: the world model\n"
+    "rolled from held-out recorded observations under recorded actions, at horizons 1 to 16, ranked in "
+    "groups\n"
+    "of 8.\n"
+    "\n"
+    "  --anchors N     states (64); 0: no same-state test\n"
+    "  --snippets N    recorded snippets (2000)\n"
+    "  --seed S        of anchors and snippets (2000)\n"
+    "  --split-seed S  the training's seed of held-out episodes (as the bundle says)\n"
+    "  --threads N     (one per core)\n"
+    "  --prey FILE     tag, world: a prey network (safetensors) in place of the default prey\n"
+    "  --accept-rules  play although the bundle was trained under other rules; results say so\n"
+    "  --json          the result as JSON, printed or written to a file\n"
+    "  --overwrite     replace a file of --json that is there\n"
+    "\n"
+    "The router of the world model: mawam diagnose --routing --help.\n"
+    "\n"
+    "example: mawam diagnose spread-medium.bundle data/spread-medium\n";
+
+static void print_same_state(const mw_same_state *r) {
+    printf(
+        "same state, candidates %s, rules %s: %d anchors of %ld episodes, M=%d, H=%d, executions repeat %s\n",
+        r->planned ? "as planned" : "as drawn", r->rules, r->anchors, r->episodes, r->candidates, r->horizon,
+        r->exact ? "to the bit" : "WITH DIFFERENT BITS");
+    printf("%-12s %7s %7s %9s %7s %7s %10s %9s %9s\n", "", "top 1", "top 2", "Spearman", "pairs", "pooled",
+           "regret", "norm.", "return");
+    for (int j = 0; j < r->judges; j++) {
+        const mw_ranking *k = &r->judge[j].ranking;
+        printf("%-12s %7.3f %7.3f %9.3f %7.3f %7.3f %10.4g %9.3f %9.4g\n", r->judge[j].scorer, k->top1,
+               k->top2, k->spearman_within, k->pair_accuracy_within, k->pair_accuracy, k->regret,
+               k->normalized_regret, r->judge[j].chosen);
+    }
+    printf("%-12s %7.3f %7.3f %9.3f %7.3f %7.3f %10.4g %9.3f %9.4g\n", "random", 1.0 / r->candidates,
+           2.0 / r->candidates, 0.0, 0.5, 0.5, r->random_regret, r->random_normalized_regret, r->average);
+    printf("%-12s %7.3f %7.3f %9.3f %7.3f %7.3f %10.4g %9.3f %9.4g\n", "best", 1.0, 1.0, 1.0, 1.0, 1.0, 0.0,
+           0.0, r->best);
+}
+
+static void print_snippets(const mw_snippets *r) {
+    printf("snippets: %d held-out\n", r->count);
+    printf("%3s %8s %8s %7s %7s %7s %9s %9s %11s\n", "H", "Pearson", "Spearman", "top 1", "top 2", "pairs",
+           "regret", "norm.", "MSE");
+    for (int h = 0; h < r->horizons; h++) {
+        const mw_ranking *k = &r->ranking[h];
+        printf("%3d %8.3f %8.3f %7.3f %7.3f %7.3f %9.4g %9.3f %11.4g\n", h + 1, k->pearson, k->spearman,
+               k->top1, k->top2, k->pair_accuracy, k->regret, k->normalized_regret, r->error[h]);
+    }
+}
+
+static mw_status on_dataset(mw_snippets *result, const mw_bundle *bundle, const char *folder,
+                            const mw_snippet_options *options, mw_error *error) {
+    mw_dataset *dataset;
+    MW_TRY(mw_dataset_load(&dataset, folder, error));
+    mw_status status = mw_dataset_check(dataset, error);
+    if (status == MW_OK) status = mw_snippets_run(result, bundle, dataset, options, error);
+    mw_dataset_free(dataset);
+    return status;
+}
+
+int mw_cli_diagnose(int argc, char **argv) {
+    for (int i = 1; i < argc; i++)
+        if (!strcmp(argv[i], "--routing")) return mw_cli_diagnose_routing(argc, argv);
+    mw_env_options world = MW_ENV_OPTIONS_DEFAULT;
+    mw_same_state_options anchors;
+    mw_snippet_options snippets;
+    mw_same_state_options_init(&anchors, sizeof anchors);
+    mw_snippet_options_init(&snippets, sizeof snippets, NULL);
+    anchors.world = &world;
+    mw_assignments plan = {0};
+    bool overwrite = false;
+    uint64_t split_seed = UINT64_MAX; /* not given */
+    const char *positional[2] = {NULL, NULL}, *json = NULL;
+    const mw_option options[] = {{"anchors", MW_OPT_INT, &anchors.anchors, 0, 100000},
+                                 {"plan", MW_OPT_PLAN, &plan, 0, 0},
+                                 {"snippets", MW_OPT_INT, &snippets.count, 8, 1000000},
+                                 {"seed", MW_OPT_U64, &anchors.seed, 0, 0},
+                                 {"split-seed", MW_OPT_U64, &split_seed, 0, 0},
+                                 {"threads", MW_OPT_INT, &anchors.threads, 0, MW_MAX_THREADS},
+                                 {"prey", MW_OPT_STRING, &world.prey_file, 0, 0},
+                                 {"accept-rules", MW_OPT_FLAG, &anchors.accept_rules, 0, 0},
+                                 {"json", MW_OPT_OPTIONAL, &json, 0, 0},
+                                 {"overwrite", MW_OPT_FLAG, &overwrite, 0, 0},
+                                 {NULL, MW_OPT_FLAG, NULL, 0, 0}};
+    int count, code = mw_cli_parse(argc, argv, options, help, positional, 2, &count);
+    if (code >= 0) return code;
+    if (count < 1) return mw_cli_usage("diagnose: name a bundle");
+    anchors.assignments = plan.items;
+    anchors.assignment_count = plan.count;
+    if (count < 2 && !anchors.anchors)
+        return mw_cli_usage("diagnose: nothing to do without anchors and dataset");
+    mw_bundle *bundle;
+    mw_error error = {0};
+    mw_same_state same = {0}, planned = {0};
+    mw_snippets calibration = {0};
+    char path[4096];
+    if (mw_cli_output(json, overwrite, &error) != MW_OK ||
+        mw_cli_bundle_path(path, sizeof path, positional[0], &error) != MW_OK ||
+        mw_bundle_load(&bundle, path, &error) != MW_OK)
+        return mw_cli_fail(&error);
+    const int wanted = snippets.count;
+    mw_snippet_options_init(&snippets, sizeof snippets, bundle);
+    snippets.count = wanted;
+    snippets.seed = anchors.seed;
+    snippets.threads = anchors.threads;
+    if (split_seed != UINT64_MAX) snippets.split_seed = split_seed;
+    mw_status status = MW_OK;
+    if (count == 2) status = on_dataset(&calibration, bundle, positional[1], &snippets, &error);
+    if (status == MW_OK && anchors.anchors) status = mw_same_state_run(&same, bundle, &anchors, &error);
+    const mw_plan_settings own = mw_bundle_plan(bundle);
+    if (status == MW_OK && anchors.anchors && !mw_plan_as_drawn(&own)) {
+        anchors.planned = true;
+        status = mw_same_state_run(&planned, bundle, &anchors, &error);
+    }
+    if (status == MW_OK && json) {
+        char *command = mw_cli_command("", argc, argv);
+        const mw_diagnosis all = {.bundle = bundle,
+                                  .drawn = same.anchors ? &same : NULL,
+                                  .planned = planned.anchors ? &planned : NULL,
+                                  .snippets = calibration.count ? &calibration : NULL};
+        status = *json ? mw_diagnosis_save(&all, command, json, &error)
+                       : mw_diagnosis_print(&all, command, stdout, &error);
+        free(command);
+    }
+    if (status == MW_OK && !(json && !*json)) {
+        if (same.anchors) print_same_state(&same);
+        if (planned.anchors) print_same_state(&planned);
+        if (calibration.count) print_snippets(&calibration);
+    }
+    mw_same_state_free(&same);
+    mw_same_state_free(&planned);
+    mw_bundle_free(bundle);
+    return status == MW_OK ? 0 : mw_cli_fail(&error);
+}

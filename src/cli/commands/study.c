@@ -1,0 +1,235 @@
+/* mawam study: the whole study, from making data to the page of results. */
+#include "cli/cli.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 64 }; /* settings, with room for more than there are */
+
+static const char run_help[] =
+    "usage: mawam study run [SETTING ...] [--dir DIR] [--resume] [--method mawam|paper]\n"
+    "                       [--budget quick|full] [--set NAME=VALUE]...\n"
+    "                       [--seed S] [--threads N] [--arms LIST] [--seeds N] [--episodes N] [...]\n"
+    "\n"
+    "For every setting (task-quality; all 30 without names): make data, train, evaluate the arms, diagnose.\n"
+    "DIR receives data/, bundles/, eval/, diagnose/, a summary per setting in results/, and stages.jsonl "
+    "with\n"
+    "a line for every finished stage. Ctrl-C saves and exits with 130; --resume continues, and does again\n"
+    "only what does not belong to the present settings. A setting that fails is recorded and the next one\n"
+    "begins; the exit code is 1 then.\n"
+    "\n"
+    "  --dir DIR          where everything goes (study)\n"
+    "  --resume           continue in a folder that holds results\n"
+    "  --method NAME      mawam, or paper: everything as published, at the size of a CPU (mawam)\n"
+    "  --budget B         quick or full: training steps of the task's preset (full)\n"
+    "  --set NAME=VALUE   override a training setting; may be given several times (mawam train "
+    "--list-settings)\n"
+    "  --seed S           of data and training (0)\n"
+    "  --threads N        threads; 0: one per core (0)\n"
+    "  --behaviors DIR    behaviour files (those of $MAWAM_DATA, or that came with mawam)\n"
+    "  --transitions N    joint steps of a dataset (250000; ant 200000)\n"
+    "  --arms LIST        names of mawam eval --help (reactive, random, plan, paper, oracle)\n"
+    "  --seeds N          evaluation seeds from 1000 on (5)\n"
+    "  --episodes N       of each seed (40; battles 20; ant 4)\n"
+    "  --anchors N        states of the same-state test; 0: none (64)\n"
+    "  --snippets N       recorded snippets of the calibration; 0: none (2000)\n"
+    "  --drop-data        remove a setting's dataset after its last stage\n"
+    "\n"
+    "examples: mawam study run --dir study\n"
+    "          mawam study run spread-medium tag-random --budget quick --dir try\n"
+    "          mawam study run --dir study --resume\n";
+
+static const char report_help[] =
+    "usage: mawam study report [--dir DIR]... [-o FOLDER]\n"
+    "\n"
+    "Reads what there is in one or several study folders (of a file in several the last one counts) and "
+    "writes\n"
+    "FOLDER/index.html with a page per chapter of the paper, our tables and figures next to its own, "
+    "README.md,\n"
+    "settings.csv, summary.json and the results it was made of, so that --dir FOLDER makes the same report "
+    "again.\n"
+    "\n"
+    "  DIR/results/SETTING.json    of mawam study run (or settings/, of a report)\n"
+    "  DIR/paper/results/          the same of mawam study run --method paper --dir DIR/paper\n"
+    "  DIR/selectors/SETTING.json  of mawam eval --arms reactive,random,paper,oracle,... --json\n"
+    "  DIR/routing/SETTING.json    of mawam diagnose --routing --json\n"
+    "  DIR/sweeps/SETTING.json     of mawam eval --sweep --json\n"
+    "  DIR/cost.json               of mawam bench --cost --json\n"
+    "\n"
+    "FOLDER/replays/SETTING.html, where it exists, is linked from the setting's name.\n"
+    "\n"
+    "  --dir DIR   a study's folder; may be given several times (study)\n"
+    "  -o FOLDER   where the report goes (results)\n"
+    "\n"
+    "example: mawam study report --dir study -o results\n";
+
+static int settings_known(void) {
+    int count = 0;
+    while (count < MOST && mw_setting_at(count)) count++;
+    return count;
+}
+
+/* ---- what is shown while it runs ---- */
+
+typedef struct {
+    mw_progress bar;
+    bool started;
+} display;
+
+static const char *duration(char *out, size_t size, double seconds) {
+    if (isnan(seconds))
+        snprintf(out, size, "?");
+    else if (seconds < 100)
+        snprintf(out, size, "%.0f s", seconds);
+    else if (seconds < 5400)
+        snprintf(out, size, "%.0f min", seconds / 60);
+    else
+        snprintf(out, size, "%.1f h", seconds / 3600);
+    return out;
+}
+
+static void end_bar(display *d) {
+    if (d->started && d->bar.visible) mw_progress_finish(&d->bar);
+    d->started = false;
+}
+
+static void show(void *context, const mw_study_event *e) {
+    display *d = context;
+    char label[48], took[24], left[24];
+    const char *stage = mw_study_stage_name(e->stage);
+    snprintf(label, sizeof label, "%.30s %s", e->setting, stage);
+    duration(took, sizeof took, e->seconds);
+    duration(left, sizeof left, e->left);
+    switch (e->what) {
+    case MW_STUDY_STARTS:
+        mw_progress_start(&d->bar, label, 1);
+        d->started = true;
+        return;
+    case MW_STUDY_RUNS:
+        mw_progress_update(&d->bar, e->done, "%s; all: %s", e->note, left);
+        return;
+    case MW_STUDY_DONE:
+        end_bar(d);
+        printf("[%2d/%d] %-22s %-8s %8s  %s; about %s left\n", e->index + 1, e->count, e->setting, stage,
+               took, e->note, left);
+        break;
+    case MW_STUDY_KEPT:
+        printf("[%2d/%d] %-22s %-8s %8s\n", e->index + 1, e->count, e->setting, stage, "kept");
+        break;
+    case MW_STUDY_FAILED:
+        end_bar(d);
+        fprintf(stderr, "mawam: %s, %s: %s\n", e->setting, stage, e->note);
+        break;
+    }
+    fflush(stdout);
+}
+
+static void print_message(void *context, mw_log_level level, const char *message) {
+    (void)context;
+    fprintf(stderr, "mawam: %s%s\n", level == MW_LOG_WARNING ? "warning: " : "", message);
+}
+
+/* ---- run ---- */
+
+static int run_study(mw_study_options *o) {
+    mw_error error = {0};
+    display d = {0};
+    int failed;
+    o->stop = mw_cli_stop();
+    o->progress = show;
+    o->context = &d;
+    mw_log_set(print_message, NULL);
+    const mw_status status = mw_study_run(o, &failed, &error);
+    end_bar(&d);
+    if (status == MW_ERR_INTERRUPTED) {
+        mw_cli_fail(&error);
+        fprintf(stderr, "mawam: what is finished is in %s; continue with --resume\n", o->folder);
+        return 130;
+    }
+    if (status != MW_OK) return mw_cli_fail(&error);
+    if (failed) fprintf(stderr, "mawam: %d of the settings failed; see %s/stages.jsonl\n", failed, o->folder);
+    return failed ? 1 : 0;
+}
+
+static int study_run(int argc, char **argv) {
+    const char *names[MOST], *budget = "full", *arms = NULL;
+    const mw_setting *settings[MOST];
+    mw_study_options o;
+    mw_study_options_init(&o, sizeof o);
+    mw_strings assignments = {0};
+    int transitions = 0, count;
+    const mw_option options[] = {{"dir", MW_OPT_STRING, &o.folder, 0, 0},
+                                 {"resume", MW_OPT_FLAG, &o.resume, 0, 0},
+                                 {"method", MW_OPT_STRING, &o.method, 0, 0},
+                                 {"budget", MW_OPT_STRING, &budget, 0, 0},
+                                 {"set", MW_OPT_STRINGS, &assignments, 0, 0},
+                                 {"seed", MW_OPT_U64, &o.seed, 0, 0},
+                                 {"threads", MW_OPT_INT, &o.threads, 0, MW_MAX_THREADS},
+                                 {"behaviors", MW_OPT_STRING, &o.behaviors, 0, 0},
+                                 {"transitions", MW_OPT_INT, &transitions, 1, 1e9},
+                                 {"arms", MW_OPT_STRING, &arms, 0, 0},
+                                 {"seeds", MW_OPT_INT, &o.seeds, 1, 10000},
+                                 {"episodes", MW_OPT_INT, &o.episodes, 1, 100000},
+                                 {"anchors", MW_OPT_INT, &o.anchors, 0, 100000},
+                                 {"snippets", MW_OPT_INT, &o.snippets, 0, 1000000},
+                                 {"drop-data", MW_OPT_FLAG, &o.drop_data, 0, 0},
+                                 {NULL, MW_OPT_FLAG, NULL, 0, 0}};
+    int code = mw_cli_parse(argc, argv, options, run_help, names, settings_known(), &count);
+    if (code >= 0) return code;
+    mw_error error = {0};
+    for (int i = 0; i < count; i++)
+        if (mw_setting_find(&settings[i], names[i], &error) != MW_OK)
+            return mw_cli_usage("study run: %s", error.message);
+    if (strcmp(budget, "quick") && strcmp(budget, "full"))
+        return mw_cli_usage("study run: --budget must be 'quick' or 'full', not '%s'", budget);
+    if (arms && mw_arms_parse(arms, &o.arms, &error) != MW_OK)
+        return mw_cli_usage("study run: %s", error.message);
+    char *command = mw_cli_command("study", argc, argv);
+    if (!command) return mw_cli_fail(&(mw_error){MW_ERR_MEMORY, "out of memory for the command"});
+    o.settings = settings;
+    o.count = count;
+    o.budget = strcmp(budget, "quick") ? MW_BUDGET_FULL : MW_BUDGET_QUICK;
+    o.assignments = assignments.items;
+    o.assignment_count = assignments.count;
+    o.transitions = transitions;
+    o.command = command;
+    code = run_study(&o);
+    free(command);
+    return code;
+}
+
+/* ---- report ---- */
+
+static int study_report(int argc, char **argv) {
+    mw_strings folders = {0};
+    const char *output = "results", *none[1];
+    const mw_option options[] = {{"dir", MW_OPT_STRINGS, &folders, 0, 0},
+                                 {"o", MW_OPT_STRING, &output, 0, 0},
+                                 {NULL, MW_OPT_FLAG, NULL, 0, 0}};
+    int count, code = mw_cli_parse(argc, argv, options, report_help, none, 0, &count);
+    if (code >= 0) return code;
+    if (!folders.count) folders.items[folders.count++] = "study";
+    mw_error error = {0};
+    int present;
+    if (mw_study_report(folders.items, folders.count, output, &present, &error) != MW_OK)
+        return mw_cli_fail(&error);
+    printf("%d of %d settings: %s/index.html, README.md, settings.csv, summary.json\n", present,
+           settings_known(), output);
+    return 0;
+}
+
+int mw_cli_study(int argc, char **argv) {
+    static const mw_command commands[] = {
+        {"run", "make data, train, evaluate and diagnose, for all 30 settings or some", study_run},
+        {"report", "tables, figures and a page from what has been run", study_report},
+        {NULL, NULL, NULL}};
+    return mw_cli_dispatch("mawam study", commands,
+                           "mawam study: all settings of the paper, next to its figures\n"
+                           "\n"
+                           "usage: mawam study COMMAND [...]\n"
+                           "\n"
+                           "commands:\n",
+                           argc, argv);
+}

@@ -1,0 +1,88 @@
+/* mawam eval --sweep: a bundle at several values of a plan setting, as a table with the front of those that
+ * nothing beats in both return and time. */
+#include "cli/cli.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static double at(const json_t *object, const char *group, const char *key) {
+    const json_t *from = group ? json_object_get(json_object_get(object, "ms"), group) : object,
+                 *value = json_object_get(from, key);
+    return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
+static void show_value(void *context, const char *setting, const char *value, int done, int total,
+                       double left) {
+    (void)context;
+    if (mw_cli_quiet) return;
+    fprintf(stderr, "%s=%s done, %d of %d", setting, value, done, total);
+    if (isfinite(left)) fprintf(stderr, ", about %.0f s left", left);
+    fputc('\n', stderr);
+}
+
+static void print_points(const char *symbol, const json_t *points) {
+    json_t *point, *arm;
+    const char *name;
+    size_t i;
+    char interval[64];
+    json_array_foreach((json_t *)(uintptr_t)points, i, point) {
+        json_object_foreach(json_object_get(point, "arms"), name, arm) {
+            snprintf(interval, sizeof interval, "[%.5g, %.5g]", at(arm, NULL, "return_low"),
+                     at(arm, NULL, "return_high"));
+            printf("%s=%-6s %-10s %10.5g %22s %10.3f %10.3f %10.3f\n", symbol,
+                   json_string_value(json_object_get(point, "value")), name, at(arm, NULL, "return"),
+                   interval, at(arm, "generation", "p50"), at(arm, "scoring", "p50"),
+                   at(arm, "decision", "p50"));
+        }
+    }
+}
+
+static void print_table(const json_t *root) {
+    const char *name;
+    json_t *sweep, *point;
+    size_t i;
+    printf("%-8s %-10s %10s %22s %10s %10s %10s\n", "", "arm", "return", "95%", "generate", "score",
+           "ms p50");
+    json_object_foreach(json_object_get(root, "sweeps"), name, sweep)
+        print_points(json_string_value(json_object_get(sweep, "symbol")), json_object_get(sweep, "points"));
+    puts("front of return against time:");
+    json_array_foreach(json_object_get(root, "front"), i, point) printf(
+        "  %s=%s: %.5g in %.3f ms\n", json_string_value(json_object_get(point, "setting")),
+        json_string_value(json_object_get(point, "value")),
+        json_number_value(json_object_get(point, "return")), json_number_value(json_object_get(point, "ms")));
+}
+
+int mw_cli_sweep(const mw_eval_options *eval, const mw_strings *sweeps, const char *path, const char *json,
+                 const char *command) {
+    mw_bundle *bundle;
+    mw_error error = {0};
+    char *text = NULL;
+    mw_sweep_options o;
+    mw_sweep_options_init(&o, sizeof o);
+    o.sweeps = sweeps->items;
+    o.count = sweeps->count;
+    o.eval = eval;
+    o.path = json && *json ? json : NULL;
+    o.command = command;
+    o.progress = show_value;
+    char file[4096];
+    if (mw_cli_bundle_path(file, sizeof file, path, &error) != MW_OK ||
+        mw_bundle_load(&bundle, file, &error) != MW_OK)
+        return mw_cli_fail(&error);
+    const mw_status status = mw_sweep_run(&text, bundle, &o, &error);
+    mw_bundle_free(bundle);
+    if (status != MW_OK) {
+        mw_cli_fail(&error);
+        return status == MW_ERR_INTERRUPTED ? 130 : status == MW_ERR_ARGUMENT ? 2 : 1;
+    }
+    if (json && !*json) {
+        puts(text);
+    } else {
+        json_t *root = json_loads(text, 0, NULL);
+        print_table(root);
+        json_decref(root);
+    }
+    free(text);
+    return 0;
+}

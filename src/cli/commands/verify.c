@@ -1,0 +1,130 @@
+/* mawam verify: compares the running build with recorded numbers and says by how much it is off. */
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char env_help[] =
+    "usage: mawam verify env DIR\n"
+    "\n"
+    "Replays recorded trajectories and prints the largest error of every quantity, one line per check.\n"
+    "DIR holds the particle tasks (simple_spread/, ...), the battles (3m/, ...), Ant (qpos.npy, ...), or "
+    "folders\n"
+    "mpe, smac, ant with them. Exits 1 when an error exceeds its tolerance.\n"
+    "\n"
+    "example: mawam verify env golden/mpe\n";
+
+static const char net_help[] = "usage: mawam verify net DIR\n"
+                               "\n"
+                               "Recomputes recorded network outputs, losses and gradients and prints the "
+                               "largest error of every quantity.\n"
+                               "DIR holds folders with world, policy, mono, independent, q or "
+                               "direct.safetensors.\n"
+                               "Exits 1 when an error exceeds its tolerance.\n"
+                               "\n"
+                               "example: mawam verify net golden/net\n";
+
+static const char diagnostics_help[] = "usage: mawam verify diagnostics DIR\n"
+                                       "\n"
+                                       "Recomputes recorded statistics of studies and diagnostics from their "
+                                       "inputs and prints the largest error\n"
+                                       "of every quantity. Exits 1 when an error exceeds its tolerance.\n"
+                                       "\n"
+                                       "example: mawam verify diagnostics golden/diagnostics\n";
+
+static void print_line(void *context, const char *check, double error, double tolerance, bool ok) {
+    (void)context;
+    printf("%-4s  %-60s  error %9.3g  tolerance %g\n", ok ? "ok" : "FAIL", check, error, tolerance);
+    fflush(stdout);
+}
+
+typedef mw_status verify_fn(const char *dir, mw_verify *report, mw_error *error);
+
+static int run(int argc, char **argv, const char *help, verify_fn *verify) {
+    static const mw_option none[] = {{NULL, MW_OPT_FLAG, NULL, 0, 0}};
+    const char *dir;
+    int count;
+    int code = mw_cli_parse(argc, argv, none, help, &dir, 1, &count);
+    if (code >= 0) return code;
+    if (count != 1) return mw_cli_usage("verify %s: name the folder of recorded numbers", argv[0]);
+    mw_verify report = {.line = print_line};
+    mw_error error = {0};
+    if (verify(dir, &report, &error) != MW_OK) return mw_cli_fail(&error);
+    printf("%d checks, %d failed\n", report.checks, report.failed);
+    return report.failed ? 1 : 0;
+}
+
+static int verify_env(int argc, char **argv) {
+    return run(argc, argv, env_help, mw_verify_env);
+}
+
+static int verify_net(int argc, char **argv) {
+    return run(argc, argv, net_help, mw_verify_net);
+}
+
+static int verify_diagnostics(int argc, char **argv) {
+    return run(argc, argv, diagnostics_help, mw_verify_diagnostics);
+}
+
+/* Folders of recorded numbers by their names. */
+static const struct {
+    const char *name;
+    verify_fn *verify;
+} kinds[] = {{"mpe", mw_verify_env}, {"smac", mw_verify_env},      {"ant", mw_verify_env},
+             {"net", mw_verify_net}, {"selectors", mw_verify_net}, {"diagnostics", mw_verify_diagnostics}};
+
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static bool is_folder(const char *path) {
+    struct stat info;
+    return !stat(path, &info) && S_ISDIR(info.st_mode);
+}
+
+/* The folder's own kind, or whatever kinds of folders it holds. */
+static int verify_folder(const char *dir) {
+    mw_verify report = {.line = print_line};
+    mw_error error = {0};
+    size_t length = strlen(dir);
+    while (length > 1 && dir[length - 1] == '/') length--;
+    int checked = 0;
+    for (int i = 0; i < KINDS; i++) {
+        char path[4096];
+        const size_t name = strlen(kinds[i].name);
+        const bool own = length >= name && !strncmp(dir + length - name, kinds[i].name, name) &&
+                         (length == name || dir[length - name - 1] == '/');
+        snprintf(path, sizeof path, own ? "%.*s" : "%.*s/%s", (int)length, dir, kinds[i].name);
+        if (!is_folder(path)) continue;
+        checked++;
+        if (kinds[i].verify(path, &report, &error) != MW_OK) return mw_cli_fail(&error);
+    }
+    if (!checked)
+        return mw_cli_usage("verify: '%s' is neither one of mpe, smac, ant, net, selectors and diagnostics "
+                            "nor holds one",
+                            dir);
+    printf("%d checks, %d failed\n", report.checks, report.failed);
+    return report.failed ? 1 : 0;
+}
+
+int mw_cli_verify(int argc, char **argv) {
+    static const mw_command commands[] = {
+        {"env", "the worlds against recorded trajectories", verify_env},
+        {"net", "the networks against recorded outputs and gradients", verify_net},
+        {"diagnostics", "statistics and diagnostics against recorded results", verify_diagnostics},
+        {NULL, NULL, NULL},
+    };
+    static const char help[] =
+        "usage: mawam verify DIR\n"
+        "       mawam verify COMMAND DIR\n"
+        "\n"
+        "Without a command: every folder mpe, smac, ant, net, selectors and diagnostics in "
+        "DIR, or DIR itself if it\n"
+        "is one of them.\n"
+        "\n"
+        "example: mawam verify golden\n"
+        "\n"
+        "commands:\n";
+    bool command = argc != 2 || !is_folder(argv[1]);
+    for (int i = 0; argc > 1 && commands[i].name; i++) command |= !strcmp(argv[1], commands[i].name);
+    return command ? mw_cli_dispatch("verify", commands, help, argc, argv) : verify_folder(argv[1]);
+}

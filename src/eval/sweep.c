@@ -1,0 +1,300 @@
+/* Sweeps over plan settings; see mawam/sweep.h. The result grows as JSON, point by point, which is also what
+ * a run that is continued reads back. */
+#include "mawam/sweep.h"
+
+#include "core/clock.h"
+#include "core/file.h"
+#include "core/options.h"
+#include "eval/eval.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_VALUES = 64, MOST_SWEEPS = 16 };
+
+typedef struct {
+    const mw_field *field;
+    char values[MOST_VALUES][MW_WORD];
+    int count;
+} axis;
+
+typedef struct {
+    mw_sweep_options options;
+    mw_eval_options eval;
+    const mw_bundle *bundle;
+    axis axes[MOST_SWEEPS];
+    json_t *root;  /* the result */
+    json_t *known; /* points of an earlier run: {"candidates=8": {...}} */
+    int done, kept, total;
+    double started;
+} sweep;
+
+static const mw_sweep_options defaults = {.size = sizeof defaults};
+
+void mw_sweep_options_init(mw_sweep_options *options, size_t size) {
+    mw_options_fill(options, size, &defaults, sizeof defaults);
+}
+
+/* ---- what to play ---- */
+
+static mw_status add_value(axis *a, const char *text, size_t length, mw_error *error) {
+    mw_plan_settings scratch;
+    if (a->count == MOST_VALUES || length >= MW_WORD)
+        return mw_fail(error, MW_ERR_ARGUMENT, "a sweep of %s has at most %d values", a->field->name,
+                       MOST_VALUES);
+    snprintf(a->values[a->count], MW_WORD, "%.*s", (int)length, text);
+    return mw_field_set(a->field, &scratch, a->values[a->count++], "", error);
+}
+
+/* "1,2,4" or "1..8" or both. */
+static mw_status parse_values(axis *a, const char *text, mw_error *error) {
+    for (const char *at = text; *at;) {
+        const size_t length = strcspn(at, ",");
+        int first, last, used = 0;
+        if (sscanf(at, "%d..%d%n", &first, &last, &used) == 2 && (size_t)used == length &&
+            a->field->kind == MW_FIELD_INT) {
+            for (int value = first; value <= last && value - first <= MOST_VALUES; value++) {
+                char one[16];
+                snprintf(one, sizeof one, "%d", value);
+                MW_TRY(add_value(a, one, strlen(one), error));
+            }
+        } else {
+            MW_TRY(add_value(a, at, length, error));
+        }
+        at += length + (at[length] == ',');
+    }
+    return a->count ? MW_OK
+                    : mw_fail(error, MW_ERR_ARGUMENT, "the sweep of %s names no value", a->field->name);
+}
+
+static mw_status parse_axis(axis *a, const char *text, mw_error *error) {
+    const size_t name = strcspn(text, "=");
+    a->field = text[name] ? mw_fields_find(mw_plan_fields, text, name) : NULL;
+    if (!a->field)
+        return mw_fail(error, MW_ERR_ARGUMENT,
+                       "'%.64s' is no sweep; expected a plan setting and its values, M=1,2,4 or H=1..8",
+                       text);
+    return parse_values(a, text + name + 1, error);
+}
+
+static mw_status parse(sweep *s, mw_error *error) {
+    if (s->options.count < 1 || s->options.count > MOST_SWEEPS)
+        return mw_fail(error, MW_ERR_ARGUMENT, "there must be 1 to %d sweeps, not %d", MOST_SWEEPS,
+                       s->options.count);
+    for (int i = 0; i < s->options.count; i++) {
+        MW_TRY(parse_axis(&s->axes[i], s->options.sweeps[i], error));
+        s->total += s->axes[i].count;
+    }
+    return MW_OK;
+}
+
+static unsigned arms_of(const sweep *s, const axis *a) {
+    const unsigned usual = 1u << MW_ARM_REACTIVE | 1u << MW_ARM_PLAN;
+    const bool horizon = !strcmp(a->field->name, "horizon");
+    return s->eval.arms ? s->eval.arms : usual | (horizon ? 1u << MW_ARM_ORACLE : 0);
+}
+
+/* ---- the result ---- */
+
+/* What all points depend on but their own setting. */
+static json_t *inputs_json(const sweep *s) {
+    const mw_eval_options *e = &s->eval;
+    json_t *assignments = json_array();
+    char bundle[17];
+    uint64_t hash = MW_HASH_START;
+    for (int i = 0; i < s->bundle->count; i++)
+        hash = mw_hash(hash, s->bundle->parts[i].text, strlen(s->bundle->parts[i].text));
+    snprintf(bundle, sizeof bundle, "%016llx", (unsigned long long)hash);
+    for (int i = 0; i < e->assignment_count; i++)
+        json_array_append_new(assignments, json_string(e->assignments[i]));
+    return json_pack("{s:s, s:o, s:I, s:i, s:i, s:i, s:i, s:o, s:I, s:b}", "bundle", bundle, "plan",
+                     mw_fields_json(mw_plan_fields, &s->bundle->plan), "first_seed",
+                     (json_int_t)e->first_seed, "seeds", e->seeds, "episodes", e->episodes, "timed", e->timed,
+                     "threads", e->threads, "assignments", assignments, "arms", (json_int_t)e->arms,
+                     "accept_rules", e->accept_rules);
+}
+
+/* Points of an earlier run with the same inputs. A file that cannot be read is no help and no harm. */
+static void recall(sweep *s) {
+    json_t *old, *axis_json, *point;
+    mw_error error;
+    const char *name;
+    size_t i;
+    s->known = json_object();
+    if (!s->options.path || !mw_file_exists(s->options.path) ||
+        mw_json_read(&old, s->options.path, &error) != MW_OK)
+        return;
+    if (json_equal(json_object_get(old, "inputs"), json_object_get(s->root, "inputs")))
+        json_object_foreach(json_object_get(old, "sweeps"), name, axis_json)
+            json_array_foreach(json_object_get(axis_json, "points"), i, point) {
+            const char *value = json_string_value(json_object_get(point, "value"));
+            char key[2 * MW_WORD + 2];
+            snprintf(key, sizeof key, "%.64s=%.64s", name, value ? value : "");
+            if (json_is_object(json_object_get(point, "arms"))) json_object_set(s->known, key, point);
+        }
+    json_decref(old);
+}
+
+/* The mean return of an arm with its interval over episodes. */
+static mw_status add_interval(json_t *arm, const mw_eval_result *r, int index, mw_error *error) {
+    const long count = (long)r->options.seeds * r->options.episodes;
+    double *totals = malloc((size_t)count * sizeof *totals);
+    mw_interval interval;
+    if (!totals) return mw_fail(error, MW_ERR_MEMORY, "cannot summarise %ld episodes", count);
+    for (long k = 0; k < count; k++) totals[k] = r->arm[index].episodes[k].total;
+    const mw_status status =
+        mw_bootstrap_mean(&interval, totals, count, MW_BOOTSTRAP_RESAMPLES, r->options.first_seed, error);
+    free(totals);
+    MW_TRY(status);
+    json_object_set_new(arm, "return_low", mw_number_json(interval.low));
+    json_object_set_new(arm, "return_high", mw_number_json(interval.high));
+    return MW_OK;
+}
+
+static mw_status point_json(json_t **out, const char *value, const mw_eval_result *r, mw_error *error) {
+    static const char *const long_ones[] = {"episode_returns", "episode_lengths", "episodes_won"};
+    json_t *all = mw_eval_json(r), *arms = json_incref(json_object_get(all, "arms"));
+    mw_status status = MW_OK;
+    json_decref(all);
+    for (int a = 0; a < MW_ARMS && status == MW_OK; a++) {
+        json_t *arm = r->arm[a].played ? json_object_get(arms, mw_arm_name(a)) : NULL;
+        for (size_t i = 0; i < sizeof long_ones / sizeof *long_ones; i++) json_object_del(arm, long_ones[i]);
+        if (arm) status = add_interval(arm, r, a, error);
+    }
+    *out = json_pack("{s:s, s:o}", "value", value, "arms", arms);
+    return status;
+}
+
+/* ---- the front ---- */
+
+/* Milliseconds of a decision and return of a point's plan arm; false: it was not played or not timed. */
+static bool worth(const json_t *point, double *ms, double *total) {
+    const json_t *plan = json_object_get(json_object_get(point, "arms"), "plan"),
+                 *time = json_object_get(json_object_get(json_object_get(plan, "ms"), "decision"), "p50");
+    *ms = json_number_value(time);
+    *total = json_number_value(json_object_get(plan, "return"));
+    return json_is_number(time);
+}
+
+static bool beaten(const json_t *sweeps, double ms, double total) {
+    const char *name;
+    json_t *list, *point;
+    size_t i;
+    json_object_foreach((json_t *)(uintptr_t)sweeps, name, list)
+        json_array_foreach(json_object_get(list, "points"), i, point) {
+        double other_ms, other;
+        if (worth(point, &other_ms, &other) && other_ms <= ms && other >= total &&
+            (other_ms < ms || other > total))
+            return true;
+    }
+    return false;
+}
+
+/* The points of all sweeps that no other beats in both return and time, by rising time. */
+static json_t *front_json(const json_t *sweeps) {
+    json_t *front = json_array(), *list, *point;
+    const char *name;
+    size_t i;
+    json_object_foreach((json_t *)(uintptr_t)sweeps, name, list)
+        json_array_foreach(json_object_get(list, "points"), i, point) {
+        double ms, total;
+        size_t at = 0;
+        if (!worth(point, &ms, &total) || beaten(sweeps, ms, total)) continue;
+        while (at < json_array_size(front) &&
+               json_number_value(json_object_get(json_array_get(front, at), "ms")) <= ms)
+            at++;
+        json_array_insert_new(front, at,
+                              json_pack("{s:s, s:O, s:f, s:f}", "setting", name, "value",
+                                        json_object_get(point, "value"), "ms", ms, "return", total));
+    }
+    return front;
+}
+
+/* ---- playing ---- */
+
+static mw_status play(sweep *s, const axis *a, const char *value, json_t **point, mw_error *error) {
+    char assignment[2 * MW_WORD + 2];
+    const char *assignments[64];
+    mw_eval_options e = s->eval;
+    mw_eval_result r;
+    if (e.assignment_count > 63) return mw_fail(error, MW_ERR_ARGUMENT, "too many plan settings");
+    for (int i = 0; i < e.assignment_count; i++) assignments[i] = e.assignments[i];
+    snprintf(assignment, sizeof assignment, "%s=%s", a->field->name, value);
+    assignments[e.assignment_count++] = assignment;
+    e.assignments = assignments;
+    e.arms = arms_of(s, a);
+    MW_TRY(mw_eval_run(&r, s->bundle, &e, error));
+    const mw_status status = point_json(point, value, &r, error);
+    mw_eval_result_clear(&r);
+    return status;
+}
+
+static mw_status put(sweep *s, mw_error *error) {
+    json_object_set_new(s->root, "front", front_json(json_object_get(s->root, "sweeps")));
+    return s->options.path ? mw_json_write(s->root, s->options.path, error) : MW_OK;
+}
+
+static mw_status run_value(sweep *s, const axis *a, const char *value, json_t *points, mw_error *error) {
+    char key[2 * MW_WORD + 2];
+    snprintf(key, sizeof key, "%s=%s", a->field->name, value);
+    json_t *point = json_incref(json_object_get(s->known, key));
+    const bool kept = point != NULL;
+    if (!kept) MW_TRY(play(s, a, value, &point, error));
+    json_array_append_new(points, point);
+    s->done++;
+    s->kept += kept;
+    MW_TRY(put(s, error));
+    const int played = s->done - s->kept;
+    const double each = played ? (mw_clock_seconds() - s->started) / played : NAN;
+    if (s->options.progress)
+        s->options.progress(s->options.context, a->field->symbol ? a->field->symbol : a->field->name, value,
+                            s->done, s->total, each * (s->total - s->done));
+    return MW_OK;
+}
+
+static mw_status run(sweep *s, mw_error *error) {
+    MW_TRY(parse(s, error));
+    MW_NEED(s->bundle);
+    const mw_bundle_info *info = &s->bundle->info;
+    char cpu[128];
+    mw_cpu_model(cpu, sizeof cpu);
+    s->root = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:{}}", "mawam", mw_version(), "task",
+                        info->task, "quality", info->quality, "rules", info->rules, "method", info->method,
+                        "command", s->options.command ? s->options.command : "", "cpu", cpu, "inputs",
+                        inputs_json(s), "sweeps");
+    if (!s->root) return mw_fail(error, MW_ERR_MEMORY, "cannot describe the sweep");
+    recall(s);
+    json_t *sweeps = json_object_get(s->root, "sweeps");
+    for (int i = 0; i < s->options.count; i++) {
+        const axis *a = &s->axes[i];
+        json_t *points = json_array();
+        json_object_set_new(sweeps, a->field->name,
+                            json_pack("{s:s, s:o}", "symbol",
+                                      a->field->symbol ? a->field->symbol : a->field->name, "points",
+                                      points));
+        for (int k = 0; k < a->count; k++) MW_TRY(run_value(s, a, a->values[k], points, error));
+    }
+    return MW_OK;
+}
+
+mw_status mw_sweep_run(char **json, const mw_bundle *bundle, const mw_sweep_options *given, mw_error *error) {
+    MW_NEED(json);
+    sweep *s = calloc(1, sizeof *s);
+    *json = NULL;
+    if (!s) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a sweep");
+    s->options = defaults;
+    s->bundle = bundle;
+    s->started = mw_clock_seconds();
+    mw_status status =
+        mw_options_take(&s->options, sizeof s->options, MW_FIELD_END(mw_sweep_options, context), given,
+                        "mw_sweep_options_init", error);
+    if (status == MW_OK) status = mw_eval_options_take(&s->eval, s->options.eval, error);
+    if (status == MW_OK) status = run(s, error);
+    if (status == MW_OK && !(*json = json_dumps(s->root, JSON_INDENT(1) | JSON_REAL_PRECISION(10))))
+        status = mw_fail(error, MW_ERR_MEMORY, "cannot write the sweep");
+    json_decref(s->root);
+    json_decref(s->known);
+    free(s);
+    return status;
+}

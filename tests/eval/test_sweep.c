@@ -1,0 +1,134 @@
+/* Sweeps: every value plays the same episodes as an evaluation of its own would, a run that is continued
+ * keeps what it has, and the front is what nothing beats. */
+#include "core/json.h"
+#include "eval/eval.h"
+#include "mawam/sweep.h"
+#include "scratch.h"
+#include "train/tiny.h"
+
+#include <string.h>
+#include <unistd.h>
+
+static int values_done;
+
+static void count_values(void *context, const char *setting, const char *value, int done, int total,
+                         double left) {
+    (void)context, (void)setting, (void)value, (void)left;
+    assert_true(done <= total);
+    values_done++;
+}
+
+static mw_eval_options few(void) {
+    mw_eval_options e;
+    mw_eval_options_init(&e, sizeof e);
+    e.seeds = 1;
+    e.episodes = 2;
+    e.threads = 1;
+    e.timed = 3;
+    return e;
+}
+
+static json_t *swept(const mw_bundle *bundle, const char *const *sweeps, int count, const char *path) {
+    mw_error error;
+    char *text;
+    mw_sweep_options o;
+    const mw_eval_options e = few();
+    mw_sweep_options_init(&o, sizeof o);
+    o.sweeps = sweeps;
+    o.count = count;
+    o.eval = &e;
+    o.path = path;
+    o.progress = count_values;
+    values_done = 0;
+    CHECK_OK(mw_sweep_run(&text, bundle, &o, &error), error);
+    json_t *root = json_loads(text, 0, NULL);
+    free(text);
+    assert_non_null(root);
+    return root;
+}
+
+static json_t *point_at(const json_t *root, const char *setting, size_t i) {
+    return json_array_get(
+        json_object_get(json_object_get(json_object_get(root, "sweeps"), setting), "points"), i);
+}
+
+static double plan_at(const json_t *root, const char *setting, size_t i, const char *key) {
+    return json_number_value(
+        json_object_get(json_object_get(json_object_get(point_at(root, setting, i), "arms"), "plan"), key));
+}
+
+static void same_episodes(void **state) {
+    (void)state;
+    static const char *const sweeps[] = {"M=1,3", "H=2..3"}, *const three[] = {"M=3"};
+    mw_error error;
+    mw_bundle *bundle = tiny_bundle("spread", NULL);
+    json_t *root = swept(bundle, sweeps, 2, NULL);
+    mw_eval_options e = few();
+    mw_eval_result r;
+    e.arms = 1u << MW_ARM_REACTIVE | 1u << MW_ARM_PLAN;
+    e.assignments = three;
+    e.assignment_count = 1;
+    CHECK_OK(mw_eval_run(&r, bundle, &e, &error), error);
+    CHECK_NEAR(plan_at(root, "candidates", 1, "return"), r.arm[MW_ARM_PLAN].total, 1e-6);
+    assert_true(plan_at(root, "candidates", 1, "return_low") <= r.arm[MW_ARM_PLAN].total + 1e-6);
+    mw_eval_result_clear(&r);
+    assert_int_equal(values_done, 4);
+    assert_null(json_object_get(json_object_get(point_at(root, "candidates", 0), "arms"), "oracle"));
+    assert_non_null(json_object_get(json_object_get(point_at(root, "horizon", 1), "arms"), "oracle"));
+    assert_string_equal(json_string_value(json_object_get(point_at(root, "horizon", 1), "value")), "3");
+    const json_t *front = json_object_get(root, "front");
+    assert_true(json_array_size(front) >= 1);
+    for (size_t i = 1; i < json_array_size(front); i++)
+        assert_true(json_number_value(json_object_get(json_array_get(front, i), "return")) >
+                    json_number_value(json_object_get(json_array_get(front, i - 1), "return")));
+    json_decref(root);
+    mw_bundle_free(bundle);
+}
+
+static void continues(void **state) {
+    (void)state;
+    static const char *const some[] = {"K=1,2"}, *const more[] = {"K=1,2,3"};
+    mw_bundle *bundle = tiny_bundle("spread", NULL);
+    json_t *first = swept(bundle, some, 1, scratch("sweep.json"));
+    json_t *second = swept(bundle, more, 1, scratch("sweep.json"));
+    for (size_t i = 0; i < 2; i++) /* the very points, times included */
+        CHECK_NEAR(plan_at(first, "sampling_steps", i, "seconds"),
+                   plan_at(second, "sampling_steps", i, "seconds"), 1e-9);
+    assert_non_null(point_at(second, "sampling_steps", 2));
+    bundle->plan.guidance = 2; /* other plans have other results */
+    json_t *third = swept(bundle, some, 1, scratch("sweep.json"));
+    assert_true(plan_at(third, "sampling_steps", 0, "seconds") !=
+                plan_at(first, "sampling_steps", 0, "seconds"));
+    json_decref(first);
+    json_decref(second);
+    json_decref(third);
+    unlink(scratch("sweep.json"));
+    mw_bundle_free(bundle);
+}
+
+static void refusals(void **state) {
+    (void)state;
+    static const char *const bad[][2] = {{"M", "is no sweep"},       {"size=1", "is no sweep"},
+                                         {"M=", "names no value"},   {"M=1,many", "whole number"},
+                                         {"M=1..400", "at most 64"}, {"H=50", "horizon is 50"}};
+    mw_error error;
+    char *text;
+    const mw_eval_options e = few();
+    mw_bundle *bundle = tiny_bundle("spread", NULL);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        mw_sweep_options o;
+        mw_sweep_options_init(&o, sizeof o);
+        o.sweeps = &bad[i][0];
+        o.count = 1;
+        o.eval = &e;
+        CHECK_FAILS(mw_sweep_run(&text, bundle, &o, &error), MW_ERR_ARGUMENT, error, bad[i][1]);
+        assert_null(text);
+    }
+    mw_bundle_free(bundle);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(same_episodes), cmocka_unit_test(continues),
+                                       cmocka_unit_test(refusals)};
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
+}
