@@ -11,11 +11,9 @@ static mw_status add_decision(mw_replay *replay, const mw_duel_moment *m, mw_err
     for (int k = 0; m->labels && k < m->candidates; k++) labels[k] = m->labels + k * MW_DUEL_LABEL;
     MW_TRY(mw_replay_candidates(replay, m->scores, NULL, m->candidates, m->chosen, m->labels ? labels : NULL,
                                 error));
-    for (int i = 0; m->paths && i < m->candidates * m->places; i++) {
-        const int candidate = i / m->places;
+    for (int i = 0; m->paths && i < m->candidates * m->places; i++)
         MW_TRY(mw_replay_path(replay, (const float(*)[2])(m->paths + (size_t)i * length * 2), (int)length,
-                              m->scores[candidate], candidate == m->chosen, error));
-    }
+                              i / m->places, error));
     return MW_OK;
 }
 
