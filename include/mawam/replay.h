@@ -6,6 +6,8 @@
 
 #include "mawam/env.h"
 
+#include <stdio.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -41,6 +43,8 @@ MW_API mw_status mw_replay_beside(mw_replay *replay, const mw_replay *other, con
 
 /* A page; if the path ends with .svg a picture: a film strip of a few moments. */
 MW_API mw_status mw_replay_write(const mw_replay *replay, const char *path, mw_error *error);
+/* The same page, to a stream: for programs that send it on. */
+MW_API mw_status mw_replay_print(const mw_replay *replay, FILE *out, mw_error *error);
 
 #ifdef __cplusplus
 }

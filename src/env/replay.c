@@ -270,15 +270,30 @@ static void append_all(text *t, const mw_replay *replay) {
     append(t, "}");
 }
 
-static mw_status write_page(const text *data, const char *path, mw_error *error) {
-    mw_writer writer;
-    MW_TRY(mw_writer_open(&writer, path, error));
+/* All pieces of the page in their order, through `put`. */
+static mw_status write_page(const text *data, mw_status (*put)(void *, const char *, size_t, mw_error *),
+                            void *out, mw_error *error) {
     const char *const parts[] = {mw_replay_page_head, data->data,        "\n</script>\n<script>\n",
                                  mw_replay_scene,     mw_replay_drawing, mw_replay_panels,
                                  mw_replay_page_tail};
     mw_status status = MW_OK;
     for (size_t i = 0; status == MW_OK && i < sizeof parts / sizeof *parts; i++)
-        status = mw_writer_put(&writer, parts[i], strlen(parts[i]), error);
+        status = put(out, parts[i], strlen(parts[i]), error);
+    return status;
+}
+
+static mw_status put_file(void *out, const char *data, size_t size, mw_error *error) {
+    return mw_writer_put(out, data, size, error);
+}
+
+static mw_status write_file(const text *data, const char *path, mw_error *error) {
+    const size_t length = strlen(path);
+    mw_writer writer = {0};
+    if (data->failed) return mw_fail(error, MW_ERR_MEMORY, "%s: out of memory for the page", path);
+    if (length > 4 && !strcmp(path + length - 4, ".svg"))
+        return mw_replay_strip(data->data, data->size, path, error);
+    MW_TRY(mw_writer_open(&writer, path, error));
+    const mw_status status = write_page(data, put_file, &writer, error);
     if (status == MW_OK) return mw_writer_commit(&writer, error);
     mw_writer_abandon(&writer);
     return status;
@@ -288,15 +303,24 @@ mw_status mw_replay_write(const mw_replay *replay, const char *path, mw_error *e
     MW_NEED(replay);
     MW_NEED(path);
     text data = {0};
-    const size_t length = strlen(path);
     append_all(&data, replay);
-    mw_status status;
-    if (data.failed)
-        status = mw_fail(error, MW_ERR_MEMORY, "%s: out of memory", path);
-    else if (length > 4 && !strcmp(path + length - 4, ".svg"))
-        status = mw_replay_strip(data.data, data.size, path, error);
-    else
-        status = write_page(&data, path, error);
+    const mw_status status = write_file(&data, path, error);
+    free(data.data);
+    return status;
+}
+
+static mw_status put_stream(void *out, const char *data, size_t size, mw_error *error) {
+    if (fwrite(data, 1, size, out) == size) return MW_OK;
+    return mw_fail(error, MW_ERR_IO, "the page cannot be written to its stream");
+}
+
+mw_status mw_replay_print(const mw_replay *replay, FILE *out, mw_error *error) {
+    MW_NEED(replay);
+    MW_NEED(out);
+    text data = {0};
+    append_all(&data, replay);
+    const mw_status status = data.failed ? mw_fail(error, MW_ERR_MEMORY, "out of memory for the page")
+                                         : write_page(&data, put_stream, out, error);
     free(data.data);
     return status;
 }

@@ -31,11 +31,16 @@ static void records(void **state) {
     CHECK_OK(mw_replay_path(replay, points, 1, 1, &error), error);
     CHECK_OK(mw_replay_frame(replay, env, (const float[]){1, 2, INFINITY}, &error), error);
     CHECK_OK(mw_replay_write(replay, path, &error), error);
+    char *page, *printed;
+    size_t size, printed_size;
+    FILE *stream = open_memstream(&printed, &printed_size);
+    CHECK_OK(mw_replay_print(replay, stream, &error), error);
+    assert_int_equal(fclose(stream), 0);
     mw_replay_free(replay);
-
-    char *page;
-    size_t size;
     CHECK_OK(mw_file_read_text(path, &page, &size, &error), error);
+    assert_int_equal(printed_size, size);
+    assert_memory_equal(printed, page, size);
+    free(printed);
     char *begin = strstr(page, "id='data'>") + strlen("id='data'>"), *end = strstr(begin, "</script>");
     json_t *data, *frame, *first;
     CHECK_OK(mw_json_parse(&data, begin, (size_t)(end - begin), "page", &error), error);
