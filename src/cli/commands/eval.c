@@ -37,7 +37,9 @@ static const char help[] =
     "  --json          the result as JSON, printed or written to a file\n"
     "  --csv           the table as comma-separated values, with the columns that it has no room for\n"
     "  --overwrite     replace files of --json and --replay that are there\n"
-    "  --replay FILE   also writes one planned episode as a page with the candidates of every decision\n"
+    "  --replay FILE   also writes one planned episode as a page with the candidates of every decision, "
+    "beside\n"
+    "                  the policy alone; FILE.svg: a film strip of a few moments\n"
     "\n"
     "examples: mawam eval spread-medium.safetensors\n"
     "          mawam eval 3m-medium.safetensors --arms plan,reactive --seeds 2 --first-seed 1 --M 16 "
@@ -181,7 +183,10 @@ static int run(const mw_eval_options *options, const request *r, const char *com
         print_csv(result);
     else if (status == MW_OK && !(json && !*json))
         print_table(result);
-    if (status == MW_OK && replay) status = mw_eval_replay(bundle, options, replay, &error);
+    mw_replay *played = NULL;
+    if (status == MW_OK && replay) status = mw_eval_replay(&played, bundle, options, &error);
+    if (status == MW_OK && replay) status = mw_replay_write(played, replay, &error);
+    mw_replay_free(played);
     mw_eval_result_free(result);
     mw_bundle_free(bundle);
     return status == MW_OK ? 0 : mw_cli_fail(&error);
