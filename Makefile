@@ -1,6 +1,6 @@
 # A thin front for CMake and Ninja. Every target installs the Debian packages it lacks, asking sudo only when needed.
 BUILD    ?= build
-PACKAGES := gcc cmake ninja-build pkg-config libjansson-dev libcmocka-dev libmujoco-dev libhdf5-dev \
+PACKAGES := gcc cmake ninja-build pkg-config libjansson-dev libcmocka-dev libmujoco-dev libhdf5-dev libmicrohttpd-dev \
             python3-numpy python3-pytest
 CONFIG   := -G Ninja -DMAWAM_WERROR=ON
 JOBS     ?= $(shell nproc)
@@ -13,7 +13,7 @@ MOST     ?= 50
 PREFIX   ?= /usr/local
 DESTDIR  ?=
 
-.PHONY: all deps demo study test fingerprints bench arm asan tsan fuzz fuzzers faults campaign format declarations install uninstall deb clean FORCE
+.PHONY: all deps demo study test test-browser fingerprints bench arm asan tsan fuzz fuzzers faults campaign format declarations install uninstall deb clean FORCE
 
 all: $(BUILD)/.configured
 	@ninja -C $(BUILD) -j $(JOBS)
@@ -50,6 +50,11 @@ study:
 test: all
 	@$(if $(OPTIONS),,if command -v clang >/dev/null; then $(MAKE) --no-print-directory fuzzers; fi)
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+
+# The live view in a real browser; pictures of it go to PICTURES, if given.
+test-browser: all
+	@cmake/need.sh chromium nodejs
+	@tests/live/browser.sh $(BUILD)/mawam $(CURDIR) $(PICTURES)
 
 bench: all
 	@cmake/need.sh python3-torch python3-numpy libopenblas0-pthread

@@ -23,6 +23,7 @@ DOCUMENT = os.path.join(SOURCE, "docs", "reliability.md")
 BEGIN, END = "<!-- campaign -->\n", "<!-- end of campaign -->\n"
 # Shares of the fuzzing time: readers that never leave memory make the most of it.
 SHARES = {"npy": 8, "json": 8, "safetensors": 4, "settings": 2, "command": 2, "bundle": 3, "training": 2}
+MORE_INPUTS = {"npy": ["tests/data/npy"], "behavior": ["behaviors"], "hdf5": ["tests/data/import/hdf5"]}
 MOST = {"demo": 3, "study": 20, "bench": 20, "train": 50}  # failures of a kind in a slice of the slower commands
 FUZZ_SLICE, FAULTS = 60, ("injected", "files", "disks", "kills", "differences", "signals", "outputs", "cores", "writers",
                           "violations")
@@ -78,10 +79,11 @@ def fuzz_slice(build, target, seconds, seed):
     corpus, crashes = (os.path.join(folder, name) for name in (f"corpus/{target}", "crashes"))
     os.makedirs(corpus, exist_ok=True)
     os.makedirs(crashes, exist_ok=True)
+    more = [os.path.join(SOURCE, path) for path in MORE_INPUTS.get(target, ())]
     # Larger inputs only take longer, but for files that are large by nature.
-    largest = {"hdf5": 65536, "behavior": 65536, "bundle": 16384, "report": 16384}.get(target, 4096)
+    largest = {"hdf5": 65536, "behavior": 131072, "bundle": 16384, "report": 16384}.get(target, 4096)
     log = subprocess.run([os.path.join(folder, f"fuzz_{target}"), corpus,
-                          os.path.join(SOURCE, "tests", "data", "fuzz", target), f"-max_total_time={seconds}",
+                          os.path.join(SOURCE, "tests", "data", "fuzz", target), *more, f"-max_total_time={seconds}",
                           f"-seed={seed}", f"-max_len={largest}", "-timeout=10", "-rss_limit_mb=1024",
                           "-print_final_stats=1", f"-artifact_prefix={crashes}/{target}-"],
                          capture_output=True, text=True, errors="replace", check=False, stdin=subprocess.DEVNULL,

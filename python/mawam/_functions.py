@@ -69,6 +69,7 @@ void mw_env_snapshot(pointer, pointer)
 status mw_env_restore(pointer, pointer, size, pointer)
 status mw_env_recall(pointer, pointer, pointer)
 int mw_env_draw(pointer, pointer, int)
+status mw_env_place(pointer, text, int, pointer, pointer)
 status mw_env_batch_create(pointer, text, pointer, int, int, pointer)
 void mw_env_batch_free(pointer)
 pointer mw_env_batch_get(pointer, int)
@@ -132,11 +133,21 @@ status mw_planner_act(pointer, pointer, pointer, pointer, pointer, pointer, poin
 mw_effort mw_planner_effort(pointer)
 void mw_planner_reward(pointer, int, float)
 mw_candidates mw_planner_candidates(pointer, int)
+status mw_planner_take(pointer, int, int, pointer, pointer, pointer)
+size mw_planner_snapshot_size(pointer)
+void mw_planner_snapshot(pointer, int, pointer)
+status mw_planner_restore(pointer, int, pointer, size, pointer)
+status mw_routes_create(pointer, pointer, pointer)
+void mw_routes_free(pointer)
+int mw_routes_experts(pointer)
+void mw_routes_look(pointer, pointer, pointer, pointer)
 status mw_replay_create(pointer, pointer, text, pointer)
 void mw_replay_free(pointer)
 status mw_replay_frame(pointer, pointer, pointer, pointer)
-status mw_replay_candidates(pointer, pointer, int, int, pointer, pointer)
-status mw_replay_path(pointer, pointer, int, double, bool, pointer)
+status mw_replay_candidates(pointer, pointer, pointer, int, int, pointer, pointer)
+status mw_replay_path(pointer, pointer, int, int, pointer)
+status mw_replay_horizon(pointer, int, pointer)
+status mw_replay_beside(pointer, pointer, text, pointer)
 status mw_replay_write(pointer, text, pointer)
 text mw_study_stage_name(int)
 text mw_study_part_name(int)
@@ -169,6 +180,7 @@ LEFT_OUT = {
     "mw_file_write": "Python has files of its own",
     "mw_file_writable": "see mw_file_write",
     "mw_dir_make": "os.makedirs",
+    "mw_replay_print": "Replay.write gives the same page",
     "mw_env_batch_step": "mw_env_batch_advance is the same and more; VectorEnv is made of it",
     "mw_prey_embed": "writes C source of this repository",
     "mw_routing": "large; Routing.as_dict has all of it by name",

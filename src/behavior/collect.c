@@ -24,7 +24,7 @@ static void write_note(char *note, size_t size, const mw_env_info *info, const m
             "actions",
             who, (double)behavior->noise);
     else
-        snprintf(note, size, "%s; normal noise of deviation %g on every action value, clipped to [-1,1]", who,
+        snprintf(note, size, "%s; normal noise of std %g on every action value, clipped to [-1,1]", who,
                  (double)behavior->noise);
 }
 

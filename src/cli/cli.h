@@ -24,6 +24,7 @@ int mw_cli_diagnose(int argc, char **argv);
 int mw_cli_diagnose_routing(int argc, char **argv); /* "mawam diagnose --routing" */
 int mw_cli_env(int argc, char **argv);
 int mw_cli_eval(int argc, char **argv);
+int mw_cli_live(int argc, char **argv);
 int mw_cli_study(int argc, char **argv);
 int mw_cli_train(int argc, char **argv);
 int mw_cli_verify(int argc, char **argv);

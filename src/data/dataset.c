@@ -69,14 +69,14 @@ static mw_status read_returns(mw_return_stats *r, const json_t *root, const char
         const json_t *value;
         double *out;
     } members[] = {
-        {json_object_get(object, "mean"), &r->mean},       {json_object_get(object, "deviation"), &r->std},
+        {json_object_get(object, "mean"), &r->mean},       {json_object_get(object, "std"), &r->std},
         {json_object_get(object, "minimum"), &r->minimum}, {json_object_get(object, "maximum"), &r->maximum},
         {json_object_get(object, "won"), &r->won},         {json_array_get(q, 0), &r->quartile[0]},
         {json_array_get(q, 1), &r->quartile[1]},           {json_array_get(q, 2), &r->quartile[2]}};
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
         if (!json_is_number(members[i].value))
             return mw_fail(error, MW_ERR_FORMAT,
-                           "%s: 'returns' needs numbers mean, deviation, minimum, maximum, won and three "
+                           "%s: 'returns' needs numbers mean, std, minimum, maximum, won and three "
                            "quartiles",
                            path);
         *members[i].out = json_number_value(members[i].value);

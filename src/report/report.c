@@ -80,7 +80,7 @@ static double state_mean(const mw_study_table *t, mw_column_id column, int *miss
     *missing = 0;
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
         const mw_study_row *row = &t->rows[i];
-        if (!mw_paper_state_find(row->setting->task, row->setting->quality)) continue;
+        if (!mw_paper_state_find(row->name)) continue;
         if (isnan(row->value[column])) {
             ++*missing;
             continue;

@@ -107,7 +107,7 @@ static double seeds_std(const mw_study_row *row, int ours, int other) {
 
 static void derive(mw_study_row *row) {
     double *v = row->value;
-    const mw_paper_row *paper = mw_paper_find(row->setting->task, row->setting->quality);
+    const mw_paper_row *paper = mw_paper_find(row->name);
     const double *plan = &v[MW_COL_OF(MW_ARM_PLAN, 0)], *oracle = &v[MW_COL_OF(MW_ARM_ORACLE, 0)];
     const double reactive = v[MW_COL_REACTIVE], unit = unit_of(row) / fabs(reactive);
     v[MW_COL_DATA] = v[mw_scale_of(row->setting->task) ? MW_COL_DATA_SCORE : MW_COL_DATA_RETURN];

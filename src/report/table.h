@@ -129,7 +129,7 @@ enum {
 int mw_table_width(void); /* columns of the arms that there are; the rest of MW_TABLE_WIDTH is empty */
 const char *mw_table_column_name(mw_column_id column, char out[64]);
 
-enum { MW_TABLE_ROWS = 30, MW_TABLE_HORIZONS = 16, MW_TABLE_SEEDS = 64 };
+enum { MW_TABLE_ROWS = MW_SETTINGS, MW_TABLE_HORIZONS = 16, MW_TABLE_SEEDS = 64 };
 
 /* What is known of snippets at every horizon. */
 typedef enum mw_snippet_metric {

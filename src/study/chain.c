@@ -4,7 +4,7 @@
 #include "behavior/collect.h"
 #include "core/clock.h"
 #include "core/file.h"
-#include "core/cpu.h"
+#include "core/machine/cpu.h"
 #include "core/tensor/safetensors.h"
 #include "env/env.h"
 #include "eval/calibrate.h"

@@ -19,11 +19,12 @@ for path in "$source"/tests/fuzz/fuzz_*.c; do
     json | safetensors | command) runs=10000 ;;
     training | prey | snapshot | bundle) runs=3000 ;;
     hdf5) runs=30 ;;
+    report) runs=300 ;;
     *) runs=1000 ;;
     esac
     mkdir "$work/$target"
     "$build/fuzz_$target" "$work/$target" "$source/tests/data/fuzz/$target" -seed=1 -runs=$runs -timeout=20 -rss_limit_mb=1024 \
-        -max_len=4096 -len_control=0 -artifact_prefix="$build/crashes/$target-" >"$work/log" 2>&1 || {
+        -max_len=16384 -len_control=0 -artifact_prefix="$build/crashes/$target-" >"$work/log" 2>&1 || {
         failed=1
         echo "$target: BROKEN"
         tail -30 "$work/log"

@@ -238,6 +238,8 @@ static void null_is_refused(void **state) {
     NEEDS(mw_model_classes_parse("flow", NULL, &error));
     NEEDS(mw_bench_run(NULL, NULL, &error));
     NEEDS(mw_replay_create(NULL, NULL, "", &error));
+    NEEDS(mw_replay_beside(NULL, NULL, "", &error));
+    NEEDS(mw_replay_horizon(NULL, 1, &error));
     NEEDS(mw_verify_env(NULL, &report, &error));
     NEEDS(mw_verify_net("x", NULL, &error));
 }

@@ -1,5 +1,5 @@
 /* The level is found once, from the CPU and the environment; see cpu.h. */
-#include "core/cpu.h"
+#include "core/machine/cpu.h"
 
 #include <stdio.h>
 #include <stdlib.h>

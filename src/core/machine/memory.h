@@ -1,7 +1,7 @@
 /* How much memory work areas take, and how much there is: large work asks before it begins, because a system
  * that hands out more than it has ends the wrong process later. */
-#ifndef MW_CORE_MEMORY_H
-#define MW_CORE_MEMORY_H
+#ifndef MW_CORE_MACHINE_MEMORY_H
+#define MW_CORE_MACHINE_MEMORY_H
 
 #include "core/error.h"
 

@@ -1,5 +1,5 @@
 /* A fork, limits, and a page shared with it; see child.h. */
-#include "core/child.h"
+#include "core/machine/child.h"
 
 #include <errno.h>
 #include <fcntl.h>

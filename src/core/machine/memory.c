@@ -1,5 +1,5 @@
 /* Counted memory; see memory.h. */
-#include "core/memory.h"
+#include "core/machine/memory.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

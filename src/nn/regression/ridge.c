@@ -1,5 +1,5 @@
 /* Normal equations and their solution; see ridge.h. */
-#include "nn/ridge.h"
+#include "nn/regression/ridge.h"
 
 #include "nn/gemm.h"
 

@@ -1,7 +1,7 @@
 /* Regression by an MLP on rows that a callback supplies: for what must be known well but is not kept. One
  * thread; a pure function of the rows and the options. */
-#ifndef MW_NN_REGRESS_H
-#define MW_NN_REGRESS_H
+#ifndef MW_NN_REGRESSION_REGRESS_H
+#define MW_NN_REGRESSION_REGRESS_H
 
 #include "nn/mlp.h"
 

@@ -1,5 +1,5 @@
 /* Regression by an MLP; see regress.h. */
-#include "nn/regress.h"
+#include "nn/regression/regress.h"
 
 #include "core/rng.h"
 #include "nn/adam.h"

@@ -1,7 +1,7 @@
 /* Linear least squares with a ridge, by normal equations: rows come in chunks, the matrix stays, and the
  * right sides are the caller's. One thread; the same bits on every CPU. */
-#ifndef MW_NN_RIDGE_H
-#define MW_NN_RIDGE_H
+#ifndef MW_NN_REGRESSION_RIDGE_H
+#define MW_NN_REGRESSION_RIDGE_H
 
 #include "core/error.h"
 

@@ -40,7 +40,7 @@ static void show_progress(void *context, const mw_learn_report *r, double second
     display->said = seconds;
     printf(
         "%8.0f s  %11.0f steps  return %9.3f  wins %.3f  length %6.1f  entropy %7.3f  kl %.4f  value %.4f  "
-        "deviation %.3f\n",
+        "std %.3f\n",
         seconds, r->steps, r->episode_return, r->win_rate, r->length, r->entropy, r->kl, r->value_loss,
         r->action_std);
     fflush(stdout);
@@ -158,7 +158,7 @@ static const char list_help[] =
     "\n"
     "The settings (task-quality) with the policies that collect their data. With --episodes they are played, "
     "and\n"
-    "mean return, deviation, score, win rate and the wanted range are shown too.\n"
+    "mean return, std, score, win rate and the wanted range are shown too.\n"
     "\n"
     "  --episodes N     episodes of each setting (0: only what the files say)\n"
     "  --markdown       as a table for documents\n"
@@ -177,13 +177,13 @@ typedef struct {
 
 static void list_head(const list_request *r) {
     if (r->csv)
-        puts("setting,policies,learning_steps,noise,return,deviation,score,wins,length,wanted");
+        puts("setting,policies,learning_steps,noise,return,std,score,wins,length,wanted");
     else if (r->markdown)
-        printf("| setting | policies | learning steps | noise | return | deviation | score | wins | length | "
+        printf("| setting | policies | learning steps | noise | return | std | score | wins | length | "
                "wanted score |\n|---|---|---|---|---|---|---|---|---|---|\n");
     else
         printf("%-22s %8s %12s %6s %10s %10s %8s %6s %7s  %s\n", "setting", "policies", "learning", "noise",
-               "return", "deviation", "score", "wins", "length", "wanted score");
+               "return", "std", "score", "wins", "length", "wanted score");
 }
 
 static void list_row(const list_request *r, const mw_setting *s, const mw_behavior_summary *b,
@@ -245,7 +245,7 @@ static int behavior_list(int argc, char **argv) {
 static const char eval_help[] =
     "usage: mawam behavior eval FILE... [--episodes N] [--seed S] [--threads N] [--noise X] [--prey FILE]\n"
     "\n"
-    "Plays behaviour files in their task and prints mean return, deviation, range, win rate and length.\n"
+    "Plays behaviour files in their task and prints mean return, std, range, win rate and length.\n"
     "\n"
     "  --episodes N  episodes of each file (200)\n"
     "  --seed S      seed of the episodes (0)\n"
@@ -273,7 +273,7 @@ static int behavior_eval(int argc, char **argv) {
     int code = mw_cli_parse(argc, argv, options, eval_help, files, MOST_FILES, &count);
     if (code >= 0) return code;
     if (count < 1) return mw_cli_usage("behavior eval: name a behaviour file");
-    printf("%10s %10s %10s %10s %7s %7s %6s  %s\n", "return", "deviation", "least", "most", "wins", "length",
+    printf("%10s %10s %10s %10s %7s %7s %6s  %s\n", "return", "std", "least", "most", "wins", "length",
            "noise", "file");
     for (int i = 0; i < count; i++) {
         mw_error error = {0};

@@ -1,7 +1,7 @@
 /* What the program runs on: the processor's name and the level of instructions in use. Hot code exists once
  * per level (nn/level.h); every level gives the same bits, only the speed differs. */
-#ifndef MW_CORE_CPU_H
-#define MW_CORE_CPU_H
+#ifndef MW_CORE_MACHINE_CPU_H
+#define MW_CORE_MACHINE_CPU_H
 
 #include "core/error.h"
 

@@ -81,8 +81,8 @@ int mw_cli_data_make(int argc, char **argv) {
     mw_status status = all ? MW_OK : mw_setting_find(&setting, name, &error);
     if (status != MW_OK) return mw_cli_fail(&error);
     request.stop = mw_cli_stop();
-    printf("%-22s %8s %7s %10s %9s %10s %10s %8s %6s %7s\n", "setting", "steps", "episodes", "return",
-           "deviation", "least", "most", "score", "wins", "seconds");
+    printf("%-22s %8s %7s %10s %9s %10s %10s %8s %6s %7s\n", "setting", "steps", "episodes", "return", "std",
+           "least", "most", "score", "wins", "seconds");
     for (int i = 0; status == MW_OK && (all ? mw_setting_at(i) != NULL : i < 1); i++)
         status = make_one(all ? mw_setting_at(i) : setting, &request, root, &error);
     if (status == MW_OK) return 0;

@@ -1,7 +1,7 @@
 /* Work in a child process: for libraries that may crash, hang or leave the process unable to exit when files
  * are hostile or disks full. Whatever happens to the child becomes an error here. */
-#ifndef MW_CORE_CHILD_H
-#define MW_CORE_CHILD_H
+#ifndef MW_CORE_MACHINE_CHILD_H
+#define MW_CORE_MACHINE_CHILD_H
 
 #include "core/error.h"
 
