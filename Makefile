@@ -7,12 +7,13 @@ JOBS     ?= $(shell nproc)
 
 MINUTES  ?= 1
 HOURS    ?= 8
+STUDY    ?= study
 MOST     ?= 50
 
 PREFIX   ?= /usr/local
 DESTDIR  ?=
 
-.PHONY: all deps demo test test-browser fingerprints bench arm asan tsan fuzz fuzzers faults campaign format declarations picture numbers install uninstall deb clean FORCE
+.PHONY: all deps demo study test test-browser fingerprints bench arm asan tsan fuzz fuzzers faults campaign format declarations picture numbers install uninstall deb clean FORCE
 
 all: $(BUILD)/.configured
 	@ninja -C $(BUILD) -j $(JOBS)
@@ -33,6 +34,17 @@ $(BUILD)/.configured: $(BUILD)/.options | deps
 
 demo: all
 	$(BUILD)/mawam demo
+
+# The whole study in the folder STUDY, from a committed revision that every file names, and its report in results/. Again
+# after an interruption it goes on. The revision is found when the build is configured, so that is done anew. OPTIONS_STUDY:
+# of `mawam study run`; STUDY_DIRTY=1: from a changed tree too.
+study:
+	@test -n "$(STUDY_DIRTY)" || test -z "$$(git status --porcelain -- . ':!results')" || \
+	  { git status --short -- . ':!results'; echo "these changes belong to no revision: commit them, or make study STUDY_DIRTY=1"; exit 1; }
+	@rm -f $(BUILD)/.configured
+	@$(MAKE) --no-print-directory all
+	$(BUILD)/mawam study run --dir $(STUDY) --resume $(OPTIONS_STUDY)
+	$(BUILD)/mawam study report --dir $(STUDY) -o results
 
 # With clang there the fuzz targets are built too, for the short run among the tests; not under sanitizers.
 test: all

@@ -77,13 +77,13 @@ typedef struct mw_study_options {
     mw_budget budget;                  /* full */
     const char *const *assignments;    /* [assignment_count] of training settings, "flow.dim=64" */
     int assignment_count;
-    const char *behaviors;    /* folder of behaviour files; NULL: see mw_behavior_path */
-    uint64_t seed;            /* of data and training */
-    int threads;              /* 1 to MW_MAX_THREADS; 0: one per core */
-    long transitions;         /* of a dataset; 0: the setting's */
-    unsigned arms;            /* 1 << index of an arm; 0: the standard ones */
-    int seeds, episodes;      /* of the evaluation; 0: five, and 40 on MPE, 160 in battles, 16 on Ant */
-    int timed;                /* decisions timed for each arm; 0: what an evaluation times by itself */
+    const char *behaviors; /* folder of behaviour files; NULL: see mw_behavior_path */
+    uint64_t seed;         /* of data and training */
+    int threads;           /* 1 to MW_MAX_THREADS; 0: one per core */
+    long transitions;      /* of a dataset; 0: the setting's */
+    unsigned arms;         /* 1 << index of an arm; 0: the standard ones */
+    int seeds, episodes;   /* of the evaluation; 0: five, and 40 on MPE, 160 in battles, 16 on Ant */
+    int timed; /* decisions timed for each arm, and steps of the cost; 0: what these time by themselves */
     int anchors, snippets;    /* of the diagnosis (64, 2000); 0: none */
     const char *command;      /* for the provenance; may be NULL */
     const mw_stop_flag *stop; /* may be NULL; not 0: return MW_ERR_INTERRUPTED, what is finished is kept */

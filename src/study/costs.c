@@ -53,6 +53,7 @@ mw_status mw_costs_run(mw_costs *c, mw_error *error) {
     json_t *root;
     mw_cost_options_init(&o, sizeof o);
     o.threads = c->options->threads;
+    if (c->options->timed) o.timed = c->options->timed;
     o.command = c->options->command;
     o.progress = show;
     o.context = c;

@@ -10,10 +10,11 @@
 #include <ftw.h>
 
 static const char *const tiny[] = {
-    "flow.dim=16",     "flow.steps=8",         "flow.batch=4",        "rwm.steps=6",     "rwm.batch=8",
-    "rwm.hidden=8",    "inverse.hidden=8",     "inverse.steps=8",     "inverse.batch=4", "mono.hidden=8",
-    "mono.batch=8",    "independent.hidden=8", "independent.batch=8", "q.hidden=8",      "q.batch=8",
-    "direct.hidden=8", "direct.batch=8",       "plan.target=0.9"};
+    "flow.dim=16",         "flow.steps=8",    "flow.batch=4",     "rwm.steps=6",
+    "rwm.batch=8",         "rwm.hidden=8",    "inverse.hidden=8", "inverse.steps=8",
+    "inverse.batch=4",     "mono.hidden=8",   "mono.batch=8",     "independent.hidden=8",
+    "independent.batch=8", "q.hidden=8",      "q.batch=8",        "direct.hidden=8",
+    "direct.batch=8",      "plan.target=0.9", "flow.forecast=8",  "flow.forecast_batch=8"};
 enum { TINY = sizeof tiny / sizeof *tiny };
 
 /* What happened, one letter a stage: d(one), k(ept), F(ailed); a space between settings. */
@@ -52,7 +53,7 @@ static mw_study_options options(void) {
     mw_error error;
     mw_study_options o;
     mw_study_options_init(&o, sizeof o);
-    CHECK_OK(mw_setting_find(&settings[0], "spread-medium", &error), error);
+    CHECK_OK(mw_setting_find(&settings[0], "tag-medium", &error), error);
     CHECK_OK(mw_setting_find(&settings[1], "3m-medium", &error), error);
     snprintf(folder, sizeof folder, "%s/whole", scratch_folder);
     o.folder = folder;
@@ -76,9 +77,9 @@ static mw_study_options options(void) {
 }
 
 static const char *const written[] = {
-    "results/spread-medium",       "results/3m-medium",         "paper/results/3m-medium",
-    "paper/routing/spread-medium", "seeds/1/results/3m-medium", "routing/3m-medium",
-    "selectors/spread-medium",     "sweeps/3m-medium",          "cost"};
+    "results/tag-medium",       "results/3m-medium",         "paper/results/3m-medium",
+    "paper/routing/tag-medium", "seeds/1/results/3m-medium", "routing/3m-medium",
+    "selectors/tag-medium",     "sweeps/3m-medium",          "cost"};
 
 static json_t *result(const char *name) {
     char path[128];
@@ -92,10 +93,10 @@ static json_t *result(const char *name) {
 static void test_chain(void **state) {
     (void)state;
     mw_study_options o = options();
-    assert_int_equal(expect(&o, "ddddddd ddddddd kdddd kdddd kdd kdd d"), 0);
+    assert_int_equal(expect(&o, "dddddd ddddddd kdddd kdddd kdd kdd d"), 0);
     assert_true(isfinite(seen.left) && seen.left > 0);
     o.resume = true;
-    assert_int_equal(expect(&o, "kkkkkkk kkkkkkk kkkkk kkkkk kkk kkk k"), 0);
+    assert_int_equal(expect(&o, "kkkkkk kkkkkkk kkkkk kkkkk kkk kkk k"), 0);
     for (size_t i = 0; i < sizeof written / sizeof *written; i++) {
         json_t *root = result(written[i]);
         const json_t *stamp = json_object_get(root, "study");
@@ -108,7 +109,7 @@ static void test_chain(void **state) {
 /* Seeds, episodes, arms and steps are those of the protocol and the options. */
 static void test_protocol(void **state) {
     (void)state;
-    json_t *summary = result("results/spread-medium"), *selectors = result("selectors/spread-medium"),
+    json_t *summary = result("results/tag-medium"), *selectors = result("selectors/tag-medium"),
            *sweeps = result("sweeps/3m-medium"), *other = result("seeds/1/results/3m-medium"),
            *paper = result("paper/results/3m-medium");
     const json_t *eval = json_object_get(summary, "eval"), *compared = json_object_get(selectors, "eval");
