@@ -1,7 +1,9 @@
 /* "Did you mean": the known word that is least far from what was typed, and files by their short names. */
 #include "cli/cli.h"
 
+#include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -49,6 +51,28 @@ mw_status mw_cli_bundle_path(char *out, size_t size, const char *name, mw_error 
     const char *end = strrchr(name, '.');
     snprintf(file, sizeof file, "%.200s%s", name, end && !strcmp(end, ".safetensors") ? "" : ".safetensors");
     return mw_data_find(out, size, "bundles", file, error);
+}
+
+static int bundles_only(const struct dirent *entry) {
+    const char *end = strrchr(entry->d_name, '.');
+    return end && !strcmp(end, ".safetensors");
+}
+
+void mw_cli_bundles(mw_bundle_list *list) {
+    struct dirent **entries = NULL;
+    char root[2048], folder[2100];
+    int found = 0;
+    list->count = 0;
+    for (int i = 0; found <= 0 && mw_data_folder(root, sizeof root, i); i++) {
+        snprintf(folder, sizeof folder, "%s/bundles", root);
+        found = scandir(folder, &entries, bundles_only, alphasort);
+    }
+    for (int i = 0; i < found; i++) {
+        if (list->count < (int)(sizeof list->paths / sizeof *list->paths))
+            snprintf(list->paths[list->count++], sizeof *list->paths, "%s/%s", folder, entries[i]->d_name);
+        free(entries[i]);
+    }
+    free(entries);
 }
 
 mw_status mw_cli_output(const char *path, bool overwrite, mw_error *error) {
