@@ -13,7 +13,7 @@ MOST     ?= 50
 PREFIX   ?= /usr/local
 DESTDIR  ?=
 
-.PHONY: all deps demo study test test-browser fingerprints bench arm asan tsan fuzz fuzzers faults campaign format declarations install uninstall deb clean FORCE
+.PHONY: all deps demo study test test-browser fingerprints bench arm asan tsan fuzz fuzzers faults campaign format declarations picture numbers install uninstall deb clean FORCE
 
 all: $(BUILD)/.configured
 	@ninja -C $(BUILD) -j $(JOBS)
@@ -107,6 +107,14 @@ format:
 # After a change of the public headers: the structs and functions that the Python package declares.
 declarations:
 	@python3 -B tests/python/headers.py
+
+# The README's picture, of a bundle that comes with mawam.
+picture: all
+	@$(BUILD)/mawam eval spread-medium --arms reactive --seeds 1 --episodes 1 --timed 0 --quiet --replay docs/spread.svg --overwrite > /dev/null
+
+# The README's numbers, of the files in results/.
+numbers:
+	@python3 -B docs/readme_numbers.py
 
 # Below DESTDIR if given, for PREFIX; what was put where is in $(BUILD)/install_manifest.txt for `make uninstall`.
 install: all

@@ -60,7 +60,7 @@ static void see_all(strip *s, const json_t *episode) {
     json_t *frame, *shape;
     json_array_foreach(json_object_get(episode, "frames"), i, frame) json_array_foreach(
         json_object_get(frame, "shapes"), k, shape) if (number(shape, 0) == MW_SHAPE_CIRCLE)
-        grow(s->box, number(shape, 6), number(shape, 7), number(shape, 3) + 0.15);
+        grow(s->box, number(shape, 6), number(shape, 7), number(shape, 3));
 }
 
 /* The panel whose upper left corner is at (left, top). */
@@ -91,8 +91,8 @@ static void draw_shape(const strip *s, const json_t *episode, const json_t *shap
     if (kind == MW_SHAPE_CIRCLE) {
         fprintf(s->out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" fill=\"%s\"/>\n", x, y, fmax(radius, 1),
                 hue);
-        if (!strcmp(role, "agent") && id >= 0)
-            fprintf(s->out, "<text x=\"%.1f\" y=\"%.1f\" fill=\"#fff\" text-anchor=\"middle\">%d</text>\n", x,
+        if (!strcmp(role, "agent") && id >= 0 && radius > 6)
+            fprintf(s->out, "<text x=\"%.1f\" y=\"%.1f\" class=\"id\" text-anchor=\"middle\">%d</text>\n", x,
                     y + 4, id);
     } else if (kind == MW_SHAPE_LINE || (kind == MW_SHAPE_CAPSULE && strcmp(role, "floor"))) {
         fprintf(s->out,
@@ -194,6 +194,8 @@ static void draw(strip *s, const json_t *root) {
     see_all(s, root);
     if (beside) see_all(s, beside);
     if (!(s->box[2] > s->box[0])) grow(s->box, 0, 0, 1);
+    const double span = fmax(s->box[2] - s->box[0], s->box[3] - s->box[1]), edge = 0.06 * span;
+    for (int c = 0; c < 4; c++) s->box[c] += c < 2 ? -edge : edge;
     const double ratio = s->follow ? 0.7 : (s->box[3] - s->box[1]) / (s->box[2] - s->box[0]);
     s->high = (int)(WIDE * fmin(fmax(ratio, 0.4), 1.1));
     const int row = TITLE + s->high + GAP, wide = GAP + MOMENTS * (WIDE + GAP),
@@ -201,7 +203,7 @@ static void draw(strip *s, const json_t *root) {
     fprintf(s->out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n"
             "<style>text{font:11px system-ui,sans-serif;fill:#1b2330}.name{font-size:13px;font-weight:600}"
-            "circle+text{fill:#fff}</style>\n"
+            ".id{fill:#fff}</style>\n"
             "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n",
             wide, high, wide, high, wide, high);
     draw_row(s, root, beside ? "planned" : "played", frames > 1 ? frames : 2, 0);

@@ -135,16 +135,39 @@ static mw_status play(mw_replay **replay, mw_worlds *worlds, const mw_controller
     return status;
 }
 
-mw_status mw_eval_replay(const mw_bundle *bundle, const mw_eval_options *given, const char *path,
+/* The planned episode, and the policy alone beside it. */
+static mw_status play_both(mw_replay **replay, mw_worlds *worlds, mw_controller_request *request,
+                           const mw_eval_options *o, mw_error *error) {
+    const mw_bundle_info *info = &request->bundle->info;
+    const bool other = strcmp(info->rules, worlds->info->rules) != 0;
+    mw_replay *alone = NULL;
+    mw_arm reactive;
+    char subtitle[256];
+    for (int i = 0; i < o->assignment_count; i++)
+        MW_TRY(mw_fields_assign(mw_plan_fields, &request->plan, o->assignments[i], "", error));
+    snprintf(subtitle, sizeof subtitle, "%s, planned with %d candidates, seed %llu, rules %s%s%s",
+             info->quality, request->plan.candidates, (unsigned long long)o->first_seed, worlds->info->rules,
+             other ? ", trained under " : "", other ? info->rules : "");
+    MW_TRY(play(replay, worlds, request, o, subtitle, error));
+    if (!strcmp(request->plan.scorer, "rwm"))
+        MW_TRY(mw_replay_horizon(*replay, request->plan.horizon, error));
+    mw_arm_at(MW_ARM_REACTIVE, &reactive);
+    MW_TRY(mw_fields_assign(mw_plan_fields, &request->plan, reactive.settings, "", error));
+    request->imagine = false;
+    mw_status status = play(&alone, worlds, request, o, "", error);
+    if (status == MW_OK) status = mw_replay_beside(*replay, alone, "The policy alone", error);
+    mw_replay_free(alone);
+    return status;
+}
+
+mw_status mw_eval_replay(mw_replay **replay, const mw_bundle *bundle, const mw_eval_options *given,
                          mw_error *error) {
     mw_eval_options o;
     mw_worlds worlds;
-    mw_replay *replay = NULL, *alone = NULL;
-    mw_arm reactive;
-    char subtitle[256];
+    MW_NEED(replay);
+    *replay = NULL;
     MW_TRY(mw_eval_options_take(&o, given, error));
     MW_NEED(bundle);
-    MW_NEED(path);
     MW_TRY(mw_worlds_create(&worlds, bundle, o.world, o.accept_rules, 1, NULL, error));
     mw_controller_request request = {.bundle = bundle,
                                      .plan = bundle->plan,
@@ -153,25 +176,11 @@ mw_status mw_eval_replay(const mw_bundle *bundle, const mw_eval_options *given, 
                                      .count = 1,
                                      .threads = o.threads,
                                      .imagine = true};
-    mw_status status = MW_OK;
-    for (int i = 0; i < o.assignment_count && status == MW_OK; i++)
-        status = mw_fields_assign(mw_plan_fields, &request.plan, o.assignments[i], "", error);
-    const bool other = strcmp(bundle->info.rules, worlds.info->rules) != 0;
-    snprintf(subtitle, sizeof subtitle, "%s, planned with %d candidates, seed %llu, rules %s%s%s",
-             bundle->info.quality, request.plan.candidates, (unsigned long long)o.first_seed,
-             worlds.info->rules, other ? ", trained under " : "", other ? bundle->info.rules : "");
-    if (status == MW_OK) status = play(&replay, &worlds, &request, &o, subtitle, error);
-    if (status == MW_OK && !strcmp(request.plan.scorer, "rwm"))
-        status = mw_replay_horizon(replay, request.plan.horizon, error);
-    mw_arm_at(MW_ARM_REACTIVE, &reactive);
-    if (status == MW_OK)
-        status = mw_fields_assign(mw_plan_fields, &request.plan, reactive.settings, "", error);
-    request.imagine = false;
-    if (status == MW_OK) status = play(&alone, &worlds, &request, &o, "", error);
-    if (status == MW_OK) status = mw_replay_beside(replay, alone, "The policy alone", error);
-    if (status == MW_OK) status = mw_replay_write(replay, path, error);
-    mw_replay_free(alone);
-    mw_replay_free(replay);
+    const mw_status status = play_both(replay, &worlds, &request, &o, error);
+    if (status != MW_OK) {
+        mw_replay_free(*replay);
+        *replay = NULL;
+    }
     mw_worlds_free(&worlds);
     return status;
 }

@@ -26,7 +26,7 @@ static void hex(char out[17], uint64_t value) {
 
 static mw_status hash_file(uint64_t *hash, const char *path, mw_error *error) {
     mw_map map;
-    MW_TRY(mw_map_open(&map, path, error));
+    MW_TRY(mw_map_copy(&map, path, error));
     *hash = mw_hash(MW_HASH_START, map.data, map.size);
     mw_map_close(&map);
     return MW_OK;

@@ -228,7 +228,7 @@ static void null_is_refused(void **state) {
     NEEDS(mw_bundle_evaluate(NULL, NULL, NULL, &error));
     NEEDS(mw_bundle_evaluate(&result, NULL, NULL, &error));
     NEEDS(mw_eval_result_save(NULL, "", "x", &error));
-    NEEDS(mw_eval_replay(NULL, NULL, "x", &error));
+    NEEDS(mw_eval_replay(NULL, NULL, NULL, &error));
     NEEDS(mw_same_state_run(NULL, NULL, NULL, &error));
     NEEDS(mw_snippets_run(NULL, NULL, NULL, NULL, &error));
     NEEDS(mw_bundle_train(NULL, "x", NULL, NULL, &error));

@@ -29,7 +29,7 @@ static const char help[] =
 #define MAX_BUNDLES 32
 
 typedef struct {
-    char name[72], replay[96];
+    char name[72];
     mw_eval_result *result;
 } shown;
 
@@ -62,46 +62,84 @@ static void print_rows(const shown *s) {
     fflush(stdout);
 }
 
-/* The page: one card per bundle. Names were checked when the bundles were loaded. */
+/* ---- the page: one card per bundle ---- */
+
+static const char page_head[] =
+    "<!doctype html>\n<html lang='en'>\n<head>\n<meta charset='utf-8'>\n"
+    "<meta name='viewport' content='width=device-width, initial-scale=1'>\n"
+    "<title>mawam demo</title>\n<style>\n"
+    ":root { color-scheme: light dark; }\n"
+    "body { font: 16px/1.5 system-ui, sans-serif; max-width: 66rem; margin: 1.5rem auto; padding: 0 1rem; }\n"
+    "section { border: 1px solid #8886; border-radius: 12px; padding: 1rem; margin: 1.2rem 0; }\n"
+    "h2 { margin: 0 0 .3rem; }\nimg { width: 100%; border-radius: 6px; background: #fff; }\n"
+    ".wide { overflow-x: auto; }\ntable { border-collapse: collapse; width: 100%; }\n"
+    "td, th { padding: .25rem .6rem; text-align: right; border-bottom: 1px solid #8884; }\n"
+    "td:first-child, th:first-child, td:nth-child(2), th:nth-child(2) { text-align: left; }\n"
+    "tr.plan td { font-weight: 600; }\n</style>\n</head>\n<body>\n<h1>mawam demo</h1>\n"
+    "<p>A policy that was learned from recorded play proposes several joint futures at every step,\n"
+    "a learned world model imagines how each would turn out, and the planner takes the first step of\n"
+    "the best one. Policy and world model are frozen: all of the difference below is planning.\n"
+    "Each arm played the same episodes; they are few, a taste and not a result.</p>\n";
+
+/* What is seen in the pictures of a family. */
+static const char *seen_in(const char *family) {
+    if (!strcmp(family, "mpe"))
+        return "Discs are agents; in spread, crosses are the landmarks that they are to cover.\n"
+               "Lines are the ways that the candidates imagine.";
+    if (!strcmp(family, "battle"))
+        return "A team fights the other one, in orange; yellow lines are attacks.\n"
+               "Candidates are joint orders: who attacks whom, who moves where.";
+    return "Two or four agents move the legs of one ant, seen from above, which is to run to the right.\n"
+           "Lines are how far the candidates think that it gets.";
+}
+
+static void write_table(FILE *page, const mw_eval_result *result) {
+    const mw_eval_report *plan = mw_eval_arm(result, MW_ARM_PLAN);
+    const bool battle = isfinite(plan->won), scaled = isfinite(plan->score);
+    fprintf(page,
+            "<div class='wide'><table><tr><th>arm<th>who plays<th>%s<th>gain over the policy alone%s"
+            "<th>ms per decision\n",
+            scaled ? "normalised score" : "return", battle ? "<th>won" : "");
+    mw_arm arm;
+    for (int a = 0; mw_arm_at(a, &arm); a++) {
+        const mw_eval_report *r = mw_eval_arm(result, a);
+        if (!r->played) continue;
+        fprintf(page, "<tr class='%s'><td>%s<td>%s<td>%.1f<td>", arm.name, arm.name, arm.help,
+                scaled ? r->score : r->total);
+        if (a != MW_ARM_REACTIVE && isfinite(r->relative_gain))
+            fprintf(page, "%+.1f%%", 100 * r->relative_gain);
+        if (battle) fprintf(page, "<td>%.0f%%", 100 * r->won);
+        fputs("<td>", page);
+        if (isfinite(r->decision.p50)) fprintf(page, "%.1f", r->decision.p50);
+        fputc('\n', page);
+    }
+    fputs("</table></div>\n", page);
+}
+
+/* Names were checked when the bundles were loaded. */
 static mw_status write_index(const char *folder, const shown *list, int count, mw_error *error) {
     char path[4096], *text = NULL;
     size_t size = 0;
     FILE *page = open_memstream(&text, &size);
     if (!page) return mw_fail(error, MW_ERR_MEMORY, "cannot make the index page");
-    fputs(
-        "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content=\"width=device-width\">"
-        "<title>mawam demo</title><style>:root{color-scheme:light dark}body{font:16px/1.5 "
-        "system-ui,sans-serif;"
-        "max-width:56rem;margin:2rem auto;padding:0 1rem}table{border-collapse:collapse;width:100%}"
-        "td,th{padding:.3rem .6rem;text-align:right;border-bottom:1px solid #8884}"
-        "td:first-child,th:first-child{text-align:left}h2{margin:2rem 0 .3rem}a{color:#2a7ae2}"
-        "tr.plan td{font-weight:600}</style><h1>mawam demo</h1><p>Frozen policies, planned at test time: "
-        "each arm played "
-        "the same episodes.</p>",
-        page);
+    fputs(page_head, page);
     for (int i = 0; i < count; i++) {
         const shown *s = &list[i];
-        const mw_eval_report *plan = mw_eval_arm(s->result, MW_ARM_PLAN);
-        const bool battle = isfinite(plan->won), scaled = isfinite(plan->score);
-        fprintf(page,
-                "<h2>%s</h2><p><a href=\"%s\">Replay of a planned episode, with all candidates</a></p>"
-                "<table><tr><th>arm<th>%s<th>relative gain<th>%s<th>ms per decision",
-                s->name, s->replay, scaled ? "normalised score" : "return", battle ? "won" : "");
-        for (int a = 0; a < MW_ARMS; a++) {
-            const mw_eval_report *r = mw_eval_arm(s->result, a);
-            if (!r->played) continue;
-            fprintf(page, "<tr class=%s><td>%s<td>%.1f<td>", mw_arm_name(a), mw_arm_name(a),
-                    scaled ? r->score : r->total);
-            if (a != MW_ARM_REACTIVE && isfinite(r->relative_gain))
-                fprintf(page, "%+.1f%%", 100 * r->relative_gain);
-            fputs("<td>", page);
-            if (battle) fprintf(page, "%.0f%%", 100 * r->won);
-            fputs("<td>", page);
-            if (isfinite(r->decision.p50)) fprintf(page, "%.1f", r->decision.p50);
-        }
-        fputs("</table>", page);
+        const mw_eval_summary about = mw_eval_describe(s->result);
+        fprintf(
+            page,
+            "<section>\n<h2>%s</h2>\n<p>%s</p>\n"
+            "<a href='%s.html'><img src='%s.svg' alt='five moments of a planned episode'></a>\n"
+            "<p><a href='%s.html'>Play this episode</a>: planned beside the policy alone, with the\n"
+            "candidates of every decision, their scores, and what was imagined against what happened.</p>\n",
+            s->name, seen_in(about.family), s->name, s->name, s->name);
+        write_table(page, s->result);
+        fputs("</section>\n", page);
     }
-    fputs("</html>\n", page);
+    fputs("<p>How the arms differ: <code>mawam eval --help</code>. With intervals:\n"
+          "<code>mawam eval BUNDLE</code>, and for all settings <code>results/</code>.</p>\n"
+          "</body>\n</html>\n",
+          page);
     mw_status status =
         fclose(page) == 0 ? MW_OK : mw_fail(error, MW_ERR_MEMORY, "cannot make the index page");
     snprintf(path, sizeof path, "%s/index.html", folder);
@@ -109,6 +147,8 @@ static mw_status write_index(const char *folder, const shown *list, int count, m
     free(text);
     return status;
 }
+
+/* ---- playing ---- */
 
 static void show_progress(void *context, int arm, long done, long total) {
     mw_progress *progress = context;
@@ -118,20 +158,31 @@ static void show_progress(void *context, int arm, long done, long total) {
     if (done == total) mw_progress_finish(progress);
 }
 
+static mw_status write_pictures(const shown *s, const mw_bundle *bundle, const char *folder,
+                                const mw_eval_options *options, mw_error *error) {
+    static const char *const kinds[] = {"html", "svg"};
+    mw_replay *replay;
+    mw_status status = mw_eval_replay(&replay, bundle, options, error);
+    for (int i = 0; i < 2 && status == MW_OK; i++) {
+        char path[4096];
+        snprintf(path, sizeof path, "%.3900s/%s.%s", folder, s->name, kinds[i]);
+        status = mw_replay_write(replay, path, error);
+    }
+    mw_replay_free(replay);
+    return status;
+}
+
 static mw_status show(shown *s, const char *path, const char *folder, mw_eval_options options,
                       mw_error *error) {
     mw_bundle *bundle;
     mw_progress progress = {.label = ""};
     mw_env *env = NULL;
-    char page[4096];
     char found[4096];
     MW_TRY(mw_cli_bundle_path(found, sizeof found, path, error));
     MW_TRY(mw_bundle_load(&bundle, found, error));
     mw_bundle_summary about = mw_bundle_describe(bundle);
     snprintf(s->name, sizeof s->name, "%s-%s", about.task, about.quality);
     mw_text_clean(s->name);
-    snprintf(s->replay, sizeof s->replay, "%.72s.html", s->name);
-    snprintf(page, sizeof page, "%s/%s", folder, s->replay);
     options.progress = show_progress;
     options.context = &progress;
     const mw_plan_settings plan = mw_bundle_plan(bundle);
@@ -145,7 +196,7 @@ static mw_status show(shown *s, const char *path, const char *folder, mw_eval_op
     }
     if (status == MW_OK) {
         print_rows(s);
-        status = mw_eval_replay(bundle, &options, page, error);
+        status = write_pictures(s, bundle, folder, &options, error);
     }
     mw_env_free(env);
     mw_bundle_free(bundle);
