@@ -40,6 +40,17 @@ static void rules_travel(void **state) {
     program_expect(0, "data info %/back", "spread-random");
 }
 
+/* Out and in again, and to the end without a word about rules: nothing is lost on the way. */
+static void exported_data_goes_to_the_end(void **state) {
+    (void)state;
+    if (program_run("data export --to hdf5 %/spread-random -o %/e.h5") != 0)
+        return; /* a build without HDF5 */
+    program_expect(0, "data import --from hdf5 %/e.h5 -o %/again --task spread", "again: ");
+    program_expect(0, "train %/again -o %/again.safetensors " TINY, "written after");
+    program_expect(0, "eval %/again.safetensors " FEW, "spread-random (mpe-omar-1)");
+    assert_null(strstr(program_output, "accepted"));
+}
+
 static void rules_are_declared(void **state) {
     (void)state;
     program_expect(0, "data import --from madiff %/foreign -o %/declared --task spread --rules mpe-omar-1",
@@ -106,6 +117,7 @@ static void training_keeps_its_results(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rules_travel),
+        cmocka_unit_test(exported_data_goes_to_the_end),
         cmocka_unit_test(rules_are_declared),
         cmocka_unit_test(wrong_rules_are_found),
         cmocka_unit_test(other_rules_are_accepted),
