@@ -24,7 +24,7 @@ static void write_note(char *note, size_t size, const mw_env_info *info, const m
             "actions",
             who, (double)behavior->noise);
     else
-        snprintf(note, size, "%s; normal noise of deviation %g on every action value, clipped to [-1,1]", who,
+        snprintf(note, size, "%s; normal noise of std %g on every action value, clipped to [-1,1]", who,
                  (double)behavior->noise);
 }
 
@@ -100,7 +100,7 @@ static mw_status make(const mw_setting *setting, const char *folder, const mw_ma
 
 static mw_status checksum_of(const char *path, uint64_t *checksum, mw_error *error) {
     mw_map map;
-    MW_TRY(mw_map_open(&map, path, error));
+    MW_TRY(mw_map_copy(&map, path, error));
     *checksum = mw_hash(MW_HASH_START, map.data, map.size);
     mw_map_close(&map);
     return MW_OK;

@@ -2,6 +2,7 @@
 #include "behavior/play.h"
 
 #include "core/options.h"
+#include "env/env.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,19 +11,24 @@
 /* What random streams of an episode are for: the last index of mw_rng_make. */
 enum { STREAM_WORLD, STREAM_POLICY };
 
-/* A seat plays one episode at a time and records it. */
+/* An episode of a wave; its arrays are NULL when nothing is recorded. */
 typedef struct {
-    mw_env *env;
     float *obs, *real, *rewards;
     int32_t *index;
     uint8_t *legal;
     mw_played played;
 } seat;
 
-/* A thread's scratch: the joint observations of a group, packed. */
+/* What a thread plays a group in: its environments of the batch, and their present. */
 typedef struct {
     mw_actor_work work;
-    float *obs;
+    float *obs, *packed; /* [group][n][o]: of all, and of those that still play */
+    float *real;         /* [group][n][d] */
+    float *rewards;      /* [group][n] */
+    int32_t *index;      /* [group][n] */
+    uint8_t *legal;      /* [group][n][d] */
+    uint8_t live[MW_PLAY_GROUP];
+    mw_outcome outcomes[MW_PLAY_GROUP];
     mw_error error;
 } area;
 
@@ -32,6 +38,7 @@ struct mw_player {
     mw_pool *pool;
     int threads, groups;
     bool record;
+    mw_env_batch *batch; /* a group of environments for each thread */
     mw_env_info info;
     long next;   /* number of the next episode */
     seat *seats; /* [groups * MW_PLAY_GROUP] */
@@ -43,7 +50,6 @@ void mw_player_free(mw_player *p) {
     if (!p) return;
     for (int i = 0; p->seats && i < p->groups * MW_PLAY_GROUP; i++) {
         seat *s = &p->seats[i];
-        mw_env_free(s->env);
         free(s->obs);
         free(s->real);
         free(s->rewards);
@@ -51,9 +57,16 @@ void mw_player_free(mw_player *p) {
         free(s->legal);
     }
     for (int i = 0; p->areas && i < p->threads; i++) {
-        mw_actor_work_free(&p->areas[i].work);
-        free(p->areas[i].obs);
+        area *a = &p->areas[i];
+        mw_actor_work_free(&a->work);
+        free(a->obs);
+        free(a->packed);
+        free(a->real);
+        free(a->rewards);
+        free(a->index);
+        free(a->legal);
     }
+    mw_env_batch_free(p->batch);
     mw_pool_free(p->pool);
     free(p->seats);
     free(p->areas);
@@ -61,11 +74,8 @@ void mw_player_free(mw_player *p) {
     free(p);
 }
 
-static mw_status seat_create(mw_player *p, seat *s, const char *task, const mw_env_options *options,
-                             mw_error *error) {
-    MW_TRY(mw_env_create(&s->env, task, options, error));
-    p->info = *mw_env_describe(s->env);
-    const size_t steps = p->record ? (size_t)p->info.episode_limit : 1, n = (size_t)p->info.agents;
+static mw_status seat_create(mw_player *p, seat *s, mw_error *error) {
+    const size_t steps = (size_t)p->info.episode_limit, n = (size_t)p->info.agents;
     const size_t o = (size_t)p->info.obs_size, d = (size_t)p->info.act_size;
     s->obs = malloc((steps + 1) * n * o * sizeof *s->obs);
     s->rewards = malloc(steps * n * sizeof *s->rewards);
@@ -80,8 +90,18 @@ static mw_status seat_create(mw_player *p, seat *s, const char *task, const mw_e
 }
 
 static mw_status area_create(mw_player *p, area *a, mw_error *error) {
-    a->obs = malloc((size_t)MW_PLAY_GROUP * (size_t)(p->info.agents * p->info.obs_size) * sizeof *a->obs);
-    if (!a->obs) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a work area");
+    const size_t n = (size_t)MW_PLAY_GROUP * (size_t)p->info.agents, o = (size_t)p->info.obs_size,
+                 d = (size_t)p->info.act_size;
+    a->obs = malloc(n * o * sizeof *a->obs);
+    a->packed = malloc(n * o * sizeof *a->packed);
+    a->rewards = malloc(n * sizeof *a->rewards);
+    a->legal = malloc(n * d);
+    if (p->info.discrete)
+        a->index = malloc(n * sizeof *a->index);
+    else
+        a->real = malloc(n * d * sizeof *a->real);
+    if (!a->obs || !a->packed || !a->rewards || !a->legal || (!a->index && !a->real))
+        return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a work area");
     return p->behavior ? mw_actor_work_create(&a->work, &p->behavior->actor[0].shape, MW_PLAY_GROUP, error)
                        : MW_OK;
 }
@@ -109,8 +129,10 @@ mw_status mw_player_create(mw_player **out, const char *task, const mw_env_optio
     p->episodes = calloc((size_t)seats, sizeof *p->episodes);
     if (status == MW_OK && (!p->seats || !p->areas || !p->episodes))
         status = mw_fail(error, MW_ERR_MEMORY, "cannot allocate a player");
-    for (int i = 0; i < seats && status == MW_OK; i++)
-        status = seat_create(p, &p->seats[i], task, options, error);
+    if (status == MW_OK)
+        status = mw_env_batch_create_on(&p->batch, task, options, p->threads * MW_PLAY_GROUP, p->pool, error);
+    if (status == MW_OK) p->info = *mw_env_describe(mw_env_batch_get(p->batch, 0));
+    for (int i = 0; record && i < seats && status == MW_OK; i++) status = seat_create(p, &p->seats[i], error);
     if (status == MW_OK && behavior && !fits(&behavior->actor[0].shape, &p->info))
         status = mw_fail(error, MW_ERR_MISMATCH, "the behaviour of '%s' does not fit the sizes of task '%s'",
                          behavior->task, task);
@@ -131,74 +153,96 @@ int mw_player_wave(const mw_player *p) {
     return p->groups * MW_PLAY_GROUP;
 }
 
-/* Where step t of a seat's record lies: everything is overwritten in place when nothing is kept. */
-static size_t row_of(const mw_player *p, int t) {
-    return p->record ? (size_t)t : 0;
+/* ---- recording ---- */
+
+/* The present of environment i becomes row t of an episode: what is seen there. */
+static void keep_view(const mw_player *p, seat *s, const area *a, int i, long t) {
+    const size_t o = (size_t)(p->info.agents * p->info.obs_size),
+                 d = (size_t)(p->info.agents * p->info.act_size), row = (size_t)t, at = (size_t)i;
+    if (!p->record) return;
+    memcpy(s->obs + row * o, a->obs + at * o, o * sizeof *s->obs);
+    memcpy(s->legal + row * d, a->legal + at * d, d);
 }
 
-static void look(const mw_player *p, seat *s, int t) {
-    const size_t row = row_of(p, t), n = (size_t)p->info.agents;
-    mw_env_observe(s->env, s->obs + row * n * (size_t)p->info.obs_size);
-    mw_env_legal(s->env, s->legal + row * n * (size_t)p->info.act_size);
+/* What was done at row t, and what it earned. */
+static void keep_step(const mw_player *p, seat *s, const area *a, int i, long t) {
+    const size_t n = (size_t)p->info.agents, d = n * (size_t)p->info.act_size, row = (size_t)t,
+                 at = (size_t)i;
+    if (!p->record) return;
+    memcpy(s->rewards + row * n, a->rewards + at * n, n * sizeof *s->rewards);
+    if (p->info.discrete)
+        memcpy(s->index + row * n, a->index + at * n, n * sizeof *s->index);
+    else
+        memcpy(s->real + row * d, a->real + at * d, d * sizeof *s->real);
 }
 
-static void begin_episode(const mw_player *p, seat *s, long number, int policy) {
+/* ---- playing ---- */
+
+static void begin_episode(const mw_player *p, seat *s, area *a, int i, mw_env *env, long number, int policy) {
     mw_rng rng = mw_rng_make(p->seed, MW_RNG_COLLECT, (uint64_t)number, 0, STREAM_WORLD);
-    mw_env_reset(s->env, mw_rng_u64(&rng));
+    const size_t n = (size_t)p->info.agents, at = (size_t)i;
+    mw_env_reset(env, mw_rng_u64(&rng));
+    mw_env_observe(env, a->obs + at * n * (size_t)p->info.obs_size);
+    mw_env_legal(env, a->legal + at * n * (size_t)p->info.act_size);
     s->played = (mw_played){.policy = policy,
                             .episode = {.obs = s->obs,
                                         .real = s->real,
                                         .index = s->index,
                                         .legal = p->info.discrete ? s->legal : NULL,
                                         .rewards = s->rewards}};
-    look(p, s, 0);
+    a->live[i] = 1;
+    keep_view(p, s, a, i, 0);
 }
 
-/* out: the policy's outputs for this seat, NULL for random play */
-static mw_action draw(const mw_player *p, seat *s, long number, const float *out) {
-    const int n = p->info.agents, d = p->info.act_size, t = (int)s->played.episode.length;
-    const size_t row = row_of(p, t);
+/* out: the policy's outputs for environment i, NULL for random play */
+static void draw(const mw_player *p, area *a, int i, long number, long t, const float *out) {
+    const int n = p->info.agents, d = p->info.act_size;
     mw_rng rng = mw_rng_make(p->seed, MW_RNG_COLLECT, (uint64_t)number, (uint64_t)t, STREAM_POLICY);
     if (!p->info.discrete) {
-        float *real = s->real + row * (size_t)(n * d);
+        float *real = a->real + (size_t)(i * n * d);
         if (out)
             mw_actor_draw_real(real, out, n * d, p->behavior->noise, &rng);
         else
-            for (int i = 0; i < n * d; i++) real[i] = 2 * mw_rng_float(&rng) - 1;
-        return (mw_action){.real = real};
+            for (int k = 0; k < n * d; k++) real[k] = 2 * mw_rng_float(&rng) - 1;
+        return;
     }
-    int32_t *index = s->index + row * (size_t)n;
-    const uint8_t *legal = s->legal + row * (size_t)(n * d);
-    for (int i = 0; i < n; i++)
-        index[i] = out ? mw_actor_draw_index(out + i * d, legal + i * d, d, p->behavior->noise, &rng)
-                       : mw_actor_draw_index(NULL, legal + i * d, d, 1, &rng);
-    return (mw_action){.index = index};
+    const uint8_t *legal = a->legal + (size_t)(i * n * d);
+    for (int k = 0; k < n; k++)
+        a->index[i * n + k] =
+            out ? mw_actor_draw_index(out + k * d, legal + k * d, d, p->behavior->noise, &rng)
+                : mw_actor_draw_index(NULL, legal + k * d, d, 1, &rng);
 }
 
-/* One step of a seat; *over when the episode is. */
-static mw_status step(const mw_player *p, seat *s, long number, const float *out, bool *over,
-                      mw_error *error) {
+/* Notes the step of environment i; its episode may be over. */
+static void note(const mw_player *p, seat *s, area *a, int i) {
     const int n = p->info.agents;
+    const mw_outcome *outcome = &a->outcomes[i];
     mw_episode *episode = &s->played.episode;
-    float *rewards = s->rewards + row_of(p, (int)episode->length) * (size_t)n;
-    mw_outcome outcome;
-    MW_TRY(mw_env_step(s->env, draw(p, s, number, out), rewards, &outcome, error));
     double mean = 0;
-    for (int i = 0; i < n; i++) mean += (double)rewards[i];
+    for (int k = 0; k < n; k++) mean += (double)a->rewards[i * n + k];
     s->played.episode_return += mean / n;
+    keep_step(p, s, a, i, episode->length);
     episode->length++;
-    look(p, s, (int)episode->length);
-    *over = outcome.terminated || outcome.truncated;
-    episode->last_obs = s->obs + row_of(p, (int)episode->length) * (size_t)(n * p->info.obs_size);
-    episode->outcome = outcome.won          ? MW_ENDED_BY_VICTORY
-                       : outcome.terminated ? MW_ENDED_BY_WORLD
-                                            : MW_ENDED_BY_LIMIT;
-    return MW_OK;
+    keep_view(p, s, a, i, episode->length);
+    if (p->record) episode->last_obs = s->obs + (size_t)(episode->length * n * p->info.obs_size);
+    episode->outcome = outcome->won          ? MW_ENDED_BY_VICTORY
+                       : outcome->terminated ? MW_ENDED_BY_WORLD
+                                             : MW_ENDED_BY_LIMIT;
+    a->live[i] = !outcome->terminated && !outcome->truncated;
 }
 
-static mw_status play_group(const mw_player *p, area *a, int group, mw_error *error) {
+/* The joint observations of those that still play, one after the other, through the policy. */
+static const float *decide(const mw_player *p, area *a, const int *live, int count, int policy) {
     const size_t joint = (size_t)(p->info.agents * p->info.obs_size);
-    const int outputs = p->info.agents * p->info.act_size;
+    if (!p->behavior) return NULL;
+    for (int i = 0; i < count; i++)
+        memcpy(a->packed + (size_t)i * joint, a->obs + (size_t)live[i] * joint, joint * sizeof *a->packed);
+    return mw_actor_forward(&p->behavior->actor[policy], &a->work, a->packed, count);
+}
+
+static mw_status play_group(const mw_player *p, int worker, int group, mw_error *error) {
+    area *a = &p->areas[worker];
+    const int outputs = p->info.agents * p->info.act_size, own = worker * MW_PLAY_GROUP;
     const int policies = p->behavior ? p->behavior->count : 1;
     const long first = p->next + (long)group * MW_PLAY_GROUP;
     const int policy = (int)(first / MW_PLAY_GROUP % policies);
@@ -206,21 +250,19 @@ static mw_status play_group(const mw_player *p, area *a, int group, mw_error *er
     seat *seats = p->seats + (size_t)group * MW_PLAY_GROUP;
     for (int i = 0; i < count; i++) {
         live[i] = i;
-        begin_episode(p, &seats[i], first + i, policy);
+        begin_episode(p, &seats[i], a, i, mw_env_batch_get(p->batch, own + i), first + i, policy);
     }
     while (count > 0) {
-        const float *out = NULL;
-        for (int i = 0; i < count; i++) {
-            const seat *s = &seats[live[i]];
-            memcpy(a->obs + (size_t)i * joint, s->obs + row_of(p, (int)s->played.episode.length) * joint,
-                   joint * sizeof *a->obs);
-        }
-        if (p->behavior) out = mw_actor_forward(&p->behavior->actor[policy], &a->work, a->obs, count);
+        const float *out = decide(p, a, live, count, policy);
+        for (int i = 0; i < count; i++)
+            draw(p, a, live[i], first + live[i], seats[live[i]].played.episode.length,
+                 out ? out + i * outputs : NULL);
+        MW_TRY(mw_env_batch_step_share(p->batch, own, MW_PLAY_GROUP, a->live, (mw_action){a->real, a->index},
+                                       a->rewards, a->outcomes, a->obs, a->legal, error));
         int kept = 0;
         for (int i = 0; i < count; i++) {
-            bool over;
-            MW_TRY(step(p, &seats[live[i]], first + live[i], out ? out + i * outputs : NULL, &over, error));
-            if (!over) live[kept++] = live[i];
+            note(p, &seats[live[i]], a, live[i]);
+            if (a->live[live[i]]) live[kept++] = live[i];
         }
         count = kept;
     }
@@ -229,10 +271,10 @@ static mw_status play_group(const mw_player *p, area *a, int group, mw_error *er
 
 static void wave_body(void *context, int worker) {
     mw_player *p = context;
-    area *a = &p->areas[worker];
-    a->error.status = MW_OK;
-    for (int group = worker; group < p->groups && a->error.status == MW_OK; group += p->threads)
-        play_group(p, a, group, &a->error);
+    mw_error *error = &p->areas[worker].error;
+    error->status = MW_OK;
+    for (int group = worker; group < p->groups && error->status == MW_OK; group += p->threads)
+        play_group(p, worker, group, error);
 }
 
 mw_status mw_player_next(mw_player *p, const mw_played **episodes, mw_error *error) {

@@ -36,8 +36,7 @@ static const mw_setting settings[] = {
     ANT("4ant"),
 };
 
-enum { SETTINGS = sizeof settings / sizeof settings[0] };
-_Static_assert(SETTINGS == 30, "the study has 30 settings");
+_Static_assert(sizeof settings / sizeof *settings == MW_SETTINGS, "tables over settings have a row for each");
 
 /* Spread: published with the task. Tag and world: measured with the frozen prey of this repository, random
  * play and the expert behaviour over 10,000 episodes each; another prey needs another row. */
@@ -48,7 +47,7 @@ static const mw_scale scales[] = {
 };
 
 const mw_setting *mw_setting_at(int index) {
-    return index >= 0 && index < SETTINGS ? &settings[index] : NULL;
+    return index >= 0 && index < MW_SETTINGS ? &settings[index] : NULL;
 }
 
 void mw_setting_name(const mw_setting *setting, char *out, size_t size) {
@@ -59,7 +58,7 @@ mw_status mw_setting_find(const mw_setting **setting, const char *name, mw_error
     MW_NEED(setting);
     MW_NEED(name);
     char known[64];
-    for (int i = 0; i < SETTINGS; i++) {
+    for (int i = 0; i < MW_SETTINGS; i++) {
         mw_setting_name(&settings[i], known, sizeof known);
         if (strcmp(known, name)) continue;
         *setting = &settings[i];

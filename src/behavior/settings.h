@@ -1,8 +1,10 @@
-/* The scales of the settings, which are in mawam/behavior.h. */
+/* The number of settings and their scales; the settings are in mawam/behavior.h. */
 #ifndef MW_BEHAVIOR_SETTINGS_H
 #define MW_BEHAVIOR_SETTINGS_H
 
 #include "core/error.h"
+
+enum { MW_SETTINGS = 30 };
 
 /* The returns that count as 0 and 100. Tasks without a row are scored by their plain return. */
 typedef struct mw_scale {

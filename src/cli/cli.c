@@ -19,17 +19,6 @@ void mw_cli_open_standard(void) {
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 2 ? O_WRONLY : O_RDONLY) != fd) _exit(1);
 }
 
-static void file_shrank(int signal_number) {
-    (void)signal_number;
-    static const char message[] = "\nmawam: a file was cut short while it was read\n";
-    if (write(STDERR_FILENO, message, sizeof message - 1) < 0) _exit(1);
-    _exit(1);
-}
-
-void mw_cli_catch(void) {
-    signal(SIGBUS, file_shrank);
-}
-
 int mw_cli_finish(int code) {
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout)) return code;

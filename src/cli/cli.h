@@ -24,6 +24,7 @@ int mw_cli_diagnose(int argc, char **argv);
 int mw_cli_diagnose_routing(int argc, char **argv); /* "mawam diagnose --routing" */
 int mw_cli_env(int argc, char **argv);
 int mw_cli_eval(int argc, char **argv);
+int mw_cli_live(int argc, char **argv);
 int mw_cli_study(int argc, char **argv);
 int mw_cli_train(int argc, char **argv);
 int mw_cli_verify(int argc, char **argv);
@@ -115,8 +116,6 @@ int mw_cli_print(json_t *value, int digits);
 /* Before anything is opened: descriptors 0 to 2 that are closed get something harmless, so that no file of
  * ours takes their numbers. */
 void mw_cli_open_standard(void);
-/* Large data files are mapped: one that somebody cuts short under the program ends it with a message. */
-void mw_cli_catch(void);
 /* At the end: what was printed must have arrived; returns the exit code. */
 int mw_cli_finish(int code);
 

@@ -1,7 +1,7 @@
 /* Bump allocation; see arena.h. */
 #include "core/arena.h"
 
-#include "core/memory.h"
+#include "core/machine/memory.h"
 
 #include <assert.h>
 #include <stdlib.h>

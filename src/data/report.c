@@ -60,6 +60,7 @@ static mw_status look(mw_data_report *r, const mw_dataset *d, mw_error *error) {
     MW_TRY(mw_episode_set_all(&all, d, error));
     mw_status status = mw_data_stats_make(&r->stats, d, &all, 0.99, false, error);
     mw_episode_set_free(&all);
+    MW_TRY(mw_dataset_intact(d, error));
     return status;
 }
 
@@ -120,7 +121,7 @@ static void print_returns(const mw_data_report *r, FILE *out) {
     const mw_return_stats *s = &r->returns;
     long most = 1;
     for (int b = 0; b < BARS; b++) most = r->bars[b] > most ? r->bars[b] : most;
-    fprintf(out, "\nreturns: mean %.4g, deviation %.4g, quartiles %.4g %.4g %.4g\n", s->mean, s->std,
+    fprintf(out, "\nreturns: mean %.4g, std %.4g, quartiles %.4g %.4g %.4g\n", s->mean, s->std,
             s->quartile[0], s->quartile[1], s->quartile[2]);
     for (int b = 0; b < BARS; b++) {
         int length = (int)(44.0 * (double)r->bars[b] / (double)most + 0.5);
@@ -133,8 +134,8 @@ static void print_returns(const mw_data_report *r, FILE *out) {
 
 static void print_features(const mw_data_report *r, FILE *out) {
     int gone = 0;
-    fprintf(out, "\n%4s %-24s %10s %10s %10s %10s %12s\n", "obs", "feature", "low", "high", "mean",
-            "deviation", "step change");
+    fprintf(out, "\n%4s %-24s %10s %10s %10s %10s %12s\n", "obs", "feature", "low", "high", "mean", "std",
+            "step change");
     for (int f = 0; f < r->stats.obs_size; f++) {
         const mw_moments *m = &r->stats.obs[f];
         fprintf(out, "%4d %-24.24s %10.4g %10.4g %10.4g %10.4g %12.4g%s\n", f, feature_name(r->features, f),
@@ -153,7 +154,7 @@ static void print_actions(const mw_data_report *r, const mw_dataset *d, FILE *ou
                     r->stats.act[a].mean == 0 ? "  never" : "");
         return;
     }
-    fprintf(out, "\n%6s %10s %10s %10s %10s\n", "action", "low", "high", "mean", "deviation");
+    fprintf(out, "\n%6s %10s %10s %10s %10s\n", "action", "low", "high", "mean", "std");
     for (int a = 0; a < d->spec.act_size; a++) {
         const mw_moments *m = &r->stats.act[a];
         fprintf(out, "%6d %10.4g %10.4g %10.4g %10.4g%s\n", a, (double)m->low, (double)m->high, m->mean,
@@ -170,7 +171,7 @@ void mw_data_report_text(const mw_data_report *r, FILE *out) {
             r->shortest, r->longest, d->spec.episode_limit, d->steps, r->bytes / 1e6);
     fprintf(out, "%-11s%ld by the limit, %ld by the world, %ld won; last observations %s\n", "endings",
             r->endings[0], r->endings[1], r->endings[2], d->last_obs ? "recorded" : "not recorded");
-    fprintf(out, "%-11smean %.4g, deviation %.4g, %.4g to %.4g\n", "rewards", r->stats.reward.mean,
+    fprintf(out, "%-11smean %.4g, std %.4g, %.4g to %.4g\n", "rewards", r->stats.reward.mean,
             r->stats.reward.std, (double)r->stats.reward.low, (double)r->stats.reward.high);
     print_returns(r, out);
     print_features(r, out);
@@ -181,7 +182,7 @@ void mw_data_report_text(const mw_data_report *r, FILE *out) {
 
 static json_t *moments_json(const mw_moments *m) {
     return json_pack("{s:f, s:f, s:f, s:f}", "low", (double)m->low, "high", (double)m->high, "mean", m->mean,
-                     "deviation", m->std);
+                     "std", m->std);
 }
 
 mw_status mw_data_report_json(const mw_data_report *r, FILE *out, mw_error *error) {
@@ -208,10 +209,9 @@ mw_status mw_data_report_json(const mw_data_report *r, FILE *out, mw_error *erro
         (json_int_t)d->episodes, "steps", (json_int_t)d->steps, "bytes", r->bytes, "last_obs",
         d->last_obs != NULL, "endings", "limit", (json_int_t)r->endings[0], "world",
         (json_int_t)r->endings[1], "won", (json_int_t)r->endings[2], "legal_actions", r->legal, "returns",
-        "mean", s->mean, "deviation", s->std, "minimum", s->minimum, "quartiles", s->quartile[0],
-        s->quartile[1], s->quartile[2], "maximum", s->maximum, "won", s->won, "histogram", "low", r->low,
-        "step", r->step, "counts", bars, "reward", moments_json(&r->stats.reward), "features", ranges,
-        "actions", actions);
+        "mean", s->mean, "std", s->std, "minimum", s->minimum, "quartiles", s->quartile[0], s->quartile[1],
+        s->quartile[2], "maximum", s->maximum, "won", s->won, "histogram", "low", r->low, "step", r->step,
+        "counts", bars, "reward", moments_json(&r->stats.reward), "features", ranges, "actions", actions);
     mw_status status = mw_json_print(root, out, 10, error);
     json_decref(root);
     return status;
@@ -234,7 +234,7 @@ mw_status mw_data_report_svg(const mw_data_report *r, const char *path, mw_error
     fprintf(out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" "
             "font-size=\"12\">\n<rect width=\"%d\" height=\"%d\" fill=\"white\"/>\n"
-            "<text x=\"%d\" y=\"24\" font-size=\"15\">%s%s%s: returns of %ld episodes, mean %.4g, deviation "
+            "<text x=\"%d\" y=\"24\" font-size=\"15\">%s%s%s: returns of %ld episodes, mean %.4g, std "
             "%.4g</text>\n",
             WIDTH, HEIGHT, WIDTH, HEIGHT, LEFT, d->spec.task, *d->spec.quality ? "-" : "", d->spec.quality,
             d->episodes, r->returns.mean, r->returns.std);

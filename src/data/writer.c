@@ -338,7 +338,7 @@ static json_t *checksum_text(uint64_t checksum) {
 
 static json_t *describe_returns(mw_dataset_writer *w) {
     mw_return_stats r = mw_return_stats_of(w->returns, w->episodes);
-    return json_pack("{s:f, s:f, s:f, s:[f,f,f], s:f, s:f}", "mean", r.mean, "deviation", r.std, "minimum",
+    return json_pack("{s:f, s:f, s:f, s:[f,f,f], s:f, s:f}", "mean", r.mean, "std", r.std, "minimum",
                      r.minimum, "quartiles", r.quartile[0], r.quartile[1], r.quartile[2], "maximum",
                      r.maximum, "won", (double)w->wins / (double)w->episodes);
 }

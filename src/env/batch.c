@@ -35,8 +35,8 @@ void mw_env_batch_free(mw_env_batch *batch) {
 
 typedef struct {
     mw_env_batch *batch;
-    const char *task;
-    const mw_env_options *options;
+    mw_env_make *make;
+    const void *context;
 } create_job;
 
 /* Every worker makes the environments that it will step: then they lie in memory of its own, away from what
@@ -48,12 +48,11 @@ static void create_share(void *context, int worker) {
     mw_pool_share(job.batch->pool, worker, job.batch->count, 1, &begin, &end);
     failed->index = -1;
     for (int i = begin; i < end && failed->index < 0; i++)
-        if (mw_env_create(&job.batch->envs[i], job.task, job.options, &failed->error) != MW_OK)
-            failed->index = i;
+        if (job.make(&job.batch->envs[i], job.context, &failed->error) != MW_OK) failed->index = i;
 }
 
-mw_status mw_env_batch_create_on(mw_env_batch **out, const char *task, const mw_env_options *options,
-                                 int count, mw_pool *pool, mw_error *error) {
+mw_status mw_env_batch_create_by(mw_env_batch **out, mw_env_make *make, const void *context, int count,
+                                 mw_pool *pool, mw_error *error) {
     *out = NULL;
     if (count < 1 || count > 1 << 24)
         return mw_fail(error, MW_ERR_ARGUMENT, "a batch has 1 to %d environments; got %d", 1 << 24, count);
@@ -66,7 +65,7 @@ mw_status mw_env_batch_create_on(mw_env_batch **out, const char *task, const mw_
     batch->failures = calloc((size_t)mw_pool_threads(pool), sizeof *batch->failures);
     if (!batch->envs || !batch->failures)
         status = mw_fail(error, MW_ERR_MEMORY, "cannot allocate a batch of %d environments", count);
-    if (status == MW_OK) mw_pool_run(pool, create_share, &(create_job){batch, task, options});
+    if (status == MW_OK) mw_pool_run(pool, create_share, &(create_job){batch, make, context});
     for (int worker = 0; status == MW_OK && worker < mw_pool_threads(pool); worker++) {
         const failure *failed = &batch->failures[worker];
         if (failed->index < 0) continue;
@@ -84,6 +83,21 @@ mw_status mw_env_batch_create_on(mw_env_batch **out, const char *task, const mw_
     batch->index_stride = info->agents;
     *out = batch;
     return MW_OK;
+}
+
+typedef struct {
+    const char *task;
+    const mw_env_options *options;
+} task_env;
+
+static mw_status make_task_env(mw_env **env, const void *context, mw_error *error) {
+    const task_env *wanted = context;
+    return mw_env_create(env, wanted->task, wanted->options, error);
+}
+
+mw_status mw_env_batch_create_on(mw_env_batch **out, const char *task, const mw_env_options *options,
+                                 int count, mw_pool *pool, mw_error *error) {
+    return mw_env_batch_create_by(out, make_task_env, &(task_env){task, options}, count, pool, error);
 }
 
 mw_status mw_env_batch_create(mw_env_batch **out, const char *task, const mw_env_options *options, int count,
@@ -109,9 +123,10 @@ mw_env *mw_env_batch_get(mw_env_batch *batch, int index) {
     return index >= 0 && index < batch->count ? batch->envs[index] : NULL;
 }
 
-static void look(const mw_env_batch *batch, int i, float *obs, uint8_t *legal) {
-    if (obs) mw_env_observe(batch->envs[i], obs + (size_t)i * (size_t)batch->obs_stride);
-    if (legal) mw_env_legal(batch->envs[i], legal + (size_t)i * (size_t)batch->legal_stride);
+/* Into a row of the caller's arrays. */
+static void look(const mw_env_batch *batch, int i, int row, float *obs, uint8_t *legal) {
+    if (obs) mw_env_observe(batch->envs[i], obs + (size_t)row * (size_t)batch->obs_stride);
+    if (legal) mw_env_legal(batch->envs[i], legal + (size_t)row * (size_t)batch->legal_stride);
 }
 
 /* The jobs below live on the caller's stack, next to what the caller goes on writing. Workers copy them
@@ -133,7 +148,7 @@ static void reset_share(void *context, int worker) {
     mw_pool_share(job.batch->pool, worker, job.batch->count, 1, &begin, &end);
     for (int i = begin; i < end; i++) {
         if (!job.mask || job.mask[i]) mw_env_reset(job.batch->envs[i], job.seeds[i]);
-        look(job.batch, i, job.obs, job.legal);
+        look(job.batch, i, i, job.obs, job.legal);
     }
 }
 
@@ -147,6 +162,7 @@ void mw_env_batch_reset(mw_env_batch *batch, const uint64_t *seeds, const uint8_
 
 typedef struct {
     mw_env_batch *batch;
+    int first; /* environment of the arrays' first row */
     mw_action action;
     float *rewards;
     mw_outcome *outcomes;
@@ -161,32 +177,42 @@ static bool over(const mw_outcome *outcome) {
     return outcome->terminated || outcome->truncated;
 }
 
-static void begin_next(const step_job *job, int i) {
+static void begin_next(const step_job *job, int i, int row) {
     const mw_env_batch *batch = job->batch;
     const size_t stride = (size_t)batch->obs_stride;
-    if (job->last_obs) mw_env_observe(batch->envs[i], job->last_obs + (size_t)i * stride);
-    job->seeds[i] += (uint64_t)batch->count;
-    mw_env_reset(batch->envs[i], job->seeds[i]);
+    if (job->last_obs) mw_env_observe(batch->envs[i], job->last_obs + (size_t)row * stride);
+    job->seeds[row] += (uint64_t)batch->count;
+    mw_env_reset(batch->envs[i], job->seeds[row]);
+}
+
+static void step_range(const step_job *job, int begin, int end, failure *failed) {
+    mw_env_batch *batch = job->batch;
+    for (int i = begin; i < end; i++) {
+        const int row = i - job->first;
+        if (job->mask && !job->mask[row]) continue;
+        mw_action action = {
+            job->action.real ? job->action.real + (size_t)row * (size_t)batch->real_stride : NULL,
+            job->action.index ? job->action.index + (size_t)row * (size_t)batch->index_stride : NULL};
+        mw_error *error = failed->index < 0 ? &failed->error : NULL;
+        mw_status status =
+            mw_env_step(batch->envs[i], action, job->rewards + (size_t)row * (size_t)batch->agents,
+                        &job->outcomes[row], error);
+        if (status != MW_OK && failed->index < 0) failed->index = i;
+        if (status == MW_OK && job->seeds && over(&job->outcomes[row])) begin_next(job, i, row);
+        look(batch, i, row, job->obs, job->legal);
+    }
 }
 
 static void step_share(void *context, int worker) {
     const step_job job = *(const step_job *)context;
-    mw_env_batch *batch = job.batch;
-    failure *failed = &batch->failures[worker];
     int begin, end;
-    mw_pool_share(batch->pool, worker, batch->count, 1, &begin, &end);
-    for (int i = begin; i < end; i++) {
-        if (job.mask && !job.mask[i]) continue;
-        mw_action action = {job.action.real ? job.action.real + (size_t)i * (size_t)batch->real_stride : NULL,
-                            job.action.index ? job.action.index + (size_t)i * (size_t)batch->index_stride
-                                             : NULL};
-        mw_error *error = failed->index < 0 ? &failed->error : NULL;
-        mw_status status = mw_env_step(
-            batch->envs[i], action, job.rewards + (size_t)i * (size_t)batch->agents, &job.outcomes[i], error);
-        if (status != MW_OK && failed->index < 0) failed->index = i;
-        if (status == MW_OK && job.seeds && over(&job.outcomes[i])) begin_next(&job, i);
-        look(batch, i, job.obs, job.legal);
-    }
+    mw_pool_share(job.batch->pool, worker, job.batch->count, 1, &begin, &end);
+    step_range(&job, begin, end, &job.batch->failures[worker]);
+}
+
+static mw_status tell(const failure *failed, mw_error *error) {
+    if (error) *error = failed->error;
+    return mw_fail_within(error, failed->error.status, "environment %d", failed->index);
 }
 
 /* Of the workers in order, and so of the environments; forgets them all. */
@@ -194,10 +220,7 @@ static mw_status first_failure(mw_env_batch *batch, mw_error *error) {
     mw_status status = MW_OK;
     for (int worker = 0; worker < mw_pool_threads(batch->pool); worker++) {
         failure *failed = &batch->failures[worker];
-        if (failed->index >= 0 && status == MW_OK) {
-            if (error) *error = failed->error;
-            status = mw_fail_within(error, failed->error.status, "environment %d", failed->index);
-        }
+        if (failed->index >= 0 && status == MW_OK) status = tell(failed, error);
         if (failed->index >= 0) failed->index = -1;
     }
     return status;
@@ -205,9 +228,18 @@ static mw_status first_failure(mw_env_batch *batch, mw_error *error) {
 
 mw_status mw_env_batch_step_some(mw_env_batch *batch, const uint8_t *mask, mw_action action, float *rewards,
                                  mw_outcome *outcomes, float *obs, uint8_t *legal, mw_error *error) {
-    step_job job = {batch, action, rewards, outcomes, obs, legal, NULL, NULL, mask};
+    step_job job = {batch, 0, action, rewards, outcomes, obs, legal, NULL, NULL, mask};
     mw_pool_run(batch->pool, step_share, &job);
     return first_failure(batch, error);
+}
+
+mw_status mw_env_batch_step_share(mw_env_batch *batch, int first, int count, const uint8_t *mask,
+                                  mw_action action, float *rewards, mw_outcome *outcomes, float *obs,
+                                  uint8_t *legal, mw_error *error) {
+    const step_job job = {batch, first, action, rewards, outcomes, obs, legal, NULL, NULL, mask};
+    failure failed = {.index = -1};
+    step_range(&job, first, first + count, &failed);
+    return failed.index < 0 ? MW_OK : tell(&failed, error);
 }
 
 mw_status mw_env_batch_step(mw_env_batch *batch, mw_action action, float *rewards, mw_outcome *outcomes,
@@ -223,8 +255,15 @@ mw_status mw_env_batch_advance(mw_env_batch *batch, mw_env_batch_arrays *arrays,
     MW_NEED(arrays);
     MW_NEED(arrays->rewards);
     MW_NEED(arrays->outcomes);
-    step_job job = {batch,       arrays->action, arrays->rewards,  arrays->outcomes,
-                    arrays->obs, arrays->legal,  arrays->last_obs, arrays->seeds,
+    step_job job = {batch,
+                    0,
+                    arrays->action,
+                    arrays->rewards,
+                    arrays->outcomes,
+                    arrays->obs,
+                    arrays->legal,
+                    arrays->last_obs,
+                    arrays->seeds,
                     NULL};
     arrays->ended = 0;
     mw_pool_run(batch->pool, step_share, &job);

@@ -60,6 +60,8 @@ struct mw_env_class {
     void (*load)(mw_env *env, const void *buffer);
 
     int (*draw)(const mw_env *env, mw_shape *shapes, int capacity);
+    /* Moves what is drawn so; false: nothing is. NULL: nothing can be moved. */
+    bool (*place)(mw_env *env, const char *role, int id, const float place[2]);
 
     /* Scripts end with a NULL name; "random" is common to all families and lives in env.c. A family whose
      * tasks have different scripts sets task_scripts instead of scripts. */
@@ -90,10 +92,20 @@ static inline int mw_shape_add(mw_shape *shapes, int capacity, int count, mw_sha
 /* As mw_env_batch_create, on the caller's pool (NULL: its thread alone), which must outlive the batch. */
 mw_status mw_env_batch_create_on(mw_env_batch **batch, const char *task, const mw_env_options *options,
                                  int count, mw_pool *pool, mw_error *error);
+/* The same for environments that are no task: `make` is called by all workers, each for its own share. */
+typedef mw_status mw_env_make(mw_env **env, const void *context, mw_error *error);
+mw_status mw_env_batch_create_by(mw_env_batch **batch, mw_env_make *make, const void *context, int count,
+                                 mw_pool *pool, mw_error *error);
 mw_env **mw_env_batch_envs(mw_env_batch *batch); /* [count] */
 
 /* As mw_env_batch_step, of the environments in mask[count] only; the others' arrays are left as they are. */
 mw_status mw_env_batch_step_some(mw_env_batch *batch, const uint8_t *mask, mw_action action, float *rewards,
                                  mw_outcome *outcomes, float *obs, uint8_t *legal, mw_error *error);
+/* As mw_env_batch_step_some, of `count` environments from `first` on and by the calling thread alone: for
+ * workers that play their own share without meeting the others. All arrays begin with environment `first`;
+ * the mask may be NULL. */
+mw_status mw_env_batch_step_share(mw_env_batch *batch, int first, int count, const uint8_t *mask,
+                                  mw_action action, float *rewards, mw_outcome *outcomes, float *obs,
+                                  uint8_t *legal, mw_error *error);
 
 #endif

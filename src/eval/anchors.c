@@ -1,75 +1,131 @@
-/* Walks over anchors; see anchors.h. */
+/* Walks over anchors; see anchors.h. One planner both plays and proposes, with the history it would have in
+ * an evaluation. */
 #include "eval/anchors.h"
 
 #include "core/rng.h"
 
 #include <stdlib.h>
 
-enum { LONGEST = 200, MARKS = 4, MAX_ENVS = 16, MAX_ROUNDS = 1000 };
+enum { LONGEST = 200, MAX_ROUNDS = 1000, MARKS = MW_ANCHORS_OF_EPISODE };
 
-typedef struct {
+struct mw_anchor_walk {
+    mw_anchor_options options;
     mw_worlds worlds;
     mw_planner *planner;
-    int candidates, left; /* left: anchors still to be visited */
-    bool mark[MAX_ENVS][LONGEST];
-    int last_mark[MAX_ENVS];
-    mw_anchor_visit *visit;
-    void *context;
-} walk;
+    int visited;
+    int mark[MW_ANCHORS_AT_ONCE][MARKS]; /* steps, ascending; -1: none */
+    long episode[MW_ANCHORS_AT_ONCE];
+};
 
-static void draw_marks(walk *w, int e, uint64_t seed, long episode) {
-    int steps[LONGEST];
-    const int limit = w->worlds.info->episode_limit, span = limit < LONGEST ? limit : LONGEST;
-    mw_rng rng = mw_rng_make(seed, MW_RNG_STUDY, (uint64_t)episode, 2, 0);
-    for (int t = 0; t < span; t++) {
-        steps[t] = t;
-        w->mark[e][t] = false;
-    }
-    mw_rng_shuffle(&rng, steps, span);
-    w->last_mark[e] = 0;
-    for (int k = 0; k < MARKS && k < span; k++) {
-        w->mark[e][steps[k]] = true;
-        if (steps[k] > w->last_mark[e]) w->last_mark[e] = steps[k];
-    }
+static mw_status build(mw_anchor_walk *w, mw_error *error) {
+    const mw_anchor_options *o = &w->options;
+    const int wanted = (o->anchors + o->per_episode - 1) / o->per_episode;
+    mw_planner_options options;
+    mw_planner_options_init(&options, sizeof options, o->bundle);
+    options.envs = wanted < MW_ANCHORS_AT_ONCE ? wanted : MW_ANCHORS_AT_ONCE;
+    MW_TRY(mw_worlds_create(&w->worlds, o->bundle, o->world, o->accept_rules, options.envs, o->pool, error));
+    options.threads = mw_pool_threads(o->pool);
+    options.envs_played = w->worlds.envs;
+    options.env_options = o->world;
+    options.plan = *o->plan;
+    return mw_planner_create(&w->planner, o->bundle, &options, error);
 }
 
-static mw_status visit_marked(walk *w, mw_error *error) {
-    const mw_worlds *s = &w->worlds;
-    for (int e = 0; e < s->count && w->left > 0; e++) {
-        if (!s->active[e] || !w->mark[e][s->last[e].step]) continue;
-        MW_TRY(w->visit(w->context, &(mw_anchor){s, w->planner, e}, error));
-        w->left--;
+mw_status mw_anchor_walk_create(mw_anchor_walk **out, const mw_anchor_options *options, mw_error *error) {
+    *out = NULL;
+    mw_anchor_walk *w = calloc(1, sizeof *w);
+    if (!w) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a walk over anchors");
+    w->options = *options;
+    const mw_status status = build(w, error);
+    if (status == MW_OK)
+        *out = w;
+    else
+        mw_anchor_walk_free(w);
+    return status;
+}
+
+void mw_anchor_walk_free(mw_anchor_walk *w) {
+    if (!w) return;
+    mw_planner_free(w->planner);
+    mw_worlds_free(&w->worlds);
+    free(w);
+}
+
+const mw_worlds *mw_anchor_walk_worlds(const mw_anchor_walk *w) {
+    return &w->worlds;
+}
+
+static int by_step(const void *a, const void *b) {
+    return *(const int *)a - *(const int *)b;
+}
+
+static void draw_marks(mw_anchor_walk *w, int e) {
+    const mw_anchor_options *o = &w->options;
+    int steps[LONGEST], span = w->worlds.info->episode_limit - o->ahead + 1;
+    if (span > LONGEST) span = LONGEST;
+    if (span < 1) span = 1;
+    mw_rng rng = mw_rng_make(o->seed, MW_RNG_STUDY, (uint64_t)w->episode[e], o->purpose, 0);
+    for (int t = 0; t < span; t++) steps[t] = t;
+    mw_rng_shuffle(&rng, steps, span);
+    for (int k = 0; k < MARKS; k++) w->mark[e][k] = k < o->per_episode && k < span ? steps[k] : -1;
+    qsort(w->mark[e], MARKS, sizeof w->mark[e][0], by_step);
+}
+
+static bool marked(const mw_anchor_walk *w, int e) {
+    for (int k = 0; k < MARKS; k++)
+        if (w->mark[e][k] == w->worlds.last[e].step) return true;
+    return false;
+}
+
+static bool enough(const mw_anchor_walk *w) {
+    return !w->options.play_out && w->visited >= w->options.anchors;
+}
+
+static mw_status visit_marked(mw_anchor_walk *w, mw_error *error) {
+    mw_anchors found = {.worlds = &w->worlds, .planner = w->planner};
+    for (int e = 0; e < w->worlds.count && !enough(w); e++) {
+        if (!w->worlds.active[e] || !marked(w, e)) continue;
+        found.envs[found.count] = e;
+        found.episodes[found.count++] = w->episode[e];
+        w->visited++;
     }
+    return found.count ? w->options.visit(w->options.context, &found, error) : MW_OK;
+}
+
+static mw_status choose(mw_anchor_walk *w, mw_error *error) {
+    mw_worlds *s = &w->worlds;
+    if (w->options.planned) MW_TRY(mw_planner_score(w->planner, error));
+    for (int e = 0; e < s->count; e++)
+        for (int m = 0; m < w->options.plan->candidates && s->active[e] && !w->options.planned; m++)
+            mw_planner_scores(w->planner, e)[m] = m == 0;
+    mw_planner_choose(w->planner, s->active, s->real, s->index);
     return MW_OK;
 }
 
-/* The first candidate plays: it is the policy's own. */
-static void choose_first(walk *w) {
-    mw_worlds *s = &w->worlds;
-    for (int e = 0; e < s->count; e++)
-        for (int m = 0; s->active[e] && m < w->candidates; m++) mw_planner_scores(w->planner, e)[m] = m == 0;
-    mw_planner_choose(w->planner, s->active, s->real, s->index);
-}
-
 /* One episode in every environment, as far as its last mark. */
-static mw_status play_round(walk *w, uint64_t seed, long first, mw_error *error) {
+static mw_status play_round(mw_anchor_walk *w, long first, mw_error *error) {
+    const mw_anchor_options *o = &w->options;
     mw_worlds *s = &w->worlds;
     int running = s->count;
     for (int e = 0; e < s->count; e++) {
-        const mw_episode_seeds seeds = mw_episode_seeds_of(seed, first + e);
+        w->episode[e] = first + e;
+        const mw_episode_seeds seeds = mw_episode_seeds_of(o->seed, w->episode[e]);
         mw_worlds_begin(s, NULL, e, seeds);
         mw_planner_begin(w->planner, e, seeds.controller);
-        draw_marks(w, e, seed, first + e);
+        draw_marks(w, e);
     }
-    while (running > 0 && w->left > 0) {
+    while (running > 0 && !enough(w)) {
+        if (o->stop && *o->stop)
+            return mw_fail(error, MW_ERR_INTERRUPTED, "stopped after %d of %d anchors", w->visited,
+                           o->anchors);
         MW_TRY(mw_planner_propose(w->planner, s->obs, s->legal, s->active, error));
         MW_TRY(visit_marked(w, error));
-        choose_first(w);
+        MW_TRY(choose(w, error));
         MW_TRY(mw_worlds_step(s, NULL, error));
         for (int e = 0; e < s->count; e++) {
             if (!s->active[e]) continue;
             mw_planner_reward(w->planner, e, (float)mw_worlds_reward(s, e));
-            if (!mw_worlds_over(s, e) && s->last[e].step <= w->last_mark[e]) continue;
+            if (!mw_worlds_over(s, e) && s->last[e].step <= w->mark[e][MARKS - 1]) continue;
             s->active[e] = 0;
             running--;
         }
@@ -77,34 +133,13 @@ static mw_status play_round(walk *w, uint64_t seed, long first, mw_error *error)
     return MW_OK;
 }
 
-static mw_status walk_create(walk *w, const mw_bundle *bundle, const mw_plan_settings *plan,
-                             const mw_env_options *world, mw_pool *pool, mw_error *error) {
-    const int wanted = (w->left + MARKS - 1) / MARKS, envs = wanted < MAX_ENVS ? wanted : MAX_ENVS;
-    MW_TRY(mw_worlds_create(&w->worlds, bundle, world, false, envs, pool, error));
-    mw_planner_options options;
-    mw_planner_options_init(&options, sizeof options, bundle);
-    options.envs = envs;
-    options.threads = mw_pool_threads(pool);
-    options.envs_played = w->worlds.envs;
-    options.env_options = world;
-    options.plan = *plan;
-    return mw_planner_create(&w->planner, bundle, &options, error);
-}
-
-mw_status mw_anchors_walk(const mw_bundle *bundle, const mw_plan_settings *plan, const mw_env_options *world,
-                          int count, uint64_t seed, mw_pool *pool, mw_anchor_visit *visit, void *context,
-                          mw_error *error) {
-    walk *w = calloc(1, sizeof *w);
-    if (!w) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a walk over anchors");
-    *w = (walk){.candidates = plan->candidates, .left = count, .visit = visit, .context = context};
-    mw_status status = walk_create(w, bundle, plan, world, pool, error);
-    for (int round = 0; status == MW_OK && w->left > 0; round++)
-        status = round < MAX_ROUNDS ? play_round(w, seed, (long)round * w->worlds.count, error)
-                                    : mw_fail(error, MW_ERR_NUMERIC,
-                                              "%s: episodes end too early for anchors: %d of %d are missing",
-                                              bundle->info.task, w->left, count);
-    mw_planner_free(w->planner);
-    mw_worlds_free(&w->worlds);
-    free(w);
-    return status;
+mw_status mw_anchor_walk_run(mw_anchor_walk *w, mw_error *error) {
+    const mw_anchor_options *o = &w->options;
+    for (int round = 0; w->visited < o->anchors; round++) {
+        if (round == MAX_ROUNDS)
+            return mw_fail(error, MW_ERR_NUMERIC, "%s: episodes end too early for anchors: found %d of %d",
+                           o->bundle->info.task, w->visited, o->anchors);
+        MW_TRY(play_round(w, (long)round * w->worlds.count, error));
+    }
+    return MW_OK;
 }

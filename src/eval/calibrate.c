@@ -1,11 +1,10 @@
-/* Same-state ranking; see calibrate.h. One planner both plays and proposes, with the history it would have in
- * an evaluation: reactive play is the first of its M candidates, planned play its own choice. */
+/* Same-state ranking; see calibrate.h. At every anchor all judges score the planner's candidates, and the
+ * simulator executes them, twice: the second time must give the same returns. */
 #include "eval/calibrate.h"
 
 #include "core/json.h"
 #include "core/options.h"
-#include "core/rng.h"
-#include "eval/worlds.h"
+#include "eval/anchors.h"
 #include "eval/statistics.h"
 #include "plan/oracle.h"
 #include "plan/scorers.h"
@@ -14,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONGEST = 200, MAX_ENVS = 16, MAX_MARKS = 8, MAX_ROUNDS = 1000 };
+enum { LONG_EPISODE = 200, MAX_ENVS = MW_ANCHORS_AT_ONCE, MAX_MARKS = MW_ANCHORS_OF_EPISODE };
 
 static const mw_same_state_options defaults = {.size = sizeof defaults, .anchors = 64, .seed = 2000};
 
@@ -32,23 +31,66 @@ typedef struct {
 typedef struct {
     mw_same_state_options options;
     mw_plan_settings plan;
-    int marks; /* anchors wanted of an episode */
     mw_pool *pool;
-    mw_worlds stage;
-    mw_planner *planner;
+    mw_anchor_walk *walk;
+    const mw_worlds *stage;
     mw_oracle *oracle;
     mw_oracle_job jobs[MAX_ENVS];
     int judges;
     char names[MW_JUDGES][MW_NAME];
     mw_scorer *scorers[MW_JUDGES];
     float *start; /* [M][n][o]: the observation that all candidates of an anchor start from */
-    int mark[MAX_ENVS][MAX_MARKS]; /* steps, ascending */
-    long episode[MAX_ENVS];
     float *again; /* [MAX_ENVS][M]: returns of the second execution */
     anchor *anchors;
     int count, capacity;
     bool exact;
 } survey;
+
+/* ---- at anchors ---- */
+
+static mw_status add_anchor(survey *v, const mw_anchors *at, int k, mw_error *error) {
+    const int most = v->plan.candidates, e = at->envs[k];
+    anchor *a = &v->anchors[v->count];
+    a->realized = calloc((size_t)((1 + v->judges) * most), sizeof *a->realized);
+    if (!a->realized) return mw_fail(error, MW_ERR_MEMORY, "cannot keep an anchor");
+    v->count++;
+    a->predicted = a->realized + most;
+    a->episode = at->episodes[k];
+    a->step = v->stage->last[e].step;
+    const size_t joint = (size_t)(v->stage->info->agents * v->stage->info->obs_size);
+    for (int m = 0; m < most; m++)
+        memcpy(v->start + (size_t)m * joint, v->stage->obs + (size_t)e * joint, joint * sizeof *v->start);
+    for (int j = 0; j < v->judges; j++)
+        MW_TRY(mw_scorer_score(v->scorers[j],
+                               &(mw_scoring){.scores = a->predicted + j * most,
+                                             .obs = v->start,
+                                             .actions = mw_planner_actions(at->planner, e),
+                                             .count = most,
+                                             .horizon = v->plan.horizon,
+                                             .group = most,
+                                             .envs = &e},
+                               error));
+    return MW_OK;
+}
+
+/* Scores and executes the candidates of all environments that are at an anchor. */
+static mw_status visit(void *context, const mw_anchors *at, mw_error *error) {
+    survey *v = context;
+    const int most = v->plan.candidates, first = v->count;
+    for (int k = 0; k < at->count; k++) {
+        MW_TRY(add_anchor(v, at, k, error));
+        v->jobs[k] =
+            (mw_oracle_job){v->stage->envs[at->envs[k]], mw_planner_actions(at->planner, at->envs[k]),
+                            v->anchors[first + k].realized};
+    }
+    MW_TRY(mw_oracle_score(v->oracle, v->jobs, at->count, most, v->plan.horizon, error));
+    for (int k = 0; k < at->count; k++) v->jobs[k].scores = v->again + k * most;
+    MW_TRY(mw_oracle_score(v->oracle, v->jobs, at->count, most, v->plan.horizon, error));
+    for (int k = 0; k < at->count; k++)
+        v->exact &=
+            !memcmp(v->anchors[first + k].realized, v->again + k * most, (size_t)most * sizeof *v->again);
+    return MW_OK;
+}
 
 /* ---- set-up ---- */
 
@@ -77,8 +119,8 @@ static mw_status add_judge(survey *v, const mw_bundle *bundle, const char *name,
                                        .max_group = v->plan.candidates,
                                        .horizon = v->plan.horizon,
                                        .advantage_share = v->plan.advantage_share,
-                                       .envs = v->stage.envs,
-                                       .env_count = v->stage.count,
+                                       .envs = v->stage->envs,
+                                       .env_count = v->stage->count,
                                        .env_options = v->options.world,
                                        .pool = v->pool};
     snprintf(v->names[v->judges], MW_NAME, "%s", name);
@@ -99,21 +141,34 @@ static mw_status survey_judges(survey *v, const mw_bundle *bundle, mw_error *err
                      : mw_fail(error, MW_ERR_ARGUMENT, "this bundle has nothing to judge candidates with");
 }
 
+static mw_status survey_walk(survey *v, const mw_bundle *bundle, mw_error *error) {
+    const mw_same_state_options *o = &v->options;
+    const mw_anchor_options options = {
+        .bundle = bundle,
+        .plan = &v->plan,
+        .world = o->world,
+        .accept_rules = o->accept_rules,
+        .planned = o->planned,
+        .anchors = o->anchors,
+        .per_episode = bundle->info.episode_limit > LONG_EPISODE ? MAX_MARKS : MAX_MARKS / 2,
+        .ahead = v->plan.horizon,
+        .play_out = true,
+        .seed = o->seed,
+        .purpose = 1,
+        .pool = v->pool,
+        .stop = o->stop,
+        .visit = visit,
+        .context = v};
+    MW_TRY(mw_anchor_walk_create(&v->walk, &options, error));
+    v->stage = mw_anchor_walk_worlds(v->walk);
+    return MW_OK;
+}
+
 static mw_status survey_build(survey *v, const mw_bundle *bundle, mw_error *error) {
     const mw_same_state_options *o = &v->options;
-    mw_planner_options planner;
     MW_TRY(survey_plan(v, bundle, error));
-    v->marks = bundle->info.episode_limit > LONGEST ? MAX_MARKS : MAX_MARKS / 2;
-    const int wanted = (o->anchors + v->marks - 1) / v->marks, envs = wanted < MAX_ENVS ? wanted : MAX_ENVS;
     MW_TRY(mw_pool_create(&v->pool, o->threads, error));
-    MW_TRY(mw_worlds_create(&v->stage, bundle, o->world, o->accept_rules, envs, v->pool, error));
-    mw_planner_options_init(&planner, sizeof planner, bundle);
-    planner.envs = envs;
-    planner.threads = o->threads;
-    planner.envs_played = v->stage.envs;
-    planner.env_options = o->world;
-    planner.plan = v->plan;
-    MW_TRY(mw_planner_create(&v->planner, bundle, &planner, error));
+    MW_TRY(survey_walk(v, bundle, error));
     MW_TRY(mw_oracle_create(&v->oracle, bundle->info.task, o->world, v->pool, error));
     MW_TRY(survey_judges(v, bundle, error));
     v->capacity = o->anchors + MAX_ENVS * MAX_MARKS;
@@ -132,121 +187,9 @@ static void survey_free(survey *v) {
     free(v->again);
     free(v->start);
     for (int j = 0; j < v->judges; j++) mw_scorer_free(v->scorers[j]);
-    mw_worlds_free(&v->stage);
-    mw_planner_free(v->planner);
+    mw_anchor_walk_free(v->walk);
     mw_oracle_free(v->oracle);
     mw_pool_free(v->pool);
-}
-
-static int by_step(const void *a, const void *b) {
-    return *(const int *)a - *(const int *)b;
-}
-
-/* Distinct steps with H more to go. */
-static void draw_marks(survey *v, int e) {
-    int steps[LONGEST], span = v->stage.info->episode_limit - v->plan.horizon + 1;
-    if (span > LONGEST) span = LONGEST;
-    if (span < 1) span = 1;
-    mw_rng rng = mw_rng_make(v->options.seed, MW_RNG_STUDY, (uint64_t)v->episode[e], 1, 0);
-    for (int t = 0; t < span; t++) steps[t] = t;
-    mw_rng_shuffle(&rng, steps, span);
-    for (int k = 0; k < MAX_MARKS; k++) v->mark[e][k] = k < v->marks && k < span ? steps[k] : -1;
-    qsort(v->mark[e], MAX_MARKS, sizeof v->mark[e][0], by_step);
-}
-
-/* ---- playing ---- */
-
-static bool marked(const survey *v, int e) {
-    for (int k = 0; k < MAX_MARKS; k++)
-        if (v->mark[e][k] == v->stage.last[e].step) return true;
-    return false;
-}
-
-static mw_status add_anchor(survey *v, int e, mw_error *error) {
-    const int most = v->plan.candidates;
-    anchor *a = &v->anchors[v->count];
-    a->realized = calloc((size_t)((1 + v->judges) * most), sizeof *a->realized);
-    if (!a->realized) return mw_fail(error, MW_ERR_MEMORY, "cannot keep an anchor");
-    v->count++;
-    a->predicted = a->realized + most;
-    a->episode = v->episode[e];
-    a->step = v->stage.last[e].step;
-    const size_t joint = (size_t)(v->stage.info->agents * v->stage.info->obs_size);
-    for (int m = 0; m < most; m++)
-        memcpy(v->start + (size_t)m * joint, v->stage.obs + (size_t)e * joint, joint * sizeof *v->start);
-    for (int j = 0; j < v->judges; j++)
-        MW_TRY(mw_scorer_score(v->scorers[j],
-                               &(mw_scoring){.scores = a->predicted + j * most,
-                                             .obs = v->start,
-                                             .actions = mw_planner_actions(v->planner, e),
-                                             .count = most,
-                                             .horizon = v->plan.horizon,
-                                             .group = most,
-                                             .envs = &e},
-                               error));
-    return MW_OK;
-}
-
-/* Scores and executes the candidates of all environments that are at a mark. */
-static mw_status survey_anchors(survey *v, mw_error *error) {
-    const mw_worlds *s = &v->stage;
-    const int most = v->plan.candidates, first = v->count;
-    int count = 0;
-    for (int e = 0; e < s->count; e++) {
-        if (!s->active[e] || !marked(v, e)) continue;
-        MW_TRY(add_anchor(v, e, error));
-        v->jobs[count++] =
-            (mw_oracle_job){s->envs[e], mw_planner_actions(v->planner, e), v->anchors[v->count - 1].realized};
-    }
-    if (count == 0) return MW_OK;
-    MW_TRY(mw_oracle_score(v->oracle, v->jobs, count, most, v->plan.horizon, error));
-    for (int k = 0; k < count; k++) v->jobs[k].scores = v->again + k * most;
-    MW_TRY(mw_oracle_score(v->oracle, v->jobs, count, most, v->plan.horizon, error));
-    for (int k = 0; k < count; k++)
-        v->exact &=
-            !memcmp(v->anchors[first + k].realized, v->again + k * most, (size_t)most * sizeof *v->again);
-    return MW_OK;
-}
-
-/* Reactive play takes the first candidate. */
-static mw_status choose(survey *v, mw_error *error) {
-    mw_worlds *s = &v->stage;
-    if (v->options.planned) MW_TRY(mw_planner_score(v->planner, error));
-    for (int e = 0; e < s->count; e++)
-        for (int m = 0; m < v->plan.candidates && s->active[e] && !v->options.planned; m++)
-            mw_planner_scores(v->planner, e)[m] = m == 0;
-    mw_planner_choose(v->planner, s->active, s->real, s->index);
-    return MW_OK;
-}
-
-/* One episode in every environment, as far as its last mark. */
-static mw_status play_round(survey *v, long first, mw_error *error) {
-    mw_worlds *s = &v->stage;
-    int running = s->count;
-    for (int e = 0; e < s->count; e++) {
-        v->episode[e] = first + e;
-        const mw_episode_seeds seeds = mw_episode_seeds_of(v->options.seed, v->episode[e]);
-        mw_worlds_begin(s, NULL, e, seeds);
-        mw_planner_begin(v->planner, e, seeds.controller);
-        draw_marks(v, e);
-    }
-    while (running > 0) {
-        if (v->options.stop && *v->options.stop)
-            return mw_fail(error, MW_ERR_INTERRUPTED, "stopped after %d of %d anchors", v->count,
-                           v->options.anchors);
-        MW_TRY(mw_planner_propose(v->planner, s->obs, s->legal, s->active, error));
-        MW_TRY(survey_anchors(v, error));
-        MW_TRY(choose(v, error));
-        MW_TRY(mw_worlds_step(s, NULL, error));
-        for (int e = 0; e < s->count; e++) {
-            if (!s->active[e]) continue;
-            mw_planner_reward(v->planner, e, (float)mw_worlds_reward(s, e));
-            if (!mw_worlds_over(s, e) && s->last[e].step <= v->mark[e][MAX_MARKS - 1]) continue;
-            s->active[e] = 0;
-            running--;
-        }
-    }
-    return MW_OK;
 }
 
 /* ---- summary ---- */
@@ -294,7 +237,7 @@ static mw_status summarise(mw_same_state *r, survey *v, mw_error *error) {
         snprintf(r->judge[j].scorer, sizeof r->judge[j].scorer, "%s", v->names[j]);
         r->judge[j].predicted = r->realized + (size_t)(1 + j) * all;
     }
-    snprintf(r->rules, sizeof r->rules, "%s", v->stage.info->rules);
+    snprintf(r->rules, sizeof r->rules, "%s", v->stage->info->rules);
     qsort(v->anchors, (size_t)v->count, sizeof *v->anchors, by_place);
     for (int k = 0; k < r->anchors; k++) {
         add_state(r, &v->anchors[k], k);
@@ -322,11 +265,7 @@ mw_status mw_same_state_run(mw_same_state *result, const mw_bundle *bundle,
     v->options = options;
     v->exact = true;
     mw_status status = survey_build(v, bundle, error);
-    for (int round = 0; status == MW_OK && v->count < options.anchors; round++)
-        status = round < MAX_ROUNDS ? play_round(v, (long)round * v->stage.count, error)
-                                    : mw_fail(error, MW_ERR_NUMERIC,
-                                              "%s: episodes end too early for anchors: found %d of %d",
-                                              bundle->info.task, v->count, options.anchors);
+    if (status == MW_OK) status = mw_anchor_walk_run(v->walk, error);
     if (status == MW_OK) status = summarise(result, v, error);
     if (status != MW_OK) mw_same_state_free(result);
     survey_free(v);

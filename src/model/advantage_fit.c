@@ -4,8 +4,8 @@
 #include "core/arena.h"
 #include "core/rng.h"
 #include "nn/gemm.h"
-#include "nn/regress.h"
-#include "nn/ridge.h"
+#include "nn/regression/regress.h"
+#include "nn/regression/ridge.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -23,7 +23,7 @@ mw_status mw_inverse_net_make(mw_inverse_net *net, const mw_inverse_config *c, m
     int sizes[MW_MLP_LAYERS + 1] = {mw_inverse_inputs(c)};
     for (int i = 1; i <= c->layers; i++) sizes[i] = c->hidden;
     sizes[c->layers + 1] = c->act;
-    net->mlp = mw_mlp_make(&net->params, "inverse", sizes, c->layers + 1, MW_RELU);
+    net->mlp = mw_mlp_make(&net->params, "net", sizes, c->layers + 1, MW_RELU);
     if (!net->params.failed) return MW_OK;
     mw_inverse_net_free(net);
     return mw_fail(error, MW_ERR_MEMORY, "cannot allocate the inverse dynamics' parameter table");

@@ -1,7 +1,7 @@
 /* Gives the running CPU its level's functions before anything can call them; see level.h. */
 #include "nn/level.h"
 
-#include "core/cpu.h"
+#include "core/machine/cpu.h"
 
 #if defined(MAWAM_ONE_LEVEL)
 extern const mw_kernels mw_kernels_only;

@@ -1,7 +1,7 @@
 /* Provenance of parts; see provenance.h. */
 #include "plan/provenance.h"
 
-#include "core/cpu.h"
+#include "core/machine/cpu.h"
 
 #include <string.h>
 

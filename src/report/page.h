@@ -78,6 +78,7 @@ void mw_item_oracle(mw_page *page);
 void mw_item_oracle_horizon(mw_page *page);
 void mw_item_random(mw_page *page);
 void mw_item_as_drawn(mw_page *page);
+void mw_item_uncertainty(mw_page *page);
 void mw_item_method_paper(mw_page *page);
 void mw_item_two_factor_cells(mw_page *page);
 void mw_item_two_factor_points(mw_page *page);

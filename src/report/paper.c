@@ -7,37 +7,37 @@
 
 /* clang-format off */
 static const mw_paper_row rows[] = {
-    /* task      quality          reactive planning random   won by reactive, planning */
-    {"spread",   "expert",           111.6,   118.2,  111.9,  NAN,  NAN},
-    {"spread",   "medium-replay",     34.8,    55.7,   34.2,  NAN,  NAN},
-    {"spread",   "medium",            54.0,    84.7,   51.5,  NAN,  NAN},
-    {"spread",   "random",            37.4,    64.4,   37.1,  NAN,  NAN},
-    {"tag",      "expert",           130.8,   132.0,  133.7,  NAN,  NAN},
-    {"tag",      "medium-replay",     69.7,    73.2,   68.5,  NAN,  NAN},
-    {"tag",      "medium",           109.7,   110.6,  109.4,  NAN,  NAN},
-    {"tag",      "random",            24.5,    49.2,   31.1,  NAN,  NAN},
-    {"world",    "expert",           143.7,   144.4,  147.8,  NAN,  NAN},
-    {"world",    "medium-replay",     45.5,    60.2,   44.0,  NAN,  NAN},
-    {"world",    "medium",           136.5,   132.4,  130.9,  NAN,  NAN},
-    {"world",    "random",             1.4,     4.5,    1.0,  NAN,  NAN},
-    {"3m",       "good",              19.0,    19.5,   19.5, 0.92, 0.96},
-    {"3m",       "medium",            13.4,    13.8,   14.9, 0.46, 0.50},
-    {"3m",       "poor",              10.0,    11.0,    8.9, 0.22, 0.30},
-    {"2s3z",     "good",              19.9,    19.5,   19.8, 0.98, 0.92},
-    {"2s3z",     "medium",            17.3,    17.2,   16.7, 0.60, 0.56},
-    {"2s3z",     "poor",               9.3,     9.7,    9.1, 0.00, 0.00},
-    {"5m_vs_6m", "good",              17.8,    18.4,   17.7, 0.76, 0.82},
-    {"5m_vs_6m", "medium",            15.9,    16.1,   16.9, 0.56, 0.60},
-    {"5m_vs_6m", "poor",              10.7,    10.9,   10.3, 0.10, 0.14},
-    {"8m",       "good",              19.6,    20.0,   19.9, 0.94, 1.00},
-    {"8m",       "medium",            17.9,    19.1,   17.6, 0.74, 0.88},
-    {"8m",       "poor",               6.5,     7.0,    6.4, 0.00, 0.00},
-    {"2ant",     "good",            2391.0,  2406.0, 2741.0,  NAN,  NAN},
-    {"2ant",     "medium",          1033.0,  1256.0,  981.0,  NAN,  NAN},
-    {"2ant",     "poor",             775.0,   928.0,  820.0,  NAN,  NAN},
-    {"4ant",     "good",            2734.0,  2988.0, 2906.0,  NAN,  NAN},
-    {"4ant",     "medium",          1737.0,  1635.0, 1712.0,  NAN,  NAN},
-    {"4ant",     "poor",            1098.0,  1305.0, 1190.0,  NAN,  NAN},
+    /* setting                    reactive planning random   won by reactive, planning */
+    {"spread-expert",                111.6,   118.2,  111.9,  NAN,  NAN},
+    {"spread-medium-replay",          34.8,    55.7,   34.2,  NAN,  NAN},
+    {"spread-medium",                 54.0,    84.7,   51.5,  NAN,  NAN},
+    {"spread-random",                 37.4,    64.4,   37.1,  NAN,  NAN},
+    {"tag-expert",                   130.8,   132.0,  133.7,  NAN,  NAN},
+    {"tag-medium-replay",             69.7,    73.2,   68.5,  NAN,  NAN},
+    {"tag-medium",                   109.7,   110.6,  109.4,  NAN,  NAN},
+    {"tag-random",                    24.5,    49.2,   31.1,  NAN,  NAN},
+    {"world-expert",                 143.7,   144.4,  147.8,  NAN,  NAN},
+    {"world-medium-replay",           45.5,    60.2,   44.0,  NAN,  NAN},
+    {"world-medium",                 136.5,   132.4,  130.9,  NAN,  NAN},
+    {"world-random",                   1.4,     4.5,    1.0,  NAN,  NAN},
+    {"3m-good",                       19.0,    19.5,   19.5, 0.92, 0.96},
+    {"3m-medium",                     13.4,    13.8,   14.9, 0.46, 0.50},
+    {"3m-poor",                       10.0,    11.0,    8.9, 0.22, 0.30},
+    {"2s3z-good",                     19.9,    19.5,   19.8, 0.98, 0.92},
+    {"2s3z-medium",                   17.3,    17.2,   16.7, 0.60, 0.56},
+    {"2s3z-poor",                      9.3,     9.7,    9.1, 0.00, 0.00},
+    {"5m_vs_6m-good",                 17.8,    18.4,   17.7, 0.76, 0.82},
+    {"5m_vs_6m-medium",               15.9,    16.1,   16.9, 0.56, 0.60},
+    {"5m_vs_6m-poor",                 10.7,    10.9,   10.3, 0.10, 0.14},
+    {"8m-good",                       19.6,    20.0,   19.9, 0.94, 1.00},
+    {"8m-medium",                     17.9,    19.1,   17.6, 0.74, 0.88},
+    {"8m-poor",                        6.5,     7.0,    6.4, 0.00, 0.00},
+    {"2ant-good",                   2391.0,  2406.0, 2741.0,  NAN,  NAN},
+    {"2ant-medium",                 1033.0,  1256.0,  981.0,  NAN,  NAN},
+    {"2ant-poor",                    775.0,   928.0,  820.0,  NAN,  NAN},
+    {"4ant-good",                   2734.0,  2988.0, 2906.0,  NAN,  NAN},
+    {"4ant-medium",                 1737.0,  1635.0, 1712.0,  NAN,  NAN},
+    {"4ant-poor",                   1098.0,  1305.0, 1190.0,  NAN,  NAN},
 };
 /* clang-format on */
 
@@ -45,10 +45,10 @@ const mw_paper_row *mw_paper_at(int index) {
     return index >= 0 && index < (int)(sizeof rows / sizeof *rows) ? &rows[index] : NULL;
 }
 
-const mw_paper_row *mw_paper_find(const char *task, const char *quality) {
+const mw_paper_row *mw_paper_find(const char *setting) {
     const mw_paper_row *row;
     for (int i = 0; (row = mw_paper_at(i)); i++)
-        if (!strcmp(row->task, task) && !strcmp(row->quality, quality)) return row;
+        if (!strcmp(row->setting, setting)) return row;
     return NULL;
 }
 
@@ -62,12 +62,12 @@ static const mw_paper_gains gains[] = {
 };
 
 static const mw_paper_state states[] = {
-    /* task    quality     top1   top2 Spearman pairs regret random */
-    {"spread", "medium", 0.422, 0.703, 0.584, 0.737, 0.208, 0.555},
-    {"tag",    "medium", 0.250, 0.422, 0.240, 0.590, 0.506, 0.534},
-    {"world",  "medium", 0.266, 0.438, 0.254, 0.602, 0.455, 0.572},
-    {"2ant",   "medium", 0.312, 0.500, 0.290, 0.609, 0.297, 0.490},
-    {"4ant",   "medium", 0.125, 0.328, 0.220, 0.583, 0.403, 0.452},
+    /* setting             top1   top2 Spearman pairs regret random */
+    {"spread-medium",    0.422, 0.703, 0.584, 0.737, 0.208, 0.555},
+    {"tag-medium",       0.250, 0.422, 0.240, 0.590, 0.506, 0.534},
+    {"world-medium",     0.266, 0.438, 0.254, 0.602, 0.455, 0.572},
+    {"2ant-medium",      0.312, 0.500, 0.290, 0.609, 0.297, 0.490},
+    {"4ant-medium",      0.125, 0.328, 0.220, 0.583, 0.403, 0.452},
 };
 /* clang-format on */
 
@@ -79,9 +79,9 @@ const mw_paper_gains *mw_paper_gains_of(const char *family) {
     return &gains[0];
 }
 
-const mw_paper_state *mw_paper_state_find(const char *task, const char *quality) {
+const mw_paper_state *mw_paper_state_find(const char *setting) {
     for (int i = 0; i < STATES; i++)
-        if (!strcmp(states[i].task, task) && !strcmp(states[i].quality, quality)) return &states[i];
+        if (!strcmp(states[i].setting, setting)) return &states[i];
     return NULL;
 }
 

@@ -1,17 +1,17 @@
 /* The paper's own figures, to stand next to ours: MPE in normalised score, battles in return, Ant in return
- * per agent. */
+ * per agent. Rows are keyed by the name of a setting of mawam/behavior.h. */
 #ifndef MW_REPORT_PAPER_H
 #define MW_REPORT_PAPER_H
 
 typedef struct mw_paper_row {
-    const char *task, *quality;
+    const char *setting;
     double reactive, planning;         /* per-setting planning gain, three denoising steps */
     double random;                     /* equal-candidate control, M = 8 */
     double reactive_won, planning_won; /* battles: win rates; otherwise NaN */
 } mw_paper_row;
 
 const mw_paper_row *mw_paper_at(int index); /* NULL past the end */
-const mw_paper_row *mw_paper_find(const char *task, const char *quality);
+const mw_paper_row *mw_paper_find(const char *setting);
 
 /* What it says over all settings or per family, from means that were not rounded. */
 typedef struct mw_paper_gains {
@@ -31,10 +31,10 @@ const mw_paper_gains *mw_paper_gains_of(const char *family); /* NULL: all */
 
 /* Same-state ranking at 64 anchors, M = 8. */
 typedef struct mw_paper_state {
-    const char *task, *quality;
+    const char *setting;
     double top1, top2, spearman, pairs, regret, random_regret;
 } mw_paper_state;
-const mw_paper_state *mw_paper_state_find(const char *task, const char *quality); /* NULL: none */
+const mw_paper_state *mw_paper_state_find(const char *setting); /* NULL: none */
 mw_paper_state mw_paper_state_mean(void);
 
 /* ---- the main table and the rest; see paper_tables.c ---- */
@@ -50,7 +50,7 @@ const mw_paper_methods *mw_paper_methods_of(const char *family);
 typedef struct mw_paper_number {
     double mean, std;
 } mw_paper_number;
-mw_paper_number mw_paper_result(const char *task, const char *quality, int method); /* NaN: none */
+mw_paper_number mw_paper_result(const char *setting, int method); /* NaN: none */
 
 typedef struct mw_paper_horizon {
     const char *family; /* NULL: all */
@@ -89,7 +89,7 @@ const mw_paper_routing *mw_paper_routing_figures(void);
 
 /* Influence against routing graph. */
 typedef struct mw_paper_graph {
-    const char *task, *quality;
+    const char *setting;
     double correlation, difference;
 } mw_paper_graph;
 const mw_paper_graph *mw_paper_graph_at(int index); /* NULL past the end */

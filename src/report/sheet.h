@@ -1,5 +1,5 @@
 /* One table of a report as data: columns with their groups and explanations, rows in sections, numbers with
- * deviations or intervals. It is written as HTML that can be sorted and as CSV, so that nothing is shown
+ * std or intervals. It is written as HTML that can be sorted and as CSV, so that nothing is shown
  * without its numbers behind a link. */
 #ifndef MW_REPORT_SHEET_H
 #define MW_REPORT_SHEET_H

@@ -4,9 +4,7 @@
 
 #include "core/clock.h"
 #include "core/file.h"
-#include "core/memory.h"
-#include "data/returns.h"
-#include "model/flow/flow.h"
+#include "core/machine/memory.h"
 #include "train/checkpoint.h"
 #include "train/training_log.h"
 
@@ -58,6 +56,7 @@ static mw_status make_paths(training *t, mw_error *error) {
 }
 
 static mw_status save(training *t, mw_error *error) {
+    MW_TRY(mw_dataset_intact(t->data.dataset, error)); /* the last validation may have met its loss */
     MW_TRY(mw_checkpoint_save(t->checkpoint, &t->state, seconds_of(t), error));
     MW_TRY(mw_training_log_draw(t->log, &t->state, t->data.dataset->spec.task, t->picture, error));
     t->saved = mw_clock_seconds();
@@ -135,7 +134,9 @@ static void report_progress(const training *t, int which) {
 static mw_status step(training *t, int which, long every, mw_error *error) {
     mw_training_part *part = t->state.part[which];
     double losses[MW_PART_LOSSES] = {0};
-    MW_TRY(part->advance(part, losses, error));
+    const mw_status status = part->advance(part, losses, error);
+    MW_TRY(mw_dataset_intact(t->data.dataset, error));
+    MW_TRY(status);
     part->step++;
     part->summed++;
     for (int i = 0; i < part->losses; i++) part->sums[i] += losses[i];
@@ -203,33 +204,6 @@ static mw_status describe_task(training *t, mw_error *error) {
     return MW_OK;
 }
 
-static mw_status settle_parts(mw_preset *preset, const mw_training_data *data, mw_error *error) {
-    const mw_model_class *class;
-    for (int i = 0; (class = mw_model_class_at(i)); i++)
-        if (class->settle) MW_TRY(class->settle(&preset->config[i], data, error));
-    return MW_OK;
-}
-
-/* The target return, where it is left to the data, in the units of the flow. */
-static mw_status settle_plan(mw_plan_settings *plan, const mw_flow_settings *flow,
-                             const mw_training_data *data, mw_error *error) {
-    if (!isnan(plan->target)) return MW_OK;
-    MW_TRY(mw_returns_quantile(&plan->target, data->dataset, &data->split.train, flow->discount,
-                               plan->quantile, error));
-    plan->target /= flow->return_scale;
-    return MW_OK;
-}
-
-mw_status mw_training_settle(mw_preset *preset, const mw_dataset *dataset, uint64_t seed, mw_error *error) {
-    mw_training_data data = {.dataset = dataset, .horizon = preset->plan.horizon, .seed = seed};
-    MW_TRY(mw_split_make(&data.split, dataset, preset->held_out, seed, error));
-    mw_status status = settle_parts(preset, &data, error);
-    const void *flow = &preset->config[mw_model_class_index("flow")];
-    if (status == MW_OK) status = settle_plan(&preset->plan, flow, &data, error);
-    mw_split_free(&data.split);
-    return status;
-}
-
 static unsigned trained_set(const mw_training_request *r) {
     return r->nothing ? 0 : r->only ? r->only : r->preset->parts;
 }
@@ -259,7 +233,7 @@ static mw_status prepare_data(training *t, mw_error *error) {
     MW_TRY(mw_split_make(&d->split, r->dataset, r->preset->held_out, r->seed, error));
     MW_TRY(mw_data_stats_make(&d->stats, r->dataset, &d->split.train, 0.99, true, error));
     t->preset = *r->preset;
-    MW_TRY(settle_parts(&t->preset, d, error));
+    MW_TRY(mw_settle_parts(&t->preset, d, error));
     const bool theirs = takes_units(t);
     d->obs_normalizer = theirs ? &t->other->obs_normalizer : &d->stats.obs_normalizer;
     d->act_normalizer = t->info.discrete ? NULL
@@ -314,13 +288,6 @@ static mw_status prepare_state(training *t, mw_error *error) {
             "'%.200s' holds an unfinished training; --resume continues it, removing it starts anew",
             t->checkpoint);
     return mw_file_write(t->log, "", 0, error);
-}
-
-bool mw_training_same(const mw_preset *preset, const mw_bundle_part *part, const mw_provenance *like) {
-    const mw_model_class *kind = part->model->kind;
-    return mw_provenance_same(&part->provenance, like) &&
-           !mw_fields_difference(kind->fields, &preset->config[mw_model_class_index(kind->name)],
-                                 &part->model->config);
 }
 
 /* A bundle whose parts are of the same data, settings and seed is what this training would arrive at. */
@@ -419,7 +386,8 @@ static mw_status assemble(training *t, mw_training_report *report, mw_error *err
     if (status == MW_OK) status = add_parts(t, bundle, error);
     const mw_model *flow = mw_bundle_model(bundle, "flow");
     if (status == MW_OK && flow)
-        status = settle_plan(&bundle->plan, mw_flow_settings_of(flow), &t->data, error);
+        status = mw_settle_target(&bundle->plan, mw_flow_settings_of(flow), &t->data, error);
+    if (status == MW_OK) status = mw_dataset_intact(t->data.dataset, error);
     if (status == MW_OK) status = mw_bundle_save(bundle, r->output, !r->wide, error);
     report->target = bundle->plan.target;
     mw_bundle_free(bundle);

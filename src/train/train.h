@@ -4,6 +4,7 @@
 #define MW_TRAIN_TRAIN_H
 
 #include "data/dataset.h"
+#include "model/flow/flow.h"
 #include "plan/bundle.h"
 #include "train/checkpoint.h"
 #include "train/preset.h"
@@ -44,6 +45,12 @@ mw_status mw_training_rules(char accepted[MW_WORD], const mw_bundle_info *info, 
  * multiplies matrices with now. */
 void mw_training_foresee(mw_training_estimate *estimate, const mw_training_state *state, const bool *trains,
                          mw_pool *pool);
+
+/* Settings that the classes leave to the data; and the target return, where it is left to the data, in the
+ * units of the flow. */
+mw_status mw_settle_parts(mw_preset *preset, const mw_training_data *data, mw_error *error);
+mw_status mw_settle_target(mw_plan_settings *plan, const mw_flow_settings *flow, const mw_training_data *data,
+                           mw_error *error);
 
 /* Settles what a preset leaves to the data, as training does. */
 mw_status mw_training_settle(mw_preset *preset, const mw_dataset *dataset, uint64_t seed, mw_error *error);

@@ -1,7 +1,7 @@
 /* Children that fail in every way: each becomes an error, none disturbs the process that started it. */
 #include "check.h"
 
-#include "core/child.h"
+#include "core/machine/child.h"
 
 #include <signal.h>
 #include <sys/resource.h>

@@ -286,7 +286,7 @@ static void test_description(void **state) {
         {"\"18446744073709551615\"", "\"-1\"", MW_ERR_FORMAT, "seed is not a whole number"},
         {"fnv1a64:", "sha256:", MW_ERR_FORMAT, "checksum"},
         {"\"rewards\"", "\"bonus\"", MW_ERR_FORMAT, "'columns' does not list 'rewards'"},
-        {"\"deviation\"", "\"spread\"", MW_ERR_FORMAT, "'returns' needs"},
+        {"\"std\"", "\"spread\"", MW_ERR_FORMAT, "'returns' needs"},
         {"\"behaviors\"", "\"actors\"", MW_ERR_FORMAT, "'behaviors' is nothing"},
         {"\"episode_limit\": 12", "\"episode_limit\": 11", MW_ERR_FORMAT,
          "path_lengths.npy: episode 7 has 12 steps, expected 1 to 11"},

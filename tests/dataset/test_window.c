@@ -362,8 +362,8 @@ static void test_builder_sampled(void **state) {
         double mixed = 0.5 * normal_cdf(x) + (x > 0 ? 0.5 : 0);
         worst = fmax(worst, fabs((double)row[1] - (2 * mixed - 1)));
     }
-    printf("largest deviation from the true distribution %.4f, knots cost %.4f\n", worst, report.knot_error);
-    assert_true(worst < 0.05); /* 5 deviations of a share estimated from 10000 values, in a unit of 2 */
+    printf("largest distance from the true distribution %.4f, knots cost %.4f\n", worst, report.knot_error);
+    assert_true(worst < 0.05); /* 5 std of a share estimated from 10000 values, in a unit of 2 */
     float zero[2] = {0, 0};
     mw_normalizer_forward(&n, zero, 1);
     CHECK_NEAR(zero[1], 0.5, 0.03); /* 3/4 of the values are at or below zero */

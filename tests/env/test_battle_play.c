@@ -123,7 +123,7 @@ static void jitter_distribution(void **state) {
             square[0][i] += x[i] * x[i] / DRAWS, square[1][i] += other * other / DRAWS;
         }
     }
-    for (int i = 0; i < 5; i++) { /* deviations 0.3 and 0.08 at most: five standard errors of a difference */
+    for (int i = 0; i < 5; i++) { /* std 0.3 and 0.08 at most: five standard errors of a difference */
         CHECK_NEAR(mean[1][i], mean[0][i], 5 * 0.3 * sqrt(2.0 / DRAWS));
         CHECK_NEAR(square[1][i], square[0][i], 5 * 0.08 * sqrt(2.0 / DRAWS));
     }
@@ -227,7 +227,7 @@ static void pictures(void **state) {
 /* ---- statistics ---- */
 
 typedef struct {
-    double win, mean, std, steps, steps_deviation;
+    double win, mean, std, steps, steps_std;
 } summary;
 
 static summary play(const char *map, double spawn_jitter, const char *name, int episodes) {
@@ -278,11 +278,11 @@ static void anchors(void **state) {
         int episodes = strcmp(rows[i].script, "random") ? 300 : 2000;
         summary seen = play(rows[i].map, 0, rows[i].script, episodes);
         double error = 4 * sqrt(1.0 / episodes + 1.0 / 20000);
-        print_message("%s %s: win %.3f return %.3f (%.3f) deviation %.3f steps %.2f (%.2f)\n", rows[i].map,
+        print_message("%s %s: win %.3f return %.3f (%.3f) std %.3f steps %.2f (%.2f)\n", rows[i].map,
                       rows[i].script, seen.win, seen.mean, rows[i].mean, seen.std, seen.steps, rows[i].steps);
         CHECK_NEAR(seen.win, rows[i].win, 0);
         CHECK_NEAR(seen.mean, rows[i].mean, error * rows[i].std + 0.0006);
-        CHECK_NEAR(seen.steps, rows[i].steps, error * seen.steps_deviation + 0.006);
+        CHECK_NEAR(seen.steps, rows[i].steps, error * seen.steps_std + 0.006);
         CHECK_NEAR(seen.std, rows[i].std, 0.1 * rows[i].std + 0.0006);
     }
 }

@@ -17,7 +17,7 @@ typedef struct scripted_record {
     float packed[SCRIPTED_LIMIT * SCRIPTED_AGENTS * SCRIPTED_OBS];
 } scripted_record;
 
-/* Real actions: normal noise of this deviation on top. Discrete: with this probability a random legal one. */
+/* Real actions: normal noise of this std on top. Discrete: with this probability a random legal one. */
 static inline void scripted_disturb(const mw_env_info *info, double noise, mw_rng *rng, float *real,
                                     int32_t *index, const uint8_t *legal) {
     for (int i = 0; i < info->agents; i++) {

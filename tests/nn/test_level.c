@@ -1,7 +1,7 @@
 /* Every hot function gives the same bits at every level that this CPU runs: each is called on the same random
  * arrays, with odd sizes and with values that are not finite, and what it wrote is compared to the byte. */
 #include "check.h"
-#include "core/cpu.h"
+#include "core/machine/cpu.h"
 #include "core/rng.h"
 #include "nn/level.h"
 #include "nn/vec.h"

@@ -209,7 +209,7 @@ static void layer_norm(void **state) {
         }
 }
 
-/* Equal values have deviation 0 and give b; a large common offset costs digits but stays near; NaN and
+/* Equal values have std 0 and give b; a large common offset costs digits but stays near; NaN and
  * infinity spoil their own row only. */
 static void layer_norm_extremes(void **state) {
     (void)state;

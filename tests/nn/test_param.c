@@ -82,7 +82,7 @@ static void table(void **state) {
 }
 
 /* PyTorch's bounds are 1/sqrt(in * taps), for a transposed convolution 1/sqrt(out * taps). A uniform on
- * [-b, b] has deviation b/sqrt(3); with N values its mean and deviation are known to about 4/sqrt(N). */
+ * [-b, b] has std b/sqrt(3); with N values its mean and std are known to about 4/sqrt(N). */
 static void check_uniform(const mw_params *params, const float *values, const char *name, double bound) {
     const mw_param *p = mw_params_find(params, name);
     assert_non_null(p);

@@ -1,7 +1,7 @@
 /* Regression by an MLP: it learns, goes on learning, is repeatable and can be stopped. */
 #include "check.h"
 #include "core/rng.h"
-#include "nn/regress.h"
+#include "nn/regression/regress.h"
 
 #include <math.h>
 

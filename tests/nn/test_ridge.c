@@ -1,7 +1,7 @@
 /* Ridge regression: exact data gives its weights back, the ridge shrinks as the formula for one term says,
  * and terms that are zero are refused. */
 #include "check.h"
-#include "nn/ridge.h"
+#include "nn/regression/ridge.h"
 
 #include <math.h>
 

@@ -1,15 +1,47 @@
 /* Every number, text and list of a bundle's description is replaced by a list of nasty values, one at a time:
  * loading says what is wrong, or loads something that plans, within a second and 200 MB, whatever the file
  * claims about sizes. */
-#include "core/child.h"
+#include "core/machine/child.h"
 #include "random_bundle.h"
 #include "scratch.h"
 
-static const char *const nasty[] = {"0", "-1", "1", "2", "3", "16", "64", "1023", "1024", "1025", "4096", "4097",
-                                    "65536", "65537", "2147483647", "2147483648", "-2147483648", "4294967299",
-                                    "9223372036854775807", "-9223372036854775808", "0.5", "-0.5", "1e308", "-1e308",
-                                    "1e-320", "true", "false", "null", "\"\"", "\"x\"", "\"auto\"", "\"\\u001b[2J\"",
-                                    "[]", "{}", "[1,2,3]", "[1024,64,64]", "[0,0,0]"};
+static const char *const nasty[] = {"0",
+                                    "-1",
+                                    "1",
+                                    "2",
+                                    "3",
+                                    "16",
+                                    "64",
+                                    "1023",
+                                    "1024",
+                                    "1025",
+                                    "4096",
+                                    "4097",
+                                    "65536",
+                                    "65537",
+                                    "2147483647",
+                                    "2147483648",
+                                    "-2147483648",
+                                    "4294967299",
+                                    "9223372036854775807",
+                                    "-9223372036854775808",
+                                    "0.5",
+                                    "-0.5",
+                                    "1e308",
+                                    "-1e308",
+                                    "1e-320",
+                                    "true",
+                                    "false",
+                                    "null",
+                                    "\"\"",
+                                    "\"x\"",
+                                    "\"auto\"",
+                                    "\"\\u001b[2J\"",
+                                    "[]",
+                                    "{}",
+                                    "[1,2,3]",
+                                    "[1024,64,64]",
+                                    "[0,0,0]"};
 enum { NASTY = sizeof nasty / sizeof *nasty };
 
 static char *original; /* the bytes of a good bundle */
@@ -60,7 +92,8 @@ static void attempt(const char *where, const char *value) {
     free(bytes);
     free(text);
     const mw_child_limits limits = {.memory = 200u << 20, .seconds = 1};
-    const mw_status status = mw_child_run(where, load_and_plan, (void *)(uintptr_t)path, NULL, 0, &limits, &error);
+    const mw_status status =
+        mw_child_run(where, load_and_plan, (void *)(uintptr_t)path, NULL, 0, &limits, &error);
     tried++;
     if (status != MW_OK) {
         refused++;
@@ -104,9 +137,14 @@ static void every_field(bool discrete) {
     mw_error error;
     json_error_t why;
     const char *path = scratch("good.safetensors");
-    mw_bundle *bundle = random_bundle(
-        (mw_bundle_info){.task = "mine", .rules = "own", .agents = 2, .obs = 5, .act = 3, .discrete = discrete, .episode_limit = 9},
-        3);
+    mw_bundle *bundle = random_bundle((mw_bundle_info){.task = "mine",
+                                                       .rules = "own",
+                                                       .agents = 2,
+                                                       .obs = 5,
+                                                       .act = 3,
+                                                       .discrete = discrete,
+                                                       .episode_limit = 9},
+                                      3);
     CHECK_OK(mw_bundle_save(bundle, path, true, &error), error);
     mw_bundle_free(bundle);
     original = malloc(1 << 22);
@@ -115,7 +153,8 @@ static void every_field(bool discrete) {
     memcpy(&length, original, sizeof length);
     header = json_loadb(original + 8, length, 0, &why);
     assert_non_null(header);
-    description = json_loads(json_string_value(json_object_get(json_object_get(header, "__metadata__"), "bundle")), 0, &why);
+    description = json_loads(
+        json_string_value(json_object_get(json_object_get(header, "__metadata__"), "bundle")), 0, &why);
     assert_non_null(description);
     const long before = refused;
     attempt("nothing", "changed");

@@ -9,6 +9,25 @@
 #include <ftw.h>
 #include <sys/stat.h>
 
+/* The paper's numbers and the settings name the same things: every setting has a row, every row a setting. */
+static void test_paper_settings(void **state) {
+    (void)state;
+    const mw_setting *setting;
+    mw_error error;
+    char name[64];
+    int rows = 0;
+    for (; mw_paper_at(rows); rows++)
+        CHECK_OK(mw_setting_find(&setting, mw_paper_at(rows)->setting, &error), error);
+    assert_int_equal(rows, MW_SETTINGS);
+    for (int i = 0; (setting = mw_setting_at(i)); i++) {
+        mw_setting_name(setting, name, sizeof name);
+        assert_non_null(mw_paper_find(name));
+        assert_true(isfinite(mw_paper_result(name, 0).mean));
+    }
+    for (int k = 0; mw_paper_graph_at(k); k++)
+        CHECK_OK(mw_setting_find(&setting, mw_paper_graph_at(k)->setting, &error), error);
+}
+
 /* The table of the paper gives what its text says, up to the rounding of the table. */
 static void test_paper(void **state) {
     (void)state;
@@ -389,9 +408,9 @@ static int teardown(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_paper),   cmocka_unit_test(test_table),   cmocka_unit_test(test_files),
-        cmocka_unit_test(test_again),   cmocka_unit_test(test_replays), cmocka_unit_test(test_json),
-        cmocka_unit_test(test_folders), cmocka_unit_test(test_beside),
+        cmocka_unit_test(test_paper_settings), cmocka_unit_test(test_paper),   cmocka_unit_test(test_table),
+        cmocka_unit_test(test_files),          cmocka_unit_test(test_again),   cmocka_unit_test(test_replays),
+        cmocka_unit_test(test_json),           cmocka_unit_test(test_folders), cmocka_unit_test(test_beside),
     };
     return cmocka_run_group_tests(tests, scratch_setup, teardown);
 }

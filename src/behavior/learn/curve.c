@@ -18,7 +18,7 @@ mw_status mw_curve_append(const char *path, const mw_learn_report *r, double sec
                 r->length, r->win_rate);
     fprintf(
         file,
-        ", \"entropy\": %.5g, \"kl\": %.5g, \"clipped\": %.5g, \"value_loss\": %.5g, \"deviation\": %.5g, "
+        ", \"entropy\": %.5g, \"kl\": %.5g, \"clipped\": %.5g, \"value_loss\": %.5g, \"action_std\": %.5g, "
         "\"passes\": %d}\n",
         r->entropy, r->kl, r->clipped, r->value_loss, r->action_std, r->passes);
     bool failed = ferror(file);

@@ -18,7 +18,7 @@ mw_game mw_game_of_task(const mw_task_game *task) {
 
 void mw_learner_free(mw_learner *l) {
     if (!l) return;
-    for (int e = 0; l->envs && e < l->preset.envs; e++) mw_env_free(l->envs[e].env);
+    mw_env_batch_free(l->batch);
     for (int i = 0; l->areas && i < l->threads; i++) mw_arena_free(&l->areas[i].arena);
     mw_params_free(&l->actor_params);
     mw_params_free(&l->critic_params);
@@ -37,7 +37,8 @@ void mw_learner_free(mw_learner *l) {
 static mw_status create_envs(mw_learner *l, const mw_game *game, mw_error *error) {
     l->envs = calloc((size_t)l->preset.envs, sizeof *l->envs);
     if (!l->envs) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate %d environments", l->preset.envs);
-    for (int e = 0; e < l->preset.envs; e++) MW_TRY(game->create(&l->envs[e].env, game->context, error));
+    MW_TRY(mw_env_batch_create_by(&l->batch, game->create, game->context, l->preset.envs, l->pool, error));
+    for (int e = 0; e < l->preset.envs; e++) l->envs[e].env = mw_env_batch_envs(l->batch)[e];
     l->info = *mw_env_describe(l->envs[0].env);
     if (l->info.discrete && l->info.act_size > MW_PPO_MOST_ACTIONS)
         return mw_fail(error, MW_ERR_UNSUPPORTED, "%s has %d actions; the learner takes at most %d",
@@ -94,7 +95,8 @@ static void carve(mw_learn_area *area, const mw_learner *l) {
     area->gradient = mw_arena_floats(arena, (size_t)(shard * n * l->shape.act));
     area->value_gradient = mw_arena_floats(arena, (size_t)shard);
     area->raw = mw_arena_floats(arena, chunk * (size_t)l->shape.obs);
-    area->action = mw_arena_floats(arena, (size_t)(n * l->shape.act));
+    area->action = mw_arena_floats(arena, chunk * (size_t)l->shape.act);
+    area->rewards = mw_arena_floats(arena, chunk);
 }
 
 static mw_status create_areas(mw_learner *l, mw_error *error) {

@@ -8,10 +8,11 @@
 #include "behavior/actor.h"
 #include "behavior/learn/preset.h"
 #include "core/pool.h"
+#include "env/env.h"
 
 /* Where environments come from: a task by name, or something made for training only (a prey's game). */
 typedef struct mw_game {
-    mw_status (*create)(mw_env **env, const void *context, mw_error *error);
+    mw_env_make *create;
     const void *context;
 } mw_game;
 

@@ -20,7 +20,7 @@ typedef struct mw_obs_stats {
 
 /* One environment's bookkeeping. */
 typedef struct mw_learn_env {
-    mw_env *env;
+    mw_env *env;                   /* the batch's */
     uint64_t episode;              /* number of the running one */
     double sum;                    /* its return so far */
     double returns, lengths, wins; /* sums over the episodes that ended in this iteration */
@@ -35,6 +35,8 @@ typedef struct mw_learn_area {
     mw_mlp_acts actor_fast, critic_fast;  /* rollout and values */
     float *x, *gradient, *value_gradient; /* gathered rows of a shard */
     float *raw, *action;                  /* one chunk's observations and actions as the worlds take them */
+    float *rewards;                       /* [chunk][n] */
+    mw_outcome outcomes[MW_LEARN_CHUNK];
     mw_ppo_terms terms;
 } mw_learn_area;
 
@@ -57,7 +59,8 @@ struct mw_learner {
     float *actor_packed, *critic_packed;
 
     mw_obs_stats stats;
-    mw_learn_env *envs;
+    mw_env_batch *batch;
+    mw_learn_env *envs; /* [preset.envs] */
     mw_learn_area *areas;
     int *order;    /* [steps] permutation */
     int most_cuts; /* truncations an environment can see in one iteration */

@@ -43,8 +43,9 @@ void mw_learner_look(mw_learner *l, int e, int t, float *raw) {
     if (l->shape.discrete) mw_env_legal(l->envs[e].env, legal_at(l, t, e));
 }
 
-/* Draws the joint action of environment e from the network's outputs and notes its log probabilities. */
-static mw_action choose(mw_learner *l, mw_learn_area *area, int e, int t, const float *out) {
+/* Draws the joint action of environment e from the network's outputs and notes its log probabilities. Real
+ * ones go to action[n][d] as the world takes them. */
+static void choose(mw_learner *l, int e, int t, const float *out, float *action) {
     const int n = l->shape.agents, d = l->shape.act;
     const size_t at = (size_t)t * (size_t)l->preset.envs + (size_t)e;
     mw_rng rng = mw_rng_make(l->seed, MW_RNG_LEARN, (uint64_t)(l->iteration * l->preset.horizon + t),
@@ -57,45 +58,41 @@ static mw_action choose(mw_learner *l, mw_learn_area *area, int e, int t, const 
             index[i] = mw_categorical_pick(out + i * d, legal + i * d, d, mw_rng_float(&rng));
             old[i] = mw_categorical_log(out + i * d, legal + i * d, d, index[i]);
         }
-        return (mw_action){.index = index};
+        return;
     }
     const float *log_std = l->actor_optimizer.values + l->log_std;
     float *real = l->real + at * (size_t)(n * d);
     mw_rng_fill_normal(&rng, real, (size_t)(n * d));
     for (int i = 0; i < n * d; i++) {
         real[i] = (float)mw_tanh((double)out[i]) + (float)mw_exp((double)log_std[i % d]) * real[i];
-        area->action[i] = fminf(fmaxf(real[i], -1), 1);
+        action[i] = fminf(fmaxf(real[i], -1), 1);
     }
     for (int i = 0; i < n; i++) old[i] = mw_gaussian_log(out + i * d, log_std, real + i * d, d);
-    return (mw_action){.real = area->action};
 }
 
 /* The teacher's joint action with the policy's noise on top: the noise leads off the teacher's path, and the
  * teacher's answers there show the way back. */
-static mw_status follow(mw_learner *l, mw_learn_area *area, int e, int t, mw_action *action,
-                        mw_error *error) {
+static mw_status follow(mw_learner *l, int e, int t, float *action, mw_error *error) {
     const int n = l->shape.agents, d = l->shape.act;
     const size_t at = (size_t)t * (size_t)l->preset.envs + (size_t)e;
     const uint64_t number = (uint64_t)(l->iteration * l->preset.horizon + t);
     const float *log_std = l->actor_optimizer.values + l->log_std;
     float *shown = l->real + at * (size_t)(n * d);
     mw_rng rng = mw_rng_make(l->seed, MW_RNG_LEARN, number, (uint64_t)e, MW_LEARN_TEACH);
-    mw_rng_fill_normal(&rng, area->action, (size_t)(n * d));
+    mw_rng_fill_normal(&rng, action, (size_t)(n * d));
     MW_TRY(mw_script_act(l->envs[e].env, l->preset.teacher, l->seed, shown, NULL, error));
     for (int i = 0; i < n * d; i++)
-        area->action[i] =
-            fminf(fmaxf(shown[i] + (float)mw_exp((double)log_std[i % d]) * area->action[i], -1), 1);
-    *action = (mw_action){.real = area->action};
+        action[i] = fminf(fmaxf(shown[i] + (float)mw_exp((double)log_std[i % d]) * action[i], -1), 1);
     return MW_OK;
 }
 
-/* After the last step of an episode: note what the value estimate needs, begin the next one. */
-static void turn_over(mw_learner *l, int e, size_t at, const mw_outcome *outcome, float *raw) {
+/* After the last step of an episode, which led to raw[n][o]: note what the value estimate needs, begin the
+ * next one. */
+static void turn_over(mw_learner *l, int e, size_t at, const mw_outcome *outcome, const float *raw) {
     mw_learn_env *env = &l->envs[e];
     l->done[at] = outcome->truncated ? 2 : 1;
     if (outcome->truncated) {
         float *x = l->cut_x + ((size_t)e * (size_t)l->most_cuts + (size_t)env->cuts++) * (size_t)l->joint;
-        mw_env_observe(env->env, raw);
         normalise(l, x, raw);
     }
     env->ended++;
@@ -107,27 +104,43 @@ static void turn_over(mw_learner *l, int e, size_t at, const mw_outcome *outcome
     mw_env_reset(env->env, mw_learner_episode_seed(l, e, env->episode));
 }
 
-static mw_status advance(mw_learner *l, mw_learn_area *area, int e, int t, const float *out, float *raw,
-                         mw_error *error) {
+/* What the step t of environment e brought, and what is seen next. */
+static void note(mw_learner *l, int e, int t, const float *rewards, const mw_outcome *outcome, float *raw) {
     const int n = l->shape.agents;
     const size_t at = (size_t)t * (size_t)l->preset.envs + (size_t)e;
-    float rewards[64];
-    mw_outcome outcome;
-    count_features(l, e, raw);
-    mw_action action;
-    if (mw_learner_imitates(l))
-        MW_TRY(follow(l, area, e, t, &action, error));
-    else
-        action = choose(l, area, e, t, out);
-    MW_TRY(mw_env_step(l->envs[e].env, action, rewards, &outcome, error));
     float mean = 0;
     for (int i = 0; i < n; i++) mean += rewards[i];
     mean /= (float)n;
     l->envs[e].sum += (double)mean;
     l->reward[at] = mean * l->preset.reward_scale;
     l->done[at] = 0;
-    if (outcome.terminated || outcome.truncated) turn_over(l, e, at, &outcome, raw);
-    mw_learner_look(l, e, t + 1, raw);
+    if (outcome->terminated || outcome->truncated) {
+        turn_over(l, e, at, outcome, raw);
+        mw_learner_look(l, e, t + 1, raw);
+    } else {
+        normalise(l, x_at(l, t + 1, e), raw);
+    }
+}
+
+/* One step of a chunk; out: the actor's outputs. */
+static mw_status advance(mw_learner *l, mw_learn_area *area, int begin, int count, int t, const float *out,
+                         mw_error *error) {
+    const int n = l->shape.agents, seen = n * l->shape.obs, drawn = n * l->shape.act;
+    const size_t at = (size_t)t * (size_t)l->preset.envs + (size_t)begin;
+    for (int i = 0; i < count; i++) {
+        float *action = area->action + (size_t)(i * drawn);
+        count_features(l, begin + i, area->raw + (size_t)(i * seen));
+        if (mw_learner_imitates(l))
+            MW_TRY(follow(l, begin + i, t, action, error));
+        else
+            choose(l, begin + i, t, out + i * drawn, action);
+    }
+    const mw_action action = l->shape.discrete ? (mw_action){.index = l->index + at * (size_t)n}
+                                               : (mw_action){.real = area->action};
+    MW_TRY(mw_env_batch_step_share(l->batch, begin, count, NULL, action, area->rewards, area->outcomes,
+                                   area->raw, l->shape.discrete ? legal_at(l, t + 1, begin) : NULL, error));
+    for (int i = 0; i < count; i++)
+        note(l, begin + i, t, area->rewards + i * n, &area->outcomes[i], area->raw + (size_t)(i * seen));
     return MW_OK;
 }
 
@@ -144,9 +157,7 @@ static mw_status play_chunk(mw_learner *l, mw_learn_area *area, int begin, int c
     for (int t = 0; t < l->preset.horizon; t++) {
         const float *out = mw_mlp_forward(&l->actor, &area->actor_fast, x_at(l, t, begin),
                                           l->actor_optimizer.values, l->actor_packed, count * n);
-        for (int i = 0; i < count; i++)
-            MW_TRY(advance(l, area, begin + i, t, out + i * n * l->shape.act,
-                           area->raw + (size_t)i * (size_t)stride, error));
+        MW_TRY(advance(l, area, begin, count, t, out, error));
     }
     return MW_OK;
 }

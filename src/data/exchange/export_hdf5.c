@@ -1,7 +1,7 @@
 /* Writing HDF5 episodes in Minari's layout: observations and actions as one member per agent (what its
  * dictionary spaces look like), rewards as [steps][n]; see import.h. The library is used in a child process:
  * after a write that failed its exit handlers crash. */
-#include "core/child.h"
+#include "core/machine/child.h"
 #include "data/exchange/hdf5_common.h"
 #include "data/exchange/import_common.h"
 

@@ -1,8 +1,9 @@
 /* Reading HDF5 episodes in Minari's layout; see import.h. The library's own reports go nowhere: what fails
  * is said in our words, with the object's path. Because damaged files can crash it, and small ones can unpack
  * to any size, it reads in a child process under limits that follow from the file's size. */
-#include "core/child.h"
+#include "core/machine/child.h"
 #include "data/exchange/hdf5_common.h"
+#include "data/exchange/hdf5_reader.h"
 #include "data/exchange/import_common.h"
 
 #ifndef MAWAM_HAVE_HDF5
@@ -36,7 +37,7 @@ bool mw_hdf5_available(void) {
 #define LIBRARY_MEMORY   ((size_t)128 << 20)
 #define BYTES_PER_SECOND 1e6
 
-/* ---- reading: one array at a time ---------------------------------------------------------------------- */
+/* ---- fields -------------------------------------------------------------------------------------------- */
 
 /* An array or a group of arrays, one per agent. */
 typedef struct field {
@@ -47,100 +48,14 @@ typedef struct field {
 typedef struct source {
     const mw_import_request *request;
     mw_import_report *report;
-    hid_t file;
-    char *path;
-    size_t limit, unpacked;    /* bytes: of all episodes together, and so far */
+    mw_hdf5_reader in;
+    size_t unpacked;           /* bytes of all episodes so far; in.limit bounds them too */
     mw_names episodes, agents; /* agents: members of grouped fields; empty if observations are one array */
     mw_dataset_spec spec;
     mw_import_origin origin;
     bool legals;
     mw_import_room room;
-    double *numbers; /* the array read last, and its shape */
-    size_t capacity;
-    int rank;
-    hsize_t dims[4];
-    bool integers;
 } source;
-
-/* "file: episode_3/actions/agent_0": where in the file something is. */
-static const char *place(const source *s, char *buffer, size_t size, const char *episode, const char *name,
-                         const char *member) {
-    snprintf(buffer, size, "%.200s: %.60s/%.60s%s%.60s", s->path, episode, name, member ? "/" : "",
-             member ? member : "");
-    return buffer;
-}
-
-/* Whether an array's values are those of other files, which may be any that the user can read. */
-static bool stored_elsewhere(hid_t array) {
-    const hid_t properties = H5Dget_create_plist(array);
-    const bool elsewhere =
-        properties < 0 || H5Pget_external_count(properties) != 0 || H5Pget_layout(properties) == H5D_VIRTUAL;
-    if (properties >= 0) H5Pclose(properties);
-    return elsewhere;
-}
-
-static mw_status expect_room(const source *s, const char *where, size_t bytes, mw_error *error) {
-    if (bytes <= s->limit) return MW_OK;
-    return mw_fail(error, MW_ERR_FORMAT,
-                   "%s: unpacks to more than %zu bytes, the limit for a file of its size", where, s->limit);
-}
-
-static mw_status open_array(source *s, const char *episode, const char *name, const char *member,
-                            hid_t *array, mw_error *error) {
-    char inside[256], where[420];
-    snprintf(inside, sizeof inside, "%.60s/%.60s%s%.60s", episode, name, member ? "/" : "",
-             member ? member : "");
-    place(s, where, sizeof where, episode, name, member);
-    *array = H5Dopen2(s->file, inside, H5P_DEFAULT);
-    if (*array < 0) return mw_fail(error, MW_ERR_FORMAT, "%s: there is no such array", where);
-    hid_t space = H5Dget_space(*array), type = H5Dget_type(*array);
-    H5T_class_t kind = H5Tget_class(type);
-    int rank = H5Sget_simple_extent_ndims(space);
-    if (rank >= 0 && rank <= 4) H5Sget_simple_extent_dims(space, s->dims, NULL);
-    H5Tclose(type);
-    H5Sclose(space);
-    s->rank = rank;
-    s->integers = kind != H5T_FLOAT;
-    const bool numbers = kind == H5T_FLOAT || kind == H5T_INTEGER || kind == H5T_ENUM;
-    const bool inside_file = !stored_elsewhere(*array);
-    if (rank >= 1 && rank <= 4 && numbers && inside_file) return MW_OK;
-    H5Dclose(*array);
-    return mw_fail(error, MW_ERR_UNSUPPORTED,
-                   "%s: expected numbers in 1 to 4 dimensions, stored in this file", where);
-}
-
-/* Shape only. */
-static mw_status look(source *s, const char *episode, const char *name, const char *member, mw_error *error) {
-    hid_t array;
-    MW_TRY(open_array(s, episode, name, member, &array, error));
-    H5Dclose(array);
-    return MW_OK;
-}
-
-static mw_status load(source *s, const char *episode, const char *name, const char *member, mw_error *error) {
-    hid_t array;
-    char where[420];
-    place(s, where, sizeof where, episode, name, member);
-    MW_TRY(open_array(s, episode, name, member, &array, error));
-    size_t count = 0, bytes = 0, shape[4] = {0};
-    for (int i = 0; i < s->rank; i++) shape[i] = (size_t)s->dims[i];
-    if (!mw_shape_size(MW_F32, s->rank, shape, &count, &bytes)) bytes = SIZE_MAX;
-    mw_status status = expect_room(s, where, bytes, error);
-    if (status == MW_OK && count > s->capacity) {
-        double *grown = realloc(s->numbers, count * sizeof *grown);
-        if (grown) {
-            s->numbers = grown;
-            s->capacity = count;
-        } else {
-            status = mw_fail(error, MW_ERR_MEMORY, "out of memory for %zu numbers", count);
-        }
-    }
-    if (status == MW_OK && count > 0 &&
-        H5Dread(array, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, s->numbers) < 0)
-        status = mw_fail(error, MW_ERR_FORMAT, "%s: cannot be read", where);
-    H5Dclose(array);
-    return status;
-}
 
 static field find_field(const source *s, const char *episode, const char *name) {
     char inside[160];
@@ -152,10 +67,10 @@ static field find_field(const source *s, const char *episode, const char *name) 
     if (slash) {
         char first[160];
         snprintf(first, sizeof first, "%.60s/%.*s", episode, (int)(slash - name), name);
-        if (H5Lexists(s->file, first, H5P_DEFAULT) <= 0) return f;
+        if (H5Lexists(s->in.file, first, H5P_DEFAULT) <= 0) return f;
     }
-    f.present = H5Lexists(s->file, inside, H5P_DEFAULT) > 0 &&
-                H5Oget_info_by_name(s->file, inside, &info, H5P_DEFAULT) >= 0;
+    f.present = H5Lexists(s->in.file, inside, H5P_DEFAULT) > 0 &&
+                H5Oget_info_by_name(s->in.file, inside, &info, H5P_DEFAULT) >= 0;
     f.grouped = f.present && info.type == H5O_TYPE_GROUP;
     return f;
 }
@@ -177,61 +92,40 @@ static mw_status read_field(source *s, const char *episode, field f, long rows, 
     char where[420];
     for (int part = 0; part < (f.grouped ? n : 1); part++) {
         const char *member = member_of(s, f, part);
-        MW_TRY(load(s, episode, f.name, member, error));
-        place(s, where, sizeof where, episode, f.name, member);
-        int rank = s->rank, agents = f.grouped ? 1 : n;
+        MW_TRY(mw_hdf5_load(&s->in, episode, f.name, member, error));
+        mw_hdf5_place(&s->in, where, sizeof where, episode, f.name, member);
+        int rank = s->in.rank, agents = f.grouped ? 1 : n;
         long wide = width ? width : 1;
         bool shared = !f.grouped && rank == (width ? 2 : 1) && (n == 1 || !strcmp(f.name, "rewards"));
         int want = (f.grouped || shared ? 1 : 2) + (width ? 1 : 0);
-        while (rank > want && s->dims[rank - 1] == 1) rank--;
-        long seen = width && rank == want ? (long)s->dims[rank - 1] : 1;
+        while (rank > want && s->in.dims[rank - 1] == 1) rank--;
+        long seen = width && rank == want ? (long)s->in.dims[rank - 1] : 1;
         bool fits = seen == wide || (f.grouped && seen < wide && !strcmp(f.name, "observations"));
-        if (rank != want || (long)s->dims[0] < rows || !fits ||
-            (!f.grouped && !shared && (long)s->dims[1] != n))
+        if (rank != want || (long)s->in.dims[0] < rows || !fits ||
+            (!f.grouped && !shared && (long)s->in.dims[1] != n))
             return mw_fail(
                 error, MW_ERR_FORMAT,
                 "%s: shape [%ld, %ld, ...] of %d dimensions does not fit %ld steps of %d agents with "
                 "%ld values",
-                where, (long)s->dims[0], s->rank > 1 ? (long)s->dims[1] : 0, s->rank, rows, n, wide);
+                where, (long)s->in.dims[0], s->in.rank > 1 ? (long)s->in.dims[1] : 0, s->in.rank, rows, n,
+                wide);
         for (long r = 0; r < rows; r++)
             for (int i = 0; i < agents; i++)
                 for (int v = 0; v < (int)seen; v++) {
                     size_t at = shared ? (size_t)(r * seen + v) : (size_t)((r * agents + i) * seen + v);
-                    MW_TRY(put(s, r, f.grouped ? part : i, v, s->numbers[at], error));
+                    MW_TRY(put(s, r, f.grouped ? part : i, v, s->in.numbers[at], error));
                 }
     }
     return MW_OK;
 }
 
-/* ---- reading: sizes ------------------------------------------------------------------------------------ */
-
-static mw_status list_members(source *s, const char *group, const char *prefix, mw_names *names,
-                              mw_error *error) {
-    hid_t id = H5Gopen2(s->file, group, H5P_DEFAULT);
-    H5G_info_t info;
-    if (id < 0 || H5Gget_info(id, &info) < 0) {
-        if (id >= 0) H5Gclose(id);
-        return mw_fail(error, MW_ERR_FORMAT, "%s: %s is not a group", s->path, group);
-    }
-    mw_status status = MW_OK;
-    for (hsize_t i = 0; i < info.nlinks && status == MW_OK; i++) {
-        char name[64];
-        ssize_t length =
-            H5Lget_name_by_idx(id, ".", H5_INDEX_NAME, H5_ITER_INC, i, name, sizeof name, H5P_DEFAULT);
-        if (length <= 0 || length >= (ssize_t)sizeof name || strncmp(name, prefix, strlen(prefix)) != 0)
-            continue;
-        status = mw_names_add(names, name, error);
-    }
-    H5Gclose(id);
-    mw_names_sort(names);
-    return status;
-}
+/* ---- sizes -------------------------------------------------------------------------------------------- */
 
 /* Steps of an episode: the rows of its actions. */
 static mw_status count_steps(source *s, const char *episode, long *steps, mw_error *error) {
     field actions = find_field(s, episode, "actions");
-    MW_TRY(look(s, episode, "actions", member_of(s, actions, 0), error));
-    *steps = (long)s->dims[0];
+    MW_TRY(mw_hdf5_look(&s->in, episode, "actions", member_of(s, actions, 0), error));
+    *steps = (long)s->in.dims[0];
     return MW_OK;
 }
 
@@ -250,8 +144,8 @@ static mw_status count_actions(source *s, mw_error *error) {
     s->legals = legals.present;
     s->report->all_legal = !legals.present;
     if (legals.present) {
-        MW_TRY(look(s, s->episodes.name[0], legals.name, member_of(s, legals, 0), error));
-        MW_TRY(mw_import_width(s->dims[s->rank - 1], "infos/legal_actions", &s->spec.act_size, error));
+        MW_TRY(mw_hdf5_look(&s->in, s->episodes.name[0], legals.name, member_of(s, legals, 0), error));
+        MW_TRY(mw_import_width(s->in.dims[s->in.rank - 1], "infos/legal_actions", &s->spec.act_size, error));
     } else {
         s->spec.act_size = r->act_size ? r->act_size : r->info ? r->info->act_size : 0;
     }
@@ -271,17 +165,17 @@ static mw_status read_obs_size(source *s, mw_error *error) {
     field obs = find_field(s, first, "observations");
     hsize_t widest = 0, narrowest = ~(hsize_t)0;
     if (!obs.grouped) {
-        MW_TRY(look(s, first, "observations", NULL, error));
-        s->spec.agents = s->rank == 3 ? (s->dims[1] < 1024 ? (int)s->dims[1] : 1025) : 1;
-        widest = s->dims[s->rank - 1];
+        MW_TRY(mw_hdf5_look(&s->in, first, "observations", NULL, error));
+        s->spec.agents = s->in.rank == 3 ? (s->in.dims[1] < 1024 ? (int)s->in.dims[1] : 1025) : 1;
+        widest = s->in.dims[s->in.rank - 1];
     } else {
         char group[160];
         snprintf(group, sizeof group, "%.60s/observations", first);
-        MW_TRY(list_members(s, group, "", &s->agents, error));
+        MW_TRY(mw_hdf5_members(&s->in, group, "", &s->agents, error));
         s->spec.agents = s->agents.count;
         for (int i = 0; i < s->agents.count; i++) {
-            MW_TRY(look(s, first, "observations", s->agents.name[i], error));
-            hsize_t width = s->dims[s->rank - 1];
+            MW_TRY(mw_hdf5_look(&s->in, first, "observations", s->agents.name[i], error));
+            hsize_t width = s->in.dims[s->in.rank - 1];
             widest = width > widest ? width : widest;
             narrowest = width < narrowest ? width : narrowest;
         }
@@ -289,19 +183,19 @@ static mw_status read_obs_size(source *s, mw_error *error) {
     }
     s->spec.obs_size = widest < 1 << 20 ? (int)widest : (1 << 20) + 1;
     if (s->spec.agents < 1 || s->spec.agents > 1024 || s->spec.obs_size < 1 || s->spec.obs_size > 1 << 20)
-        return mw_fail(error, MW_ERR_FORMAT, "%s: %s/observations has %d agents with %d features", s->path,
+        return mw_fail(error, MW_ERR_FORMAT, "%s: %s/observations has %d agents with %d features", s->in.path,
                        first, s->spec.agents, s->spec.obs_size);
     if (s->request->options.agents && s->request->options.agents != s->spec.agents)
-        return mw_fail(error, MW_ERR_MISMATCH, "%s: %s/observations has %d agents, expected %d", s->path,
+        return mw_fail(error, MW_ERR_MISMATCH, "%s: %s/observations has %d agents, expected %d", s->in.path,
                        first, s->spec.agents, s->request->options.agents);
     return MW_OK;
 }
 
 static mw_status read_sizes(source *s, mw_error *error) {
     const mw_import_options *r = &s->request->options;
-    MW_TRY(list_members(s, "/", "episode_", &s->episodes, error));
+    MW_TRY(mw_hdf5_members(&s->in, "/", "episode_", &s->episodes, error));
     if (s->episodes.count == 0)
-        return mw_fail(error, MW_ERR_FORMAT, "%s: no group is named episode_<number>", s->path);
+        return mw_fail(error, MW_ERR_FORMAT, "%s: no group is named episode_<number>", s->in.path);
     MW_TRY(read_obs_size(s, error));
     long longest = 0, steps = 0;
     for (int e = 0; e < s->episodes.count; e++) {
@@ -309,12 +203,12 @@ static mw_status read_sizes(source *s, mw_error *error) {
         longest = steps > longest ? steps : longest;
     }
     field actions = find_field(s, s->episodes.name[0], "actions");
-    MW_TRY(look(s, s->episodes.name[0], "actions", member_of(s, actions, 0), error));
-    bool discrete = r->info ? r->info->discrete : s->integers;
+    MW_TRY(mw_hdf5_look(&s->in, s->episodes.name[0], "actions", member_of(s, actions, 0), error));
+    bool discrete = r->info ? r->info->discrete : s->in.integers;
     if (discrete)
         MW_TRY(count_actions(s, error));
     else
-        MW_TRY(mw_import_width(s->dims[s->rank - 1], "actions", &s->spec.act_size, error));
+        MW_TRY(mw_import_width(s->in.dims[s->in.rank - 1], "actions", &s->spec.act_size, error));
     long limit = r->episode_limit ? r->episode_limit : r->info ? r->info->episode_limit : longest;
     if (longest > limit) limit = longest;
     mw_dataset_spec found = s->spec;
@@ -322,26 +216,7 @@ static mw_status read_sizes(source *s, mw_error *error) {
                           found.act_size, discrete, limit < 1000000000 ? (int)limit : 1000000000, error);
 }
 
-/* A short text among the file's own attributes; "" where there is none. */
-static void read_text(const source *s, const char *name, char out[64]) {
-    char *text = NULL;
-    if (H5Aexists(s->file, name) <= 0) return;
-    hid_t attribute = H5Aopen(s->file, name, H5P_DEFAULT);
-    hid_t space = attribute >= 0 ? H5Aget_space(attribute) : -1;
-    hid_t found = attribute >= 0 ? H5Aget_type(attribute) : -1, type = H5Tcopy(H5T_C_S1);
-    H5Tset_size(type, H5T_VARIABLE);
-    H5Tset_cset(type, H5T_CSET_UTF8);
-    if (space >= 0 && found >= 0 && H5Sget_simple_extent_npoints(space) == 1 &&
-        H5Tis_variable_str(found) > 0 && H5Aread(attribute, type, &text) >= 0 && text && strlen(text) < 64)
-        strcpy(out, text);
-    if (text) H5free_memory(text);
-    if (found >= 0) H5Tclose(found);
-    if (space >= 0) H5Sclose(space);
-    if (attribute >= 0) H5Aclose(attribute);
-    H5Tclose(type);
-}
-
-/* ---- reading: episodes --------------------------------------------------------------------------------- */
+/* ---- episodes ----------------------------------------------------------------------------------------- */
 
 static mw_status put_obs(source *s, long row, int agent, int value, double x, mw_error *error) {
     (void)error;
@@ -381,8 +256,8 @@ static mw_status read_outcome(source *s, const char *episode, long length, uint8
                               mw_error *error) {
     field flags = find_field(s, episode, "terminations");
     *outcome = length < s->spec.episode_limit ? MW_ENDED_BY_WORLD : MW_ENDED_BY_LIMIT;
-    if (H5Aexists_by_name(s->file, episode, "outcome", H5P_DEFAULT) > 0) {
-        hid_t attribute = H5Aopen_by_name(s->file, episode, "outcome", H5P_DEFAULT, H5P_DEFAULT);
+    if (H5Aexists_by_name(s->in.file, episode, "outcome", H5P_DEFAULT) > 0) {
+        hid_t attribute = H5Aopen_by_name(s->in.file, episode, "outcome", H5P_DEFAULT, H5P_DEFAULT);
         hid_t space = attribute >= 0 ? H5Aget_space(attribute) : -1;
         int value = -1;
         if (space >= 0 && H5Sget_simple_extent_npoints(space) == 1)
@@ -391,12 +266,12 @@ static mw_status read_outcome(source *s, const char *episode, long length, uint8
         if (attribute >= 0) H5Aclose(attribute);
         *outcome = value >= 0 && value < 255 ? (uint8_t)value : 255;
     } else if (flags.present) {
-        MW_TRY(load(s, episode, flags.name, member_of(s, flags, 0), error));
-        size_t row = s->rank > 1 ? (size_t)s->dims[1] : 1;
-        if ((long)s->dims[0] < length || s->rank > 2 || row == 0)
-            return mw_fail(error, MW_ERR_FORMAT, "%s: %s/terminations has fewer than %ld rows", s->path,
+        MW_TRY(mw_hdf5_load(&s->in, episode, flags.name, member_of(s, flags, 0), error));
+        size_t row = s->in.rank > 1 ? (size_t)s->in.dims[1] : 1;
+        if ((long)s->in.dims[0] < length || s->in.rank > 2 || row == 0)
+            return mw_fail(error, MW_ERR_FORMAT, "%s: %s/terminations has fewer than %ld rows", s->in.path,
                            episode, length);
-        *outcome = s->numbers[(size_t)(length - 1) * row] != 0 ? MW_ENDED_BY_WORLD : MW_ENDED_BY_LIMIT;
+        *outcome = s->in.numbers[(size_t)(length - 1) * row] != 0 ? MW_ENDED_BY_WORLD : MW_ENDED_BY_LIMIT;
     }
     return MW_OK;
 }
@@ -404,11 +279,11 @@ static mw_status read_outcome(source *s, const char *episode, long length, uint8
 /* Whether there is one observation more than steps. */
 static mw_status look_for_last(source *s, const char *episode, field obs, long length, bool *known,
                                mw_error *error) {
-    MW_TRY(look(s, episode, "observations", member_of(s, obs, 0), error));
-    long rows = (long)s->dims[0];
+    MW_TRY(mw_hdf5_look(&s->in, episode, "observations", member_of(s, obs, 0), error));
+    long rows = (long)s->in.dims[0];
     if (rows != length && rows != length + 1)
-        return mw_fail(error, MW_ERR_FORMAT, "%s: %s/observations has %ld rows, expected %ld or %ld", s->path,
-                       episode, rows, length, length + 1);
+        return mw_fail(error, MW_ERR_FORMAT, "%s: %s/observations has %ld rows, expected %ld or %ld",
+                       s->in.path, episode, rows, length, length + 1);
     *known = rows == length + 1;
     return MW_OK;
 }
@@ -422,7 +297,7 @@ static mw_status charge_episode(source *s, const char *episode, long length, mw_
     if (!mw_shape_size(MW_U8, 3, shape, &count, &bytes) ||
         __builtin_add_overflow(s->unpacked, bytes, &s->unpacked))
         s->unpacked = SIZE_MAX;
-    return expect_room(s, episode, s->unpacked, error);
+    return mw_hdf5_expect(&s->in, episode, s->unpacked, error);
 }
 
 static mw_status read_episode(source *s, const char *episode, mw_dataset_writer *writer, mw_error *error) {
@@ -431,7 +306,7 @@ static mw_status read_episode(source *s, const char *episode, mw_dataset_writer 
     bool last = false;
     const mw_dataset_spec *spec = &s->spec;
     MW_TRY(count_steps(s, episode, &length, error));
-    if (length < 1) return mw_fail(error, MW_ERR_FORMAT, "%s: %s/actions has no rows", s->path, episode);
+    if (length < 1) return mw_fail(error, MW_ERR_FORMAT, "%s: %s/actions has no rows", s->in.path, episode);
     MW_TRY(charge_episode(s, episode, length, error));
     MW_TRY(mw_import_room_for(&s->room, spec, length, error));
     size_t cells = (size_t)(length + 1) * (size_t)spec->agents;
@@ -473,11 +348,12 @@ static mw_status import(source *s, mw_error *error) {
     mw_dataset_writer *writer;
     H5PLset_loading_state(0);         /* no filters from wherever the environment says */
     H5Lunregister(H5L_TYPE_EXTERNAL); /* nor links to other files */
-    s->file = H5Fopen(s->path, H5F_ACC_RDONLY, H5P_DEFAULT);
-    if (s->file < 0) return mw_fail(error, MW_ERR_FORMAT, "%s: not an HDF5 file, or a damaged one", s->path);
-    read_text(s, "task", s->origin.task);
-    read_text(s, "rules", s->origin.rules);
-    read_text(s, "quality", s->origin.quality);
+    s->in.file = H5Fopen(s->in.path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    if (s->in.file < 0)
+        return mw_fail(error, MW_ERR_FORMAT, "%s: not an HDF5 file, or a damaged one", s->in.path);
+    mw_hdf5_text(&s->in, "task", s->origin.task);
+    mw_hdf5_text(&s->in, "rules", s->origin.rules);
+    mw_hdf5_text(&s->in, "quality", s->origin.quality);
     MW_TRY(read_sizes(s, error));
     MW_TRY(
         mw_dataset_writer_open(&writer, s->request->folder, &s->spec, s->request->options.overwrite, error));
@@ -498,25 +374,25 @@ static mw_status work(void *context, void *result, mw_error *error) {
 }
 
 mw_status mw_import_hdf5(const mw_import_request *request, mw_import_report *report, mw_error *error) {
-    source s = {.request = request, .file = -1, .path = find_file(request->source)};
+    source s = {.request = request, .in = {.file = -1, .path = find_file(request->source)}};
     struct stat info;
     mw_status status = MW_OK;
     *report = (mw_import_report){0};
-    if (!s.path)
+    if (!s.in.path)
         status = mw_fail(error, MW_ERR_MEMORY, "out of memory for a file's name");
-    else if (stat(s.path, &info) != 0 || access(s.path, R_OK) != 0)
-        status = mw_fail(error, MW_ERR_IO, "cannot open '%s': %s", s.path, strerror(errno));
+    else if (stat(s.in.path, &info) != 0 || access(s.in.path, R_OK) != 0)
+        status = mw_fail(error, MW_ERR_IO, "cannot open '%s': %s", s.in.path, strerror(errno));
     else if (!S_ISREG(info.st_mode))
-        status = mw_fail(error, MW_ERR_IO, "cannot read '%s': it is not a regular file", s.path);
+        status = mw_fail(error, MW_ERR_IO, "cannot read '%s': it is not a regular file", s.in.path);
     if (status == MW_OK) {
         const size_t size = (size_t)info.st_size;
-        s.limit = UNPACKED_BASE + UNPACKED_FACTOR * size;
-        const mw_child_limits limits = {.memory = LIBRARY_MEMORY + 3 * s.limit,
+        s.in.limit = UNPACKED_BASE + UNPACKED_FACTOR * size;
+        const mw_child_limits limits = {.memory = LIBRARY_MEMORY + 3 * s.in.limit,
                                         .seconds = 1 + (double)size / BYTES_PER_SECOND};
-        status = mw_child_run(s.path, work, &s, report, sizeof *report, &limits, error);
+        status = mw_child_run(s.in.path, work, &s, report, sizeof *report, &limits, error);
         if (status != MW_OK) mw_dataset_sweep(request->folder);
     }
-    free(s.path);
+    free(s.in.path);
     return status;
 }
 

@@ -1,7 +1,7 @@
 /* The process-wide side of MuJoCo: error handlers and the one compiled model. See engine.h. */
 #include "env/ant/engine.h"
 
-#include "core/child.h"
+#include "core/machine/child.h"
 
 #include <pthread.h>
 #include <setjmp.h>

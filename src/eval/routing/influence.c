@@ -110,21 +110,20 @@ static void measure(const trial *t, double *effects, const float *next) {
         }
 }
 
-static mw_status visit(void *context, const mw_anchor *anchor, mw_error *error) {
-    trial *t = context;
+static mw_status try_exchanges(trial *t, const mw_anchors *at, int env, mw_error *error) {
     const int n = t->info->agents;
-    const size_t e = (size_t)anchor->env, joint = case_act(t), seen = case_obs(t),
+    const size_t e = (size_t)env, joint = case_act(t), seen = case_obs(t),
                  first = (size_t)t->count * (size_t)(n + 1);
-    const float *candidates = mw_planner_actions(anchor->planner, anchor->env);
-    const uint8_t *legal = anchor->worlds->legal + e * joint;
+    const float *candidates = mw_planner_actions(at->planner, env);
+    const uint8_t *legal = at->worlds->legal + e * joint;
     double *truth = t->truth + (size_t)t->count * (size_t)(n * n);
     float *base = t->act + first * joint;
     bool possible[MW_ROUTING_AGENTS];
-    mw_env_snapshot(anchor->worlds->envs[e], t->snapshot);
+    mw_env_snapshot(at->worlds->envs[e], t->snapshot);
     for (size_t k = 0; k < joint; k++) base[k] = fminf(1, fmaxf(-1, candidates[k]));
     for (int c = 0; c <= n; c++) {
         float *act = base + (size_t)c * joint;
-        memcpy(t->obs + (first + (size_t)c) * seen, anchor->worlds->obs + e * seen, seen * sizeof *t->obs);
+        memcpy(t->obs + (first + (size_t)c) * seen, at->worlds->obs + e * seen, seen * sizeof *t->obs);
         if (c > 0) {
             memcpy(act, base, joint * sizeof *act);
             possible[c - 1] = exchange(t, act, candidates, legal, c - 1);
@@ -135,6 +134,11 @@ static mw_status visit(void *context, const mw_anchor *anchor, mw_error *error) 
     for (int k = 0; k < n * n; k++)
         if (!possible[k % n]) truth[k] = NAN;
     t->count++;
+    return MW_OK;
+}
+
+static mw_status visit(void *context, const mw_anchors *at, mw_error *error) {
+    for (int k = 0; k < at->count; k++) MW_TRY(try_exchanges(context, at, at->envs[k], error));
     return MW_OK;
 }
 
@@ -222,9 +226,24 @@ mw_status mw_influence_run(mw_routing *result, const mw_bundle *bundle, mw_world
                             error));
     trial t = {.candidates = plan.candidates, .horizon = plan.horizon, .anchors = options->anchors};
     mw_status status = trial_create(&t, bundle, options->world, error);
+    mw_anchor_walk *walk = NULL;
     if (status == MW_OK)
-        status = mw_anchors_walk(bundle, &plan, options->world, options->anchors, options->seed, pool, visit,
-                                 &t, error);
+        status = mw_anchor_walk_create(&walk,
+                                       &(mw_anchor_options){.bundle = bundle,
+                                                            .plan = &plan,
+                                                            .world = options->world,
+                                                            .anchors = options->anchors,
+                                                            .per_episode = 4,
+                                                            .ahead = 1,
+                                                            .seed = options->seed,
+                                                            .purpose = 2,
+                                                            .pool = pool,
+                                                            .stop = options->stop,
+                                                            .visit = visit,
+                                                            .context = &t},
+                                       error);
+    if (status == MW_OK) status = mw_anchor_walk_run(walk, error);
+    mw_anchor_walk_free(walk);
     if (status == MW_OK) status = judge_all(&t, result, bundle, untrained, pool, error);
     result->anchors = t.count;
     trial_free(&t);

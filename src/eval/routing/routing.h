@@ -64,7 +64,8 @@ mw_status mw_routing_scatter(mw_routing_sample *sample, const mw_dataset *data, 
 mw_status mw_routing_blocks(mw_routing_sample *sample, const mw_dataset *data, int wanted, uint64_t seed,
                             mw_error *error);
 
-/* The other actions [source][T][d] of the influence graph: noise of 0.35 deviations, or any action. */
+/* The other actions [source][T][d] of the influence graph: noise of 0.35 standard deviations, or any action.
+ */
 mw_status mw_routing_perturb(float **perturbed, const mw_routing_sample *sample, bool discrete, uint64_t seed,
                              mw_error *error);
 /* scale[d]: standard deviation of each component over agents and transitions, at least 1e-3. */

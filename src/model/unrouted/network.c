@@ -81,7 +81,7 @@ void mw_unrouted_acts_take(const mw_unrouted_net *net, mw_unrouted_acts *a, mw_a
     a->scratch = mw_arena_floats(arena, scratch);
 }
 
-/* x[size] or, standardised, its distance from the mean in deviations. */
+/* x[size] or, standardised, its distance from the mean in standard deviations. */
 static void put(const mw_unrouted_net *net, float *out, const float *x, const float *values, size_t mean,
                 size_t scale, int size) {
     if (net->config.standardise)

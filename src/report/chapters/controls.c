@@ -11,10 +11,9 @@
 /* The best of a row's published numbers is strong. */
 static void baseline_cells(mw_sheet *sheet, const mw_study_row *row, const mw_paper_methods *methods) {
     double best = -INFINITY;
-    for (int m = 0; m < methods->count; m++)
-        best = fmax(best, mw_paper_result(row->setting->task, row->setting->quality, m).mean);
+    for (int m = 0; m < methods->count; m++) best = fmax(best, mw_paper_result(row->name, m).mean);
     for (int m = methods->count - 1; m >= 0; m--) {
-        const mw_paper_number x = mw_paper_result(row->setting->task, row->setting->quality, m);
+        const mw_paper_number x = mw_paper_result(row->name, m);
         mw_sheet_spread(sheet, mw_row_format(row), x.mean, x.std);
         if (x.mean == best) mw_sheet_strong(sheet);
     }
@@ -58,11 +57,9 @@ void mw_item_main_results(mw_page *page) {
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
         const mw_study_row *row = &page->table->rows[i];
         const mw_paper_methods *methods = mw_paper_methods_of(row->family);
-        const double own =
-            mw_paper_result(row->setting->task, row->setting->quality, methods->count - 1).mean;
+        const double own = mw_paper_result(row->name, methods->count - 1).mean;
         double most = own;
-        for (int m = 0; m + 1 < methods->count; m++)
-            most = fmax(most, mw_paper_result(row->setting->task, row->setting->quality, m).mean);
+        for (int m = 0; m + 1 < methods->count; m++) most = fmax(most, mw_paper_result(row->name, m).mean);
         best += own >= most;
         if (isnan(row->value[MW_COL_PLAN])) continue;
         compared++;

@@ -77,7 +77,7 @@ void mw_item_gain_bars(mw_page *page) {
 
 void mw_item_gain_table(mw_page *page) {
     mw_sheet *sheet = mw_page_settings_sheet();
-    mw_sheet_column(sheet, "mawam", "reactive", "the policy's first candidate; deviation over seeds");
+    mw_sheet_column(sheet, "mawam", "reactive", "the policy's first candidate; std over seeds");
     mw_sheet_column(sheet, "mawam", "planning", "the choice among M candidates");
     mw_sheet_column(sheet, "mawam", "difference", "with the 95% interval over paired episodes");
     mw_sheet_column(sheet, "mawam", "relative, %", "difference over |reactive|");

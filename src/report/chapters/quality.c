@@ -243,7 +243,7 @@ void mw_item_data(mw_page *page) {
     mw_sheet *sheet = mw_page_settings_sheet();
     mw_sheet_column(sheet, "data", "episodes", NULL);
     mw_sheet_column(sheet, "data", "steps", NULL);
-    mw_sheet_column(sheet, "data", "return", "mean and deviation of its episodes");
+    mw_sheet_column(sheet, "data", "return", "mean and std of its episodes");
     mw_sheet_column(sheet, "as reported", "data", NULL);
     mw_sheet_column(sheet, "as reported", "reactive", NULL);
     mw_sheet_column(sheet, "as reported", "planning", NULL);

@@ -184,7 +184,7 @@ static const mw_column_id state_planned[STATE_FIGURES] = {
     MW_COL_PLANNED_PAIRS, MW_COL_PLANNED_REGRET, MW_COL_PLANNED_RANDOM_REGRET};
 
 static void state_published(const mw_study_row *row, double out[STATE_FIGURES]) {
-    const mw_paper_state *p = mw_paper_state_find(row->setting->task, row->setting->quality);
+    const mw_paper_state *p = mw_paper_state_find(row->name);
     const double numbers[STATE_FIGURES] = {p ? p->top1 : NAN,     p ? p->top2 : NAN,
                                            p ? p->spearman : NAN, p ? p->pairs : NAN,
                                            p ? p->regret : NAN,   p ? p->random_regret : NAN};

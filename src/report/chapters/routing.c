@@ -238,7 +238,7 @@ static mw_sheet *graph_sheet(mw_page *page) {
         const json_t *graphs = mw_json_at(routing_of(page, i), "trained.graphs");
         const mw_paper_graph *p = NULL;
         for (int k = 0; (p = mw_paper_graph_at(k)); k++)
-            if (!strcmp(p->task, row->setting->task) && !strcmp(p->quality, row->setting->quality)) break;
+            if (!strcmp(p->setting, row->name)) break;
         if (!graphs && !p) continue;
         mw_sheet_row(sheet, row->name, NULL);
         for (int k = 0; k < 4; k++) mw_sheet_number(sheet, "%.3f", mw_json_number(graphs, paths[k]));
@@ -255,12 +255,9 @@ void mw_item_routing_examples(mw_page *page) {
     mw_page_table(page, graph_sheet(page), NULL);
     for (int pass = 0; any && pass < 2 && !drawn; pass++)
         for (int i = 0; i < MW_TABLE_ROWS && drawn < 2; i++) {
-            const mw_setting *setting = page->table->rows[i].setting;
             const mw_paper_graph *p;
             int k = 0;
-            while ((p = mw_paper_graph_at(k)) &&
-                   (strcmp(p->task, setting->task) || strcmp(p->quality, setting->quality)))
-                k++;
+            while ((p = mw_paper_graph_at(k)) && strcmp(p->setting, page->table->rows[i].name)) k++;
             if (!routing_of(page, i) || (pass == 0 && !p)) continue;
             graph_setting(page, i);
             drawn++;

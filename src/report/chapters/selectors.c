@@ -167,7 +167,7 @@ void mw_item_selectors(mw_page *page) {
                 "other has an interval above zero in %d and below zero in %d. Paper: largest in %d of %d.",
                 firsts, compared, clear, lost, p->rwm_best, p->settings);
     mw_page_table(page, count_sheet(t, arms, count), NULL);
-    mw_page_figure_begin(page, "Means and deviations over seeds");
+    mw_page_figure_begin(page, "Mean and std over seeds");
     for (int f = 0; f < 3; f++) family_bars(page, t, mw_report_families[f], arms, count);
     mw_page_figure_end(page, selector_sheet(t, arms, count));
     mw_page_table(page, selector_sheet(t, arms, count), NULL);

@@ -383,7 +383,7 @@ static mw_status check_windows(window_check *w, const json_t *root, const char *
     mw_direct_units(&w->dataset, &w->windows, (int)horizon, &mean, &std);
     worst = mw_verify_worst(0, mean, json_number_value(json_object_get(root, "mean")));
     worst = mw_verify_worst(worst, std, json_number_value(json_object_get(root, "std")));
-    mw_verify_check(report, worst, OUTPUT_TOLERANCE, "windows: mean and deviation");
+    mw_verify_check(report, worst, OUTPUT_TOLERANCE, "windows: mean and std");
     return MW_OK;
 }
 

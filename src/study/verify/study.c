@@ -174,7 +174,7 @@ static void verify_quality(const record *r, mw_verify *report) {
 
 enum { MOST_SELECTORS = 32 };
 
-/* Means and deviations of one setting's selectors, in the order of the file; returns how many. */
+/* Mean and std of one setting's selectors, in the order of the file; returns how many. */
 static int selector_means(const json_t *entry, const char **names, double *means, double *worst) {
     const char *name;
     json_t *runs;
@@ -216,7 +216,7 @@ static void verify_selectors(const record *r, mw_verify *report) {
         firsts += s.best == 0;
         if (s.alternative >= 0) alternatives[s.alternative]++;
     }
-    mw_verify_check(report, worst, TOLERANCE, "study: selectors' means and deviations");
+    mw_verify_check(report, worst, TOLERANCE, "study: selectors' mean and std");
     mw_verify_check(report, wrong, 0, "study: best selector, strongest alternative");
     counts = distance(counts, firsts, number_at(expected, "rwm_best"));
     for (int k = 1; k < MOST_SELECTORS && names[k]; k++)

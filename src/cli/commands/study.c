@@ -1,0 +1,291 @@
+/* mawam study: the whole study, from making data to the page of results. */
+#include "cli/cli.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 64 }; /* settings, with room for more than there are */
+
+static const char run_help[] =
+    "usage: mawam study run [SETTING ...] [--dir DIR] [--resume] [--method mawam|paper]\n"
+    "                       [--budget quick|full] [--set NAME=VALUE]...\n"
+    "                       [--parts LIST] [--seed S] [--threads N] [--arms LIST] [--seeds N] [--episodes "
+    "N]\n"
+    "                       [...]\n"
+    "\n"
+    "For every setting (task-quality; all 30 without names): make data, train, evaluate the arms, diagnose,\n"
+    "look at routing; the same by the paper's method in DIR/paper; on stated settings (docs/study.md) "
+    "compare\n"
+    "selectors, sweep, and train with further seeds in DIR/seeds; last the cost of planning.\n"
+    "DIR receives data/, bundles/, eval/, diagnose/, a summary per setting in results/, analyses beside it,\n"
+    "and stages.jsonl with a line for every finished stage. Ctrl-C saves and exits with 130; --resume "
+    "continues, and does again\n"
+    "only what does not belong to the present settings. A setting that fails is recorded and the next one\n"
+    "begins; the exit code is 1 then.\n"
+    "\n"
+    "  --dir DIR          where everything goes (study)\n"
+    "  --parts LIST       of main,paper,seeds,routing,selectors,sweeps,cost; main is always done (all)\n"
+    "  --resume           continue in a folder that holds results\n"
+    "  --method NAME      mawam, or paper: everything as published, at the size of a CPU (mawam)\n"
+    "  --budget B         quick or full: training steps of the task's preset (full)\n"
+    "  --set NAME=VALUE   override a training setting; may be given several times (mawam train "
+    "--list-settings)\n"
+    "  --seed S           of data and training (0)\n"
+    "  --training-seeds N of the nine middle settings: S to S+N-1 (3)\n"
+    "  --threads N        threads; 0: one per core (0)\n"
+    "  --behaviors DIR    behaviour files (those of $MAWAM_DATA, or that came with mawam)\n"
+    "  --transitions N    joint steps of a dataset (250000; ant 200000)\n"
+    "  --arms LIST        names of mawam eval --help (reactive, random, plan, paper, oracle)\n"
+    "  --first-seed S     of the evaluation (20000)\n"
+    "  --seeds N          evaluation seeds from there on (5)\n"
+    "  --episodes N       of each seed, or by family (mpe=40,battle=160,ant=16)\n"
+    "  --play-again       also on seeds that another bundle of the setting has played in DIR: they are for "
+    "once\n"
+    "  --anchors N        states of the same-state test; 0: none (64)\n"
+    "  --snippets N       recorded snippets of the calibration; 0: none (2000)\n"
+    "  --drop-data        remove a setting's dataset after its last stage\n"
+    "\n"
+    "examples: mawam study run --dir study\n"
+    "          mawam study run spread-medium tag-random --budget quick --parts main --dir try\n"
+    "          mawam study run --dir study --resume\n";
+
+static const char report_help[] =
+    "usage: mawam study report [--dir DIR]... [-o FOLDER]\n"
+    "\n"
+    "Reads what there is in one or several study folders (of a file in several the last one counts) and writes\n"
+    "FOLDER/index.html with a page per chapter of the paper, our tables and figures next to its own, README.md,\n"
+    "settings.csv, summary.json and the results it was made of, so that --dir FOLDER makes the same report again.\n"
+    "\n"
+    "  DIR/results/SETTING.json    of mawam study run (or settings/, of a report)\n"
+    "  DIR/paper/results/          the same by the paper's method\n"
+    "  DIR/seeds/N/results/        the same with further training seeds\n"
+    "  DIR/selectors/SETTING.json  the same, or of mawam eval --arms reactive,random,paper,oracle,... "
+    "--json\n"
+    "  DIR/routing/SETTING.json    the same, or of mawam diagnose --routing --json\n"
+    "  DIR/sweeps/SETTING.json     the same, or of mawam eval --sweep --json\n"
+    "  DIR/cost.json               the same, or of mawam bench --cost --json\n"
+    "\n"
+    "All must be of one revision of mawam; a folder whose file 'revision' says 'mixed' is taken as it is.\n"
+    "\n"
+    "FOLDER/replays/SETTING.html, where it exists, is linked from the setting's name.\n"
+    "\n"
+    "  --dir DIR   a study's folder; may be given several times (study)\n"
+    "  -o FOLDER   where the report goes (results)\n"
+    "\n"
+    "example: mawam study report --dir study -o results\n";
+
+static int settings_known(void) {
+    int count = 0;
+    while (count < MOST && mw_setting_at(count)) count++;
+    return count;
+}
+
+/* ---- what is shown while it runs ---- */
+
+typedef struct {
+    mw_progress bar;
+    bool started;
+} display;
+
+static const char *duration(char *out, size_t size, double seconds) {
+    if (isnan(seconds))
+        snprintf(out, size, "?");
+    else if (seconds < 100)
+        snprintf(out, size, "%.0f s", seconds);
+    else if (seconds < 5400)
+        snprintf(out, size, "%.0f min", seconds / 60);
+    else
+        snprintf(out, size, "%.1f h", seconds / 3600);
+    return out;
+}
+
+static void end_bar(display *d) {
+    if (d->started && d->bar.visible) mw_progress_finish(&d->bar);
+    d->started = false;
+}
+
+static void show(void *context, const mw_study_event *e) {
+    display *d = context;
+    char label[48], took[24], left[24];
+    const char *stage = mw_study_stage_name(e->stage);
+    snprintf(label, sizeof label, "%.30s %s", e->setting, stage);
+    duration(took, sizeof took, e->seconds);
+    duration(left, sizeof left, e->left);
+    switch (e->what) {
+    case MW_STUDY_STARTS:
+        mw_progress_start(&d->bar, label, 1);
+        d->started = true;
+        return;
+    case MW_STUDY_RUNS:
+        mw_progress_update(&d->bar, e->done, "%s; all: %s", e->note, left);
+        return;
+    case MW_STUDY_DONE:
+        end_bar(d);
+        printf("[%2d/%d] %-28s %-9s %8s  %s; about %s left\n", e->index + 1, e->count, e->setting, stage,
+               took, e->note, left);
+        break;
+    case MW_STUDY_KEPT:
+        printf("[%2d/%d] %-28s %-9s %8s\n", e->index + 1, e->count, e->setting, stage, "kept");
+        break;
+    case MW_STUDY_FAILED:
+        end_bar(d);
+        fprintf(stderr, "mawam: %s, %s: %s\n", e->setting, stage, e->note);
+        break;
+    }
+    fflush(stdout);
+}
+
+static void print_message(void *context, mw_log_level level, const char *message) {
+    (void)context;
+    fprintf(stderr, "mawam: %s%s\n", level == MW_LOG_WARNING ? "warning: " : "", message);
+}
+
+/* ---- run ---- */
+
+static int run_study(mw_study_options *o) {
+    mw_error error = {0};
+    display d = {0};
+    int failed;
+    o->stop = mw_cli_stop();
+    o->progress = show;
+    o->context = &d;
+    mw_log_set(print_message, NULL);
+    const mw_status status = mw_study_run(o, &failed, &error);
+    end_bar(&d);
+    if (status == MW_ERR_INTERRUPTED) {
+        mw_cli_fail(&error);
+        fprintf(stderr, "mawam: what is finished is in %s; continue with --resume\n", o->folder);
+        return 130;
+    }
+    if (status != MW_OK) return mw_cli_fail(&error);
+    if (failed) fprintf(stderr, "mawam: %d of the settings failed; see %s/stages.jsonl\n", failed, o->folder);
+    return failed ? 1 : 0;
+}
+
+/* "40", or "mpe=40,battle=160,ant=16" with some of them; false: neither. */
+static bool take_episodes(mw_study_options *o, const char *text) {
+    static const char *const families[MW_STUDY_FAMILIES] = {"mpe", "battle", "ant"};
+    char *end;
+    for (const char *at = text; *at;) {
+        const size_t name = strcspn(at, "=,");
+        int *into = &o->episodes, f = 0;
+        if (at[name] == '=') {
+            while (f < MW_STUDY_FAMILIES && (strlen(families[f]) != name || strncmp(families[f], at, name)))
+                f++;
+            if (f == MW_STUDY_FAMILIES) return false;
+            into = &o->family_episodes[f];
+            at += name + 1;
+        }
+        const long value = strtol(at, &end, 10);
+        if (end == at || (*end && *end != ',') || value < 1 || value > 100000) return false;
+        *into = (int)value;
+        at = end + (*end == ',');
+    }
+    return *text;
+}
+
+static bool take_parts(mw_study_options *o, const char *text) {
+    for (const char *at = text; *at;) {
+        const size_t length = strcspn(at, ",");
+        int part = 0;
+        while (mw_study_part_name(part) &&
+               (strlen(mw_study_part_name(part)) != length || strncmp(mw_study_part_name(part), at, length)))
+            part++;
+        if (!mw_study_part_name(part)) return false;
+        o->parts |= 1u << part;
+        at += length + (at[length] == ',');
+    }
+    return *text;
+}
+
+static int study_run(int argc, char **argv) {
+    const char *names[MOST], *budget = "full", *arms = NULL, *episodes = NULL, *parts = NULL;
+    const mw_setting *settings[MOST];
+    mw_study_options o;
+    mw_study_options_init(&o, sizeof o);
+    mw_strings assignments = {0};
+    int transitions = 0, count;
+    const mw_option options[] = {{"dir", MW_OPT_STRING, &o.folder, 0, 0},
+                                 {"resume", MW_OPT_FLAG, &o.resume, 0, 0},
+                                 {"method", MW_OPT_STRING, &o.method, 0, 0},
+                                 {"budget", MW_OPT_STRING, &budget, 0, 0},
+                                 {"set", MW_OPT_STRINGS, &assignments, 0, 0},
+                                 {"seed", MW_OPT_U64, &o.seed, 0, 0},
+                                 {"threads", MW_OPT_INT, &o.threads, 0, MW_MAX_THREADS},
+                                 {"behaviors", MW_OPT_STRING, &o.behaviors, 0, 0},
+                                 {"transitions", MW_OPT_INT, &transitions, 1, 1e9},
+                                 {"arms", MW_OPT_STRING, &arms, 0, 0},
+                                 {"seeds", MW_OPT_INT, &o.seeds, 1, 10000},
+                                 {"first-seed", MW_OPT_U64, &o.first_seed, 0, 0},
+                                 {"episodes", MW_OPT_STRING, &episodes, 0, 0},
+                                 {"parts", MW_OPT_STRING, &parts, 0, 0},
+                                 {"training-seeds", MW_OPT_INT, &o.training_seeds, 1, MW_STUDY_SEEDS},
+                                 {"play-again", MW_OPT_FLAG, &o.play_again, 0, 0},
+                                 {"anchors", MW_OPT_INT, &o.anchors, 0, 100000},
+                                 {"snippets", MW_OPT_INT, &o.snippets, 0, 1000000},
+                                 {"drop-data", MW_OPT_FLAG, &o.drop_data, 0, 0},
+                                 {NULL, MW_OPT_FLAG, NULL, 0, 0}};
+    int code = mw_cli_parse(argc, argv, options, run_help, names, settings_known(), &count);
+    if (code >= 0) return code;
+    mw_error error = {0};
+    for (int i = 0; i < count; i++)
+        if (mw_setting_find(&settings[i], names[i], &error) != MW_OK)
+            return mw_cli_usage("study run: %s", error.message);
+    if (strcmp(budget, "quick") && strcmp(budget, "full"))
+        return mw_cli_usage("study run: --budget must be 'quick' or 'full', not '%s'", budget);
+    if (arms && mw_arms_parse(arms, &o.arms, &error) != MW_OK)
+        return mw_cli_usage("study run: %s", error.message);
+    if (episodes && !take_episodes(&o, episodes))
+        return mw_cli_usage("study run: --episodes is a number or mpe=N,battle=N,ant=N, not '%s'", episodes);
+    if (parts && !take_parts(&o, parts))
+        return mw_cli_usage("study run: --parts are main,paper,seeds,routing,selectors,sweeps,cost, not '%s'",
+                            parts);
+    char *command = mw_cli_command("study", argc, argv);
+    if (!command) return mw_cli_fail(&(mw_error){MW_ERR_MEMORY, "out of memory for the command"});
+    o.settings = settings;
+    o.count = count;
+    o.budget = strcmp(budget, "quick") ? MW_BUDGET_FULL : MW_BUDGET_QUICK;
+    o.assignments = assignments.items;
+    o.assignment_count = assignments.count;
+    o.transitions = transitions;
+    o.command = command;
+    code = run_study(&o);
+    free(command);
+    return code;
+}
+
+/* ---- report ---- */
+
+static int study_report(int argc, char **argv) {
+    mw_strings folders = {0};
+    const char *output = "results", *none[1];
+    const mw_option options[] = {{"dir", MW_OPT_STRINGS, &folders, 0, 0},
+                                 {"o", MW_OPT_STRING, &output, 0, 0},
+                                 {NULL, MW_OPT_FLAG, NULL, 0, 0}};
+    int count, code = mw_cli_parse(argc, argv, options, report_help, none, 0, &count);
+    if (code >= 0) return code;
+    if (!folders.count) folders.items[folders.count++] = "study";
+    mw_error error = {0};
+    int present;
+    if (mw_study_report(folders.items, folders.count, output, &present, &error) != MW_OK)
+        return mw_cli_fail(&error);
+    printf("%d of %d settings: %s/index.html, README.md, settings.csv, summary.json\n", present,
+           settings_known(), output);
+    return 0;
+}
+
+int mw_cli_study(int argc, char **argv) {
+    static const mw_command commands[] = {
+        {"run", "make data, train, evaluate and diagnose, for all 30 settings or some", study_run},
+        {"report", "tables, figures and a page from what has been run", study_report},
+        {NULL, NULL, NULL}};
+    return mw_cli_dispatch("mawam study", commands,
+                           "mawam study: all settings of the paper, next to its figures\n"
+                           "\n"
+                           "usage: mawam study COMMAND [...]\n"
+                           "\n"
+                           "commands:\n",
+                           argc, argv);
+}

@@ -1,0 +1,129 @@
+/* Arrays of an HDF5 file one at a time; see hdf5_reader.h. */
+#include "data/exchange/hdf5_reader.h"
+
+#ifdef MAWAM_HAVE_HDF5
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *mw_hdf5_place(const mw_hdf5_reader *in, char *buffer, size_t size, const char *episode,
+                          const char *name, const char *member) {
+    snprintf(buffer, size, "%.200s: %.60s/%.60s%s%.60s", in->path, episode, name, member ? "/" : "",
+             member ? member : "");
+    return buffer;
+}
+
+/* Whether an array's values are those of other files, which may be any that the user can read. */
+static bool stored_elsewhere(hid_t array) {
+    const hid_t properties = H5Dget_create_plist(array);
+    const bool elsewhere =
+        properties < 0 || H5Pget_external_count(properties) != 0 || H5Pget_layout(properties) == H5D_VIRTUAL;
+    if (properties >= 0) H5Pclose(properties);
+    return elsewhere;
+}
+
+mw_status mw_hdf5_expect(const mw_hdf5_reader *in, const char *where, size_t bytes, mw_error *error) {
+    if (bytes <= in->limit) return MW_OK;
+    return mw_fail(error, MW_ERR_FORMAT,
+                   "%s: unpacks to more than %zu bytes, the limit for a file of its size", where, in->limit);
+}
+
+static mw_status open_array(mw_hdf5_reader *in, const char *episode, const char *name, const char *member,
+                            hid_t *array, mw_error *error) {
+    char inside[256], where[420];
+    snprintf(inside, sizeof inside, "%.60s/%.60s%s%.60s", episode, name, member ? "/" : "",
+             member ? member : "");
+    mw_hdf5_place(in, where, sizeof where, episode, name, member);
+    *array = H5Dopen2(in->file, inside, H5P_DEFAULT);
+    if (*array < 0) return mw_fail(error, MW_ERR_FORMAT, "%s: there is no such array", where);
+    hid_t space = H5Dget_space(*array), type = H5Dget_type(*array);
+    H5T_class_t kind = H5Tget_class(type);
+    int rank = H5Sget_simple_extent_ndims(space);
+    if (rank >= 0 && rank <= 4) H5Sget_simple_extent_dims(space, in->dims, NULL);
+    H5Tclose(type);
+    H5Sclose(space);
+    in->rank = rank;
+    in->integers = kind != H5T_FLOAT;
+    const bool numbers = kind == H5T_FLOAT || kind == H5T_INTEGER || kind == H5T_ENUM;
+    const bool inside_file = !stored_elsewhere(*array);
+    if (rank >= 1 && rank <= 4 && numbers && inside_file) return MW_OK;
+    H5Dclose(*array);
+    return mw_fail(error, MW_ERR_UNSUPPORTED,
+                   "%s: expected numbers in 1 to 4 dimensions, stored in this file", where);
+}
+
+mw_status mw_hdf5_look(mw_hdf5_reader *in, const char *episode, const char *name, const char *member,
+                       mw_error *error) {
+    hid_t array;
+    MW_TRY(open_array(in, episode, name, member, &array, error));
+    H5Dclose(array);
+    return MW_OK;
+}
+
+mw_status mw_hdf5_load(mw_hdf5_reader *in, const char *episode, const char *name, const char *member,
+                       mw_error *error) {
+    hid_t array;
+    char where[420];
+    mw_hdf5_place(in, where, sizeof where, episode, name, member);
+    MW_TRY(open_array(in, episode, name, member, &array, error));
+    size_t count = 0, bytes = 0, shape[4] = {0};
+    for (int i = 0; i < in->rank; i++) shape[i] = (size_t)in->dims[i];
+    if (!mw_shape_size(MW_F32, in->rank, shape, &count, &bytes)) bytes = SIZE_MAX;
+    mw_status status = mw_hdf5_expect(in, where, bytes, error);
+    if (status == MW_OK && count > in->capacity) {
+        double *grown = realloc(in->numbers, count * sizeof *grown);
+        if (grown) {
+            in->numbers = grown;
+            in->capacity = count;
+        } else {
+            status = mw_fail(error, MW_ERR_MEMORY, "out of memory for %zu numbers", count);
+        }
+    }
+    if (status == MW_OK && count > 0 &&
+        H5Dread(array, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, in->numbers) < 0)
+        status = mw_fail(error, MW_ERR_FORMAT, "%s: cannot be read", where);
+    H5Dclose(array);
+    return status;
+}
+
+mw_status mw_hdf5_members(const mw_hdf5_reader *in, const char *group, const char *prefix, mw_names *names,
+                          mw_error *error) {
+    hid_t id = H5Gopen2(in->file, group, H5P_DEFAULT);
+    H5G_info_t info;
+    if (id < 0 || H5Gget_info(id, &info) < 0) {
+        if (id >= 0) H5Gclose(id);
+        return mw_fail(error, MW_ERR_FORMAT, "%s: %s is not a group", in->path, group);
+    }
+    mw_status status = MW_OK;
+    for (hsize_t i = 0; i < info.nlinks && status == MW_OK; i++) {
+        char name[64];
+        ssize_t length =
+            H5Lget_name_by_idx(id, ".", H5_INDEX_NAME, H5_ITER_INC, i, name, sizeof name, H5P_DEFAULT);
+        if (length <= 0 || length >= (ssize_t)sizeof name || strncmp(name, prefix, strlen(prefix)) != 0)
+            continue;
+        status = mw_names_add(names, name, error);
+    }
+    H5Gclose(id);
+    mw_names_sort(names);
+    return status;
+}
+
+void mw_hdf5_text(const mw_hdf5_reader *in, const char *name, char out[64]) {
+    char *text = NULL;
+    if (H5Aexists(in->file, name) <= 0) return;
+    hid_t attribute = H5Aopen(in->file, name, H5P_DEFAULT);
+    hid_t space = attribute >= 0 ? H5Aget_space(attribute) : -1;
+    hid_t found = attribute >= 0 ? H5Aget_type(attribute) : -1, type = H5Tcopy(H5T_C_S1);
+    H5Tset_size(type, H5T_VARIABLE);
+    H5Tset_cset(type, H5T_CSET_UTF8);
+    if (space >= 0 && found >= 0 && H5Sget_simple_extent_npoints(space) == 1 &&
+        H5Tis_variable_str(found) > 0 && H5Aread(attribute, type, &text) >= 0 && text && strlen(text) < 64)
+        strcpy(out, text);
+    if (text) H5free_memory(text);
+    if (found >= 0) H5Tclose(found);
+    if (space >= 0) H5Sclose(space);
+    if (attribute >= 0) H5Aclose(attribute);
+    H5Tclose(type);
+}
+
+#endif
