@@ -29,6 +29,12 @@ if command -v bash > /dev/null; then
     [ "$words" = export ] || fail "bash completes 'mawam data exp' to '$words'"
 fi
 
+if command -v fish > /dev/null; then
+    words=$(PATH=$folder/prefix/bin:$PATH HOME=$folder/home fish -c \
+        'source '"$share"'/fish/vendor_completions.d/mawam.fish; complete -C "mawam eval --acc"')
+    [ "$words" = --accept-rules ] || fail "fish completes 'mawam eval --acc' to '$words'"
+fi
+
 # The user's folder comes before the installed one, and MAWAM_DATA before both: a broken file there is noticed.
 mkdir -p "$folder/home/.local/share/mawam/bundles" "$folder/given/bundles"
 echo broken > "$folder/home/.local/share/mawam/bundles/spread-medium.safetensors"
