@@ -116,20 +116,23 @@ picture: all
 numbers:
 	@python3 -B docs/readme_numbers.py
 
-# Below DESTDIR if given, for PREFIX; what was put where is in $(BUILD)/install_manifest.txt for `make uninstall`.
-install: all
-	@cmake -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(BUILD) > $(BUILD)/.install.log 2>&1 || { cat $(BUILD)/.install.log; exit 1; }
-	@ninja -C $(BUILD) -j $(JOBS) > $(BUILD)/.install.log 2>&1 || { cat $(BUILD)/.install.log; exit 1; }
+# Below DESTDIR if given, for PREFIX. Builds what is installed and nothing else; what was put where is kept for
+# `make uninstall`. (Tests install too, into folders of their own, and write another manifest.)
+install: $(BUILD)/.configured
+	@cmake -DCMAKE_INSTALL_PREFIX=$(abspath $(PREFIX)) $(BUILD) > $(BUILD)/.install.log 2>&1 || { cat $(BUILD)/.install.log; exit 1; }
+	@ninja -C $(BUILD) -j $(JOBS) installed > $(BUILD)/.install.log 2>&1 || { cat $(BUILD)/.install.log; exit 1; }
 	@DESTDIR=$(DESTDIR) cmake --install $(BUILD) > $(BUILD)/.install.log || { cat $(BUILD)/.install.log; exit 1; }
-	@echo "installed $$(wc -l < $(BUILD)/install_manifest.txt) files in $(DESTDIR)$(PREFIX)"
+	@mv $(BUILD)/install_manifest.txt $(BUILD)/.installed
+	@echo "installed $$(grep -c . $(BUILD)/.installed) files in $(DESTDIR)$(abspath $(PREFIX))"
 
 uninstall:
-	@test -f $(BUILD)/install_manifest.txt || { echo "$(BUILD)/install_manifest.txt is missing: nothing is known to be installed"; exit 1; }
-	@while read -r file || [ -n "$$file" ]; do rm -f "$(DESTDIR)$$file"; rmdir -p "$$(dirname "$(DESTDIR)$$file")" 2> /dev/null || true; done < $(BUILD)/install_manifest.txt
-	@rm $(BUILD)/install_manifest.txt
+	@test -f $(BUILD)/.installed || { echo "$(BUILD)/.installed is missing: nothing is known to be installed"; exit 1; }
+	@cmake/uninstall.sh $(BUILD)/.installed $(DESTDIR)
+	@rm $(BUILD)/.installed
 
-deb: all
+deb: $(BUILD)/.configured
 	@cmake/need.sh dpkg-dev
+	@ninja -C $(BUILD) -j $(JOBS) installed
 	@cd $(BUILD) && cpack -G DEB > .deb.log 2>&1 || { cat .deb.log; exit 1; }
 	@ls -l $(BUILD)/*.deb
 

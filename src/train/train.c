@@ -424,7 +424,7 @@ static mw_status run(training *t, mw_training_report *report, mw_error *error) {
     if (report->finished_before) return MW_OK;
     mw_training_estimate estimate = {.free_bytes = (double)mw_memory_free()};
     const size_t before = mw_memory_used();
-    if (!r->force) mw_memory_limit(before + (size_t)estimate.free_bytes);
+    if (!r->force) mw_memory_limit(before + (size_t)(0.75 * estimate.free_bytes)); /* others live here too */
     MW_TRY(prepare_state(t, error));
     for (int i = 0; i < t->state.count; i++)
         t->total += t->trains[i] ? t->state.part[i]->cost * (double)t->state.part[i]->steps : 0;

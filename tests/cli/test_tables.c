@@ -131,6 +131,18 @@ static void episodes_and_intervals_are_named(void **state) {
                    "2 episodes of each; std: over episodes");
 }
 
+/* Every number of a feature has come through: an empty field, or an end of the line after a comma, is one
+ * that has not. */
+static void features_are_whole(void **state) {
+    (void)state;
+    program_expect(0, "data info %/spread-random --csv", "\nfeature,17,");
+    for (const char *line = program_output; (line = strstr(line, "\nfeature,")); line++) {
+        const size_t length = strcspn(line + 1, "\n");
+        const char *empty = strstr(line, ",,");
+        if ((empty && empty < line + length) || line[length] == ',') fail_msg("%.*s", (int)length, line + 1);
+    }
+}
+
 /* All commands, as the help itself lists them. */
 static void help_fits(void **state) {
     (void)state;
@@ -163,6 +175,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_table),
         cmocka_unit_test(episodes_and_intervals_are_named),
+        cmocka_unit_test(features_are_whole),
         cmocka_unit_test(help_fits),
     };
     return cmocka_run_group_tests(tests, make_data, remove_data);

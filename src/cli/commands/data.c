@@ -49,19 +49,20 @@ static const char info_help[] =
     "examples: mawam data info data/spread-medium\n"
     "          mawam data info data/spread-medium --svg returns.svg\n";
 
+static double number_of(const json_t *object, const char *key) {
+    const json_t *value = json_object_get(object, key);
+    return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
 static void csv_rows(mw_table *table, const char *kind, const json_t *list) {
     json_t *item;
     size_t i;
-    json_array_foreach((json_t *)(uintptr_t)list, i, item) {
-        const char *name = json_string_value(json_object_get(item, "name"));
-        const json_t *change = json_object_get(item, "step_change");
-        mw_table_row(table, (mw_cell[]){MW_TEXT(kind), MW_NUMBER(i), MW_TEXT(name ? name : ""),
-                                        MW_NUMBER(json_number_value(json_object_get(item, "low"))),
-                                        MW_NUMBER(json_number_value(json_object_get(item, "high"))),
-                                        MW_NUMBER(json_number_value(json_object_get(item, "mean"))),
-                                        MW_NUMBER(json_number_value(json_object_get(item, "deviation"))),
-                                        MW_NUMBER(change ? json_number_value(change) : (double)NAN)});
-    }
+    json_array_foreach((json_t *)(uintptr_t)list, i, item)
+        mw_table_row(table, (mw_cell[]){MW_TEXT(kind), MW_NUMBER(i),
+                                        MW_TEXT(json_string_value(json_object_get(item, "name"))),
+                                        MW_NUMBER(number_of(item, "low")), MW_NUMBER(number_of(item, "high")),
+                                        MW_NUMBER(number_of(item, "mean")), MW_NUMBER(number_of(item, "std")),
+                                        MW_NUMBER(number_of(item, "step_change"))});
 }
 
 /* The tables of the report's own JSON. */
