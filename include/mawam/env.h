@@ -51,10 +51,6 @@ typedef struct mw_env_options {
 
 MW_API void mw_env_options_init(mw_env_options *options, size_t size);
 
-/* The same where a constant is wanted. */
-#define MW_ENV_OPTIONS_DEFAULT                                                                               \
-    { sizeof(mw_env_options), NULL, -1.0 }
-
 typedef struct mw_env mw_env;
 
 /* Names of all tasks this build knows, in a fixed order; index from 0, NULL past the end. */

@@ -320,6 +320,7 @@ typedef struct mw_routing {
     mw_influence_match models[MW_ROUTING_MODELS]; /* every world model of the bundle, then the untrained one
                                                    */
     double seconds;
+    char rules[MW_NAME]; /* of the world with the anchors; "": there are none */
 } mw_routing;
 
 typedef struct mw_routing_options {
@@ -331,6 +332,7 @@ typedef struct mw_routing_options {
     int threads;                 /* 1 to MW_MAX_THREADS; 0: one per core */
     const mw_env_options *world; /* may be NULL */
     const mw_stop_flag *stop;    /* may be NULL; not 0: return MW_ERR_INTERRUPTED */
+    bool accept_rules;           /* as in mw_eval_options, for the anchors */
 } mw_routing_options;
 MW_API void mw_routing_options_init(mw_routing_options *options, size_t size);
 

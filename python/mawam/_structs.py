@@ -263,6 +263,7 @@ mw_routing_options:
     uint64 seed
     int threads
     pointer world stop
+    bool accept_rules
 mw_paired_summary:
     int settings positive negative
     mw_interval difference

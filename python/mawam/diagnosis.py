@@ -144,11 +144,13 @@ class Routing(Owner):
 
     def __init__(self, bundle: Bundle, dataset: Dataset, *, transitions: Optional[int] = None,
                  consecutive: Optional[int] = None, anchors: Optional[int] = None, seed: Optional[int] = None,
-                 threads: int = 0, world: Optional[WorldOptions] = None) -> None:
-        """The dataset has passed its check. anchors 0: no comparison with true influence, and no simulator."""
+                 threads: int = 0, accept_rules: bool = False, world: Optional[WorldOptions] = None) -> None:
+        """The dataset has passed its check. anchors 0: no comparison with true influence, and no simulator.
+        accept_rules: try the anchors although the bundle was trained under other rules."""
         work = Work(bundle._handle, dataset._handle, world)
         given = options("mw_routing_options", transitions=transitions, consecutive=consecutive, anchors=anchors,
-                        seed=seed, threads=threads, world=world_pointer(world), stop=work.stop)
+                        seed=seed, threads=threads, accept_rules=accept_rules, world=world_pointer(world),
+                        stop=work.stop)
 
         def run(result: Any, error: Any) -> int:
             return lib.mw_routing_run(result, bundle._pointer, dataset._pointer, ctypes.byref(given), error)

@@ -5,10 +5,11 @@
 
 #include "mawam/mawam.h"
 
-/* Public functions refuse NULL where something is needed. */
-#define MW_NEED(pointer)                                                                                     \
+/* Public functions refuse NULL where something is needed, by the name that the header gives it. */
+#define MW_NEED_AS(pointer, name)                                                                            \
     do {                                                                                                     \
-        if (!(pointer)) return mw_fail(error, MW_ERR_ARGUMENT, "%s: %s is NULL", __func__, #pointer);        \
+        if (!(pointer)) return mw_fail(error, MW_ERR_ARGUMENT, "%s: %s is NULL", __func__, name);            \
     } while (0)
+#define MW_NEED(pointer) MW_NEED_AS(pointer, #pointer)
 
 #endif

@@ -238,7 +238,7 @@ static const unsigned char *rows_of(const mw_npy *column, int64_t begin, int64_t
 #define RELEASE_STEPS 8192 /* how far a pass goes before it lets go of what is behind */
 
 mw_status mw_dataset_check(const mw_dataset *d, mw_error *error) {
-    MW_NEED(d);
+    MW_NEED_AS(d, "dataset");
     uint64_t hashes[MW_COLUMN_COUNT];
     char *where = mw_path_join(d->folder, "");
     if (!where) return mw_fail(error, MW_ERR_MEMORY, "out of memory for a file's name");
@@ -285,7 +285,7 @@ bool mw_dataset_imported(const mw_dataset *d) {
 }
 
 mw_status mw_dataset_expect(const mw_dataset *d, const mw_env_info *info, mw_error *error) {
-    MW_NEED(d);
+    MW_NEED_AS(d, "dataset");
     MW_NEED(info);
     const mw_dataset_spec *s = &d->spec;
     if (strcmp(s->task, info->task) != 0)

@@ -66,8 +66,8 @@ static mw_status look(mw_data_report *r, const mw_dataset *d, mw_error *error) {
 
 mw_status mw_data_report_create(mw_data_report **out, const mw_dataset *d, const mw_feature *features,
                                 mw_error *error) {
-    MW_NEED(out);
-    MW_NEED(d);
+    MW_NEED_AS(out, "report");
+    MW_NEED_AS(d, "dataset");
     mw_data_report *r = *out = calloc(1, sizeof *r);
     if (!r) return mw_fail(error, MW_ERR_MEMORY, "out of memory for a report");
     *r = (mw_data_report){.dataset = d, .features = features, .shortest = d->spec.episode_limit};
@@ -186,7 +186,7 @@ static json_t *moments_json(const mw_moments *m) {
 }
 
 mw_status mw_data_report_json(const mw_data_report *r, FILE *out, mw_error *error) {
-    MW_NEED(r);
+    MW_NEED_AS(r, "report");
     MW_NEED(out);
     const mw_dataset *d = r->dataset;
     json_t *bars = json_array(), *ranges = json_array(), *actions = json_array();
@@ -220,7 +220,7 @@ mw_status mw_data_report_json(const mw_data_report *r, FILE *out, mw_error *erro
 /* ---- picture ------------------------------------------------------------------------------------------- */
 
 mw_status mw_data_report_svg(const mw_data_report *r, const char *path, mw_error *error) {
-    MW_NEED(r);
+    MW_NEED_AS(r, "report");
     MW_NEED(path);
     const mw_dataset *d = r->dataset;
     enum { WIDTH = 640, HEIGHT = 320, LEFT = 56, RIGHT = 16, TOP = 40, BOTTOM = 44 };

@@ -169,8 +169,9 @@ static void writer_free(mw_dataset_writer *w) {
 
 mw_status mw_dataset_writer_sources(mw_dataset_writer *w, const mw_data_source *sources, int count,
                                     mw_error *error) {
-    if (!w || count < 0 || (count > 0 && !sources))
-        return mw_fail(error, MW_ERR_ARGUMENT, "%d behaviours without a list or a dataset writer", count);
+    MW_NEED_AS(w, "writer");
+    if (count < 0 || (count > 0 && !sources))
+        return mw_fail(error, MW_ERR_ARGUMENT, "%d behaviours without a list", count);
     mw_data_source *copy = calloc((size_t)count + 1, sizeof *copy);
     mw_dataset_spec fresh = {.sources = copy, .source_count = copy ? count : 0};
     bool ok = copy != NULL;
@@ -209,8 +210,9 @@ static mw_status copy_spec(mw_dataset_writer *w, const char *folder, const mw_da
 
 mw_status mw_dataset_writer_open(mw_dataset_writer **writer, const char *folder, const mw_dataset_spec *spec,
                                  bool overwrite, mw_error *error) {
-    if (!writer || !folder || !spec)
-        return mw_fail(error, MW_ERR_ARGUMENT, "a dataset writer needs a folder and a description, not NULL");
+    MW_NEED(writer);
+    MW_NEED(folder);
+    MW_NEED(spec);
     *writer = NULL;
     if (!folder[strspn(folder, "/.")])
         return mw_fail(error, MW_ERR_ARGUMENT, "cannot write a dataset to '%s': not a folder's name", folder);
@@ -313,7 +315,8 @@ static mw_status allow_all(mw_dataset_writer *w, mw_episode *episode, mw_error *
 }
 
 mw_status mw_dataset_writer_add(mw_dataset_writer *w, const mw_episode *given, mw_error *error) {
-    if (!w || !given) return mw_fail(error, MW_ERR_ARGUMENT, "a dataset writer and an episode, not NULL");
+    MW_NEED_AS(w, "writer");
+    MW_NEED_AS(given, "episode");
     if (w->failed) return mw_fail(error, MW_ERR_ARGUMENT, "'%s': a write failed before", w->folder);
     mw_episode episode = *given;
     MW_TRY(mw_episode_length_check(&w->spec, episode.length, w->episodes, "", error));
@@ -392,6 +395,8 @@ static json_t *describe(mw_dataset_writer *w) {
 mw_status mw_dataset_declare(const char *folder, const char *rules, const char *note, mw_error *error) {
     mw_dataset dataset;
     json_t *root = NULL;
+    MW_NEED(folder);
+    MW_NEED(rules);
     MW_TRY(mw_dataset_open(&dataset, folder, error));
     mw_dataset_spec spec = dataset.spec;
     spec.rules = rules;
@@ -456,7 +461,7 @@ static mw_status commit(mw_dataset_writer *w, mw_error *error) {
 }
 
 mw_status mw_dataset_writer_commit(mw_dataset_writer *w, mw_error *error) {
-    if (!w) return mw_fail(error, MW_ERR_ARGUMENT, "there is no dataset to commit: NULL");
+    MW_NEED_AS(w, "writer");
     mw_status status = commit(w, error);
     if (status == MW_OK)
         writer_free(w);

@@ -102,7 +102,7 @@ mw_status mw_env_batch_create_on(mw_env_batch **out, const char *task, const mw_
 
 mw_status mw_env_batch_create(mw_env_batch **out, const char *task, const mw_env_options *options, int count,
                               int threads, mw_error *error) {
-    MW_NEED(out);
+    MW_NEED_AS(out, "batch");
     *out = NULL;
     MW_NEED(task);
     mw_pool *pool = NULL;

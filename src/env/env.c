@@ -47,7 +47,7 @@ static mw_status unknown_task(const char *task, mw_error *error) {
     return mw_fail(error, MW_ERR_ARGUMENT, "unknown task '%.64s'; known: %s", task, known);
 }
 
-static const mw_env_options defaults = MW_ENV_OPTIONS_DEFAULT;
+static const mw_env_options defaults = {.size = sizeof defaults, .spawn_jitter = -1};
 
 void mw_env_options_init(mw_env_options *options, size_t size) {
     mw_options_fill(options, size, &defaults, sizeof defaults);
@@ -55,7 +55,7 @@ void mw_env_options_init(mw_env_options *options, size_t size) {
 
 mw_status mw_env_create(mw_env **out, const char *task, const mw_env_options *given, mw_error *error) {
     mw_env_options options = defaults;
-    MW_NEED(out);
+    MW_NEED_AS(out, "env");
     *out = NULL;
     MW_NEED(task);
     MW_TRY(mw_options_take(&options, sizeof options, MW_FIELD_END(mw_env_options, spawn_jitter), given,
@@ -167,6 +167,8 @@ void mw_env_legal(const mw_env *env, uint8_t *legal) {
 }
 
 mw_status mw_env_recall(mw_env *env, const float *obs, mw_error *error) {
+    MW_NEED(env);
+    MW_NEED(obs);
     const int o = env->info.obs_size;
     if (!env->kind->recall)
         return mw_fail(error, MW_ERR_UNSUPPORTED, "%s: its observations do not hold the whole state",
@@ -318,7 +320,7 @@ const char *mw_script_name(const char *task, int index) {
 mw_status mw_script_act(const mw_env *env, const char *name, uint64_t seed, float *real, int32_t *index,
                         mw_error *error) {
     MW_NEED(env);
-    MW_NEED(name);
+    MW_NEED_AS(name, "script");
     const mw_script *script = name ? find_script(env, name) : NULL;
     if (!script) {
         char known[160] = "random";

@@ -77,6 +77,8 @@ static mw_status compare_sample(const comparison *c, long sample, mw_error *erro
 
 mw_status mw_dataset_replay(const mw_dataset *dataset, const mw_env_options *world, long sample,
                             mw_rules_report *report, mw_error *error) {
+    MW_NEED(dataset);
+    MW_NEED(report);
     const mw_dataset_spec *s = &dataset->spec;
     comparison c = {.data = dataset, .report = report};
     *report = (mw_rules_report){0};

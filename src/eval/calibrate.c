@@ -253,13 +253,11 @@ static mw_status summarise(mw_same_state *r, survey *v, mw_error *error) {
 mw_status mw_same_state_run(mw_same_state *result, const mw_bundle *bundle,
                             const mw_same_state_options *given, mw_error *error) {
     MW_NEED(result);
-    static const mw_env_options usual = MW_ENV_OPTIONS_DEFAULT;
     mw_same_state_options options = defaults;
     *result = (mw_same_state){0};
     MW_TRY(mw_options_take(&options, sizeof options, MW_FIELD_END(mw_same_state_options, world), given,
                            "mw_same_state_options_init", error));
     MW_NEED(bundle);
-    if (!options.world) options.world = &usual;
     survey *v = calloc(1, sizeof *v);
     if (!v) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a survey");
     v->options = options;

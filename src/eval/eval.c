@@ -19,11 +19,9 @@ void mw_eval_options_init(mw_eval_options *options, size_t size) {
 }
 
 mw_status mw_eval_options_take(mw_eval_options *options, const mw_eval_options *given, mw_error *error) {
-    static const mw_env_options usual = MW_ENV_OPTIONS_DEFAULT;
     *options = defaults;
     MW_TRY(mw_options_take(options, sizeof *options, MW_FIELD_END(mw_eval_options, context), given,
                            "mw_eval_options_init", error));
-    if (!options->world) options->world = &usual;
     return MW_OK;
 }
 
@@ -224,7 +222,7 @@ static double summarise(const mw_eval_options *o, const mw_eval_report *report, 
 static void summarise_arm(mw_eval_result *result, mw_eval_report *report, double *seed_means) {
     const mw_eval_options *o = &result->options;
     /* the scales of tag and world belong to their default prey */
-    const mw_scale *scale = o->world->prey_file ? NULL : mw_scale_of(result->info.task);
+    const mw_scale *scale = o->world && o->world->prey_file ? NULL : mw_scale_of(result->info.task);
     report->total = summarise(o, report, TOTAL, seed_means, &report->total_std);
     report->length = summarise(o, report, LENGTH, seed_means, NULL);
     report->won = report->won_std = report->score = report->score_std = NAN;
@@ -340,7 +338,7 @@ const char *mw_eval_accepted(const mw_eval_result *r) {
 
 mw_status mw_bundle_evaluate(mw_eval_result **out, const mw_bundle *bundle, const mw_eval_options *options,
                              mw_error *error) {
-    MW_NEED(out);
+    MW_NEED_AS(out, "result");
     mw_eval_result *result = *out = malloc(sizeof *result);
     if (!result) return mw_fail(error, MW_ERR_MEMORY, "out of memory for an evaluation");
     const mw_status status = mw_eval_run(result, bundle, options, error);

@@ -88,10 +88,7 @@ json_t *mw_eval_json(const mw_eval_result *result) {
 
 mw_status mw_eval_report_put(json_t *value, const char *command, const char *path, FILE *out,
                              mw_error *error) {
-    if (!value || !command) {
-        json_decref(value);
-        return mw_fail(error, MW_ERR_MEMORY, "cannot make the report");
-    }
+    if (!value) return mw_fail(error, MW_ERR_MEMORY, "cannot make the report");
     char cpu[128];
     mw_cpu_model(cpu, sizeof cpu);
     json_object_set_new(value, "revision", json_string(mw_revision()));
@@ -105,6 +102,7 @@ mw_status mw_eval_report_put(json_t *value, const char *command, const char *pat
 mw_status mw_eval_result_print(const mw_eval_result *result, const char *command, FILE *out,
                                mw_error *error) {
     MW_NEED(result);
+    MW_NEED(command);
     MW_NEED(out);
     return mw_eval_report_put(mw_eval_json(result), command, NULL, out, error);
 }
@@ -112,6 +110,7 @@ mw_status mw_eval_result_print(const mw_eval_result *result, const char *command
 mw_status mw_eval_result_save(const mw_eval_result *result, const char *command, const char *path,
                               mw_error *error) {
     MW_NEED(result);
+    MW_NEED(command);
     MW_NEED(path);
     return mw_eval_report_put(mw_eval_json(result), command, path, NULL, error);
 }

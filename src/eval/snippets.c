@@ -270,9 +270,17 @@ static json_t *diagnosis_json(const mw_diagnosis *d) {
 }
 
 mw_status mw_diagnosis_print(const mw_diagnosis *d, const char *command, FILE *out, mw_error *error) {
+    MW_NEED_AS(d, "diagnosis");
+    MW_NEED_AS(d->bundle, "diagnosis->bundle");
+    MW_NEED(command);
+    MW_NEED(out);
     return mw_eval_report_put(diagnosis_json(d), command, NULL, out, error);
 }
 
 mw_status mw_diagnosis_save(const mw_diagnosis *d, const char *command, const char *path, mw_error *error) {
+    MW_NEED_AS(d, "diagnosis");
+    MW_NEED_AS(d->bundle, "diagnosis->bundle");
+    MW_NEED(command);
+    MW_NEED(path);
     return mw_eval_report_put(diagnosis_json(d), command, path, NULL, error);
 }

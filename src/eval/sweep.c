@@ -281,8 +281,8 @@ static mw_status run(sweep *s, mw_error *error) {
 
 mw_status mw_sweep_run(char **json, const mw_bundle *bundle, const mw_sweep_options *given, mw_error *error) {
     MW_NEED(json);
-    sweep *s = calloc(1, sizeof *s);
     *json = NULL;
+    sweep *s = calloc(1, sizeof *s);
     if (!s) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a sweep");
     s->options = defaults;
     s->bundle = bundle;
@@ -290,6 +290,7 @@ mw_status mw_sweep_run(char **json, const mw_bundle *bundle, const mw_sweep_opti
     mw_status status =
         mw_options_take(&s->options, sizeof s->options, MW_FIELD_END(mw_sweep_options, context), given,
                         "mw_sweep_options_init", error);
+    if (status == MW_OK && !bundle) status = mw_fail(error, MW_ERR_ARGUMENT, "%s: bundle is NULL", __func__);
     if (status == MW_OK) status = mw_eval_options_take(&s->eval, s->options.eval, error);
     if (status == MW_OK) status = run(s, error);
     if (status == MW_OK && !(*json = json_dumps(s->root, JSON_INDENT(1) | JSON_REAL_PRECISION(10))))

@@ -64,7 +64,7 @@ mw_status mw_planner_measure(mw_planner *p, mw_error *error) {
 
 mw_status mw_planner_act(mw_planner *p, const float *obs, const uint8_t *legal, const uint8_t *active,
                          float *real, int32_t *index, mw_error *error) {
-    MW_NEED(p);
+    MW_NEED_AS(p, "planner");
     MW_NEED(obs);
     if (p->bundle->info.discrete ? !index : !real)
         return mw_fail(error, MW_ERR_ARGUMENT, "%s takes %s actions, and no room for them was given",

@@ -119,7 +119,7 @@ void mw_planner_options_init(mw_planner_options *options, size_t size, const mw_
 
 mw_status mw_planner_create(mw_planner **out, const mw_bundle *bundle, const mw_planner_options *given,
                             mw_error *error) {
-    MW_NEED(out);
+    MW_NEED_AS(out, "planner");
     *out = NULL;
     MW_NEED(bundle);
     MW_TRY(mw_cpu_check(error));

@@ -181,7 +181,8 @@ int mw_report_lines(const mw_study_table *t, mw_report_line lines[MW_REPORT_LINE
 
 /* ---- CSV ---- */
 
-static void write_csv(const mw_study_table *t, FILE *out) {
+static void write_csv(const mw_sources *sources, FILE *out) {
+    const mw_study_table *t = &sources->table;
     char name[64];
     fputs("setting,task,quality,family,present", out);
     for (int c = 0; c < mw_table_width(); c++) fprintf(out, ",%s", mw_table_column_name(c, name));
@@ -334,15 +335,20 @@ static void cell(FILE *out, const char *format, double value) {
     fputs(" |", out);
 }
 
-static void write_markdown(const mw_study_table *t, FILE *out) {
+static void write_markdown(const mw_sources *sources, FILE *out) {
+    const mw_study_table *t = &sources->table;
+    const bool mixed = !strcmp(sources->revision, "mixed");
     mw_report_line lines[MW_REPORT_LINES];
     const int count = mw_report_lines(t, lines);
     fprintf(
         out,
         "# Results\n\n%d of %d settings, written by `mawam study report`. The whole report, with figures, "
         "is\n[index.html](index.html); every number is in [settings.csv](settings.csv) and\n"
-        "[summary.json](summary.json). How they are made: [docs/study.md](../docs/study.md).\n\n",
-        t->present, MW_TABLE_ROWS);
+        "[summary.json](summary.json). How they are made: [docs/study.md](../docs/study.md).\n\n"
+        "%s%s%s\n\n",
+        t->present, MW_TABLE_ROWS,
+        mixed ? "**Mixed**: of several revisions, not made in one run" : "Revision ",
+        mixed ? "" : sources->revision, ".");
     fputs("| | paper | mawam |\n|---|---|---|\n", out);
     for (int i = 0; i < count; i++)
         fprintf(out, "| %s | %s | %s |\n", lines[i].what, lines[i].paper, lines[i].ours);
@@ -383,13 +389,13 @@ static void write_markdown(const mw_study_table *t, FILE *out) {
 
 /* ---- all files ---- */
 
-static mw_status write_text(const mw_study_table *t, const char *folder, const char *name,
-                            void (*put)(const mw_study_table *, FILE *), mw_error *error) {
+static mw_status write_text(const mw_sources *sources, const char *folder, const char *name,
+                            void (*put)(const mw_sources *, FILE *), mw_error *error) {
     char path[1024], *text = NULL;
     size_t size = 0;
     FILE *stream = open_memstream(&text, &size);
     if (!stream) return mw_fail(error, MW_ERR_MEMORY, "cannot write %s", name);
-    put(t, stream);
+    put(sources, stream);
     if (fclose(stream) != 0) {
         free(text);
         return mw_fail(error, MW_ERR_MEMORY, "cannot write %s", name);
@@ -418,7 +424,6 @@ static mw_status write_page(const mw_sources *sources, const mw_chapter *chapter
 }
 
 static mw_status write_all(const mw_sources *sources, const char *folder, mw_error *error) {
-    const mw_study_table *t = &sources->table;
     const mw_chapter *chapter;
     char path[1024];
     int shown[MW_ITEMS] = {0};
@@ -430,8 +435,8 @@ static mw_status write_all(const mw_sources *sources, const char *folder, mw_err
     const mw_status status = mw_json_write(summary, path, error);
     json_decref(summary);
     MW_TRY(status);
-    MW_TRY(write_text(t, folder, "settings.csv", write_csv, error));
-    MW_TRY(write_text(t, folder, "README.md", write_markdown, error));
+    MW_TRY(write_text(sources, folder, "settings.csv", write_csv, error));
+    MW_TRY(write_text(sources, folder, "README.md", write_markdown, error));
     for (int i = 0; (chapter = mw_chapter_at(i)); i++)
         MW_TRY(write_page(sources, chapter, shown, folder, error));
     return write_page(sources, NULL, shown, folder, error);

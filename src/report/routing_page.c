@@ -291,10 +291,11 @@ mw_status mw_routing_page(const mw_bundle *bundle, const mw_routing *result, con
     mw_writer writer;
     MW_NEED(bundle);
     MW_NEED(result);
+    MW_NEED(command);
     MW_NEED(path);
     MW_TRY(mw_writer_open(&writer, path, error));
     FILE *out = writer.stream;
-    begin(out, bundle, &result->trained, command ? command : "");
+    begin(out, bundle, &result->trained, command);
     experts_section(out, &result->trained);
     without_section(out, &result->trained);
     statistics_section(out, result);

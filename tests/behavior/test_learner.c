@@ -199,7 +199,8 @@ static void prey_game(void **state) {
     CHECK_OK(mw_learner_actor(prey, &actor, &error), error);
     CHECK_OK(mw_prey_export(&actor, "tag", "t1", scratch("prey"), &error), error);
     mw_env *env;
-    mw_env_options options = MW_ENV_OPTIONS_DEFAULT;
+    mw_env_options options;
+    mw_env_options_init(&options, sizeof options);
     options.prey_file = scratch("prey");
     CHECK_OK(mw_env_create(&env, "tag", &options, &error), error);
     const mw_mpe_model *model = env->model;

@@ -163,7 +163,8 @@ static void refusals(void **state) {
     CHECK_FAILS(mw_behavior_path(path, sizeof path, "/nonexistent", setting, &error), MW_ERR_IO, error,
                 "tag-medium.safetensors");
     /* The same task with another prey is another world. */
-    mw_env_options options = MW_ENV_OPTIONS_DEFAULT;
+    mw_env_options options;
+    mw_env_options_init(&options, sizeof options);
     mw_collect_result result;
     options.prey_file = "script";
     mw_collect_request request = {.setting = setting,

@@ -92,6 +92,11 @@ static void other_rules_are_accepted(void **state) {
                    "spread,mpe-omar-1,madiff-import,plan,2,");
     program_expect(0, "diagnose %/b.safetensors --accept-rules --anchors 1 --M 2 --K 1 --json --threads 1",
                    "\"accepted_rules\": \"madiff-import\"");
+    const char *routing = "diagnose --routing %/b.safetensors %/imported --transitions 16 --consecutive 16 "
+                          "--anchors 1 --threads 1 --json --accept-rules";
+    program_expect(0, routing, "\"accepted_rules\": \"madiff-import\"");
+    program_expect(1, "diagnose --routing %/b.safetensors %/imported --transitions 16 --anchors 1",
+                   "--accept-rules");
 }
 
 /* Both settings are in range, and together they took 24 GB and the machine with it. Here 4 GB are all there

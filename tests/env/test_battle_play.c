@@ -8,7 +8,8 @@ enum { STOP = 1, NORTH = 2 };
 static mw_env *make(const char *map, double jitter) {
     mw_env *env;
     mw_error error;
-    mw_env_options options = MW_ENV_OPTIONS_DEFAULT;
+    mw_env_options options;
+    mw_env_options_init(&options, sizeof options);
     options.spawn_jitter = jitter;
     CHECK_OK(mw_env_create(&env, map, &options, &error), error);
     return env;
@@ -56,7 +57,8 @@ static void description(void **state) {
     env = make("3m", 0);
     assert_string_equal(mw_env_describe(env)->rules, "battle-smaclite-1");
     mw_env_free(env);
-    mw_env_options options = MW_ENV_OPTIONS_DEFAULT;
+    mw_env_options options;
+    mw_env_options_init(&options, sizeof options);
     options.spawn_jitter = 100;
     CHECK_FAILS(mw_env_create(&env, "3m", &options, &error), MW_ERR_ARGUMENT, error, "jitter");
     options.spawn_jitter = NAN;

@@ -282,7 +282,8 @@ static void scripted_prey(void **context) {
     (void)context;
     mw_env *env;
     mw_error error;
-    mw_env_options options = MW_ENV_OPTIONS_DEFAULT;
+    mw_env_options options;
+    mw_env_options_init(&options, sizeof options);
     options.prey_file = MW_PREY_SCRIPTED;
     CHECK_OK(mw_env_create(&env, "tag", &options, &error), error);
     assert_string_equal(env->info.rules, "mpe-omar-1+prey-script");
@@ -343,7 +344,8 @@ static void prey_network(void **context) {
     fill(&w);
     mw_error error;
     mw_env *env, *plain;
-    mw_env_options options = MW_ENV_OPTIONS_DEFAULT;
+    mw_env_options options;
+    mw_env_options_init(&options, sizeof options);
     options.prey_file = path;
     CHECK_OK(save_prey(path, &w, "tag", "v1.2", INPUTS, &error), error);
     CHECK_OK(mw_env_create(&env, "tag", &options, &error), error);
@@ -402,7 +404,8 @@ static void frozen_prey(void **context) {
         char path[512];
         mw_env *frozen, *file;
         mw_error error;
-        mw_env_options options = MW_ENV_OPTIONS_DEFAULT;
+        mw_env_options options;
+        mw_env_options_init(&options, sizeof options);
         snprintf(path, sizeof path, SOURCE_DIR "/behaviors/prey-%s.safetensors", tasks[k]);
         options.prey_file = path;
         CHECK_OK(mw_env_create(&frozen, tasks[k], NULL, &error), error);

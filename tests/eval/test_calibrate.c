@@ -102,7 +102,8 @@ static void anchors_lie_on_reactive_play(void **state) {
     many.plan.candidates = 5;
     many.plan.warm_start = false;
     many.plan.action_offset = 0;
-    const mw_env_options world = MW_ENV_OPTIONS_DEFAULT;
+    mw_env_options world;
+    mw_env_options_init(&world, sizeof world);
     CHECK_OK(mw_worlds_create(&stage, bundle, &world, false, 1, NULL, &error), error);
     CHECK_OK(mw_planner_create(&reactive, bundle, &one, &error), error);
     CHECK_OK(mw_planner_create(&wide, bundle, &many, &error), error);

@@ -6,7 +6,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     mw_error error;
     mw_env *env;
-    mw_env_options options = MW_ENV_OPTIONS_DEFAULT;
+    mw_env_options options;
+    mw_env_options_init(&options, sizeof options);
     options.prey_file = fuzz_file(data, size);
     float real[64] = {0}, rewards[64];
     mw_outcome outcome;

@@ -199,6 +199,8 @@ static void null_is_refused(void **state) {
     mw_eval_result *result;
     mw_measure measure;
     mw_verify report = {0};
+    static const mw_routing routing;
+    char *text;
     unsigned set;
     NEEDS(mw_env_create(NULL, "spread", NULL, &error));
     NEEDS(mw_env_create(&env, NULL, NULL, &error));
@@ -241,6 +243,22 @@ static void null_is_refused(void **state) {
     NEEDS(mw_replay_beside(NULL, NULL, "", &error));
     NEEDS(mw_replay_horizon(NULL, 1, &error));
     NEEDS(mw_verify_env(NULL, &report, &error));
+    NEEDS(mw_diagnosis_print(NULL, "", stdout, &error));
+    NEEDS(mw_diagnosis_print(&(mw_diagnosis){0}, "", stdout, &error));
+    NEEDS(mw_diagnosis_save(&(mw_diagnosis){.bundle = bundle}, "", NULL, &error));
+    NEEDS(mw_routing_print(bundle, &routing, "", NULL, &error));
+    NEEDS(mw_routing_save(bundle, &routing, NULL, "x", &error));
+    NEEDS(mw_routing_page(bundle, &routing, NULL, "x", &error));
+    NEEDS(mw_paired_compare(NULL, NULL, NULL, 0, 0, &error));
+    NEEDS(mw_sweep_run(&text, NULL, NULL, &error));
+    NEEDS(mw_env_recall(NULL, NULL, &error));
+    NEEDS(mw_data_find(NULL, 0, "", "", &error));
+    NEEDS(mw_file_writable(NULL, &error));
+    NEEDS(mw_dataset_declare(NULL, "x", NULL, &error));
+    NEEDS(mw_dataset_replay(NULL, NULL, 1, NULL, &error));
+    NEEDS(mw_dataset_writer_commit(NULL, &error));
+    CHECK_FAILS(mw_env_create(NULL, "spread", NULL, &error), MW_ERR_ARGUMENT, error,
+                "mw_env_create: env is NULL");
     NEEDS(mw_verify_net("x", NULL, &error));
 }
 

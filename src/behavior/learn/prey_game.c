@@ -208,7 +208,8 @@ static mw_status play_round(const mw_prey_options *options, const char *root, mw
     hunt.steps = options->predator_steps;
     flight.steps = options->prey_steps;
     hunt.snapshots = flight.snapshots = 1;
-    mw_env_options world = MW_ENV_OPTIONS_DEFAULT;
+    mw_env_options world;
+    mw_env_options_init(&world, sizeof world);
     world.prey_file = prey_file;
     mw_task_game task_game = {task, &world};
     mw_game hunting = mw_game_of_task(&task_game), fleeing = mw_game_of_prey(pack);
@@ -232,7 +233,7 @@ void mw_prey_options_init(mw_prey_options *options, size_t size) {
 }
 
 mw_status mw_prey_learn(const char *name, const char *folder, const mw_prey_options *given, mw_error *error) {
-    MW_NEED(name);
+    MW_NEED_AS(name, "task");
     MW_NEED(folder);
     mw_prey_options options = defaults;
     MW_TRY(mw_options_take(&options, sizeof options, MW_FIELD_END(mw_prey_options, context), given,

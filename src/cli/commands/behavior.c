@@ -61,7 +61,8 @@ static int behavior_train(int argc, char **argv) {
     const char *task = NULL, *folder = NULL, *settings = NULL;
     double steps = 0;
     int count;
-    mw_env_options world = MW_ENV_OPTIONS_DEFAULT;
+    mw_env_options world;
+    mw_env_options_init(&world, sizeof world);
     mw_learn_options learn;
     mw_learn_options_init(&learn, sizeof learn);
     const mw_option options[] = {{"o", MW_OPT_STRING, &folder, 0, 0},
@@ -275,7 +276,8 @@ static int behavior_eval(int argc, char **argv) {
     mw_show show = MW_SHOW_TEXT;
     mw_table table;
     int count;
-    mw_env_options world = MW_ENV_OPTIONS_DEFAULT;
+    mw_env_options world;
+    mw_env_options_init(&world, sizeof world);
     mw_measure_options play;
     mw_measure_options_init(&play, sizeof play);
     play.world = &world;
@@ -340,7 +342,8 @@ static void show_pick(void *context, const mw_setting *setting, double steps, co
 
 static int behavior_pick(int argc, char **argv) {
     const char *words[2] = {NULL, NULL}, *folder = "behaviors";
-    mw_env_options world = MW_ENV_OPTIONS_DEFAULT;
+    mw_env_options world;
+    mw_env_options_init(&world, sizeof world);
     mw_pick_options pick;
     mw_pick_options_init(&pick, sizeof pick);
     const mw_option options[] = {{"o", MW_OPT_STRING, &folder, 0, 0},

@@ -255,7 +255,8 @@ static mw_status declare_rules(const char *folder, const char *rules, const mw_e
 static int data_import(int argc, char **argv) {
     mw_import_options request;
     mw_import_options_init(&request, sizeof request);
-    mw_env_options world = MW_ENV_OPTIONS_DEFAULT;
+    mw_env_options world;
+    mw_env_options_init(&world, sizeof world);
     const char *from = NULL, *source = NULL, *folder = NULL, *task = NULL, *rules = NULL;
     const mw_option options[] = {{"from", MW_OPT_STRING, &from, 0, 0},
                                  {"o", MW_OPT_STRING, &folder, 0, 0},

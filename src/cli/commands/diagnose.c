@@ -111,7 +111,8 @@ static mw_status on_dataset(mw_snippets *result, const mw_bundle *bundle, const 
 int mw_cli_diagnose(int argc, char **argv) {
     for (int i = 1; i < argc; i++)
         if (!strcmp(argv[i], "--routing")) return mw_cli_diagnose_routing(argc, argv);
-    mw_env_options world = MW_ENV_OPTIONS_DEFAULT;
+    mw_env_options world;
+    mw_env_options_init(&world, sizeof world);
     mw_same_state_options anchors;
     mw_snippet_options snippets;
     mw_same_state_options_init(&anchors, sizeof anchors);

@@ -7,8 +7,8 @@
 
 static const char help[] =
     "usage: mawam diagnose --routing BUNDLE DATASET [--transitions N] [--consecutive N] [--anchors N]\n"
-    "                      [--seed S] [--threads N] [--prey FILE] [--json | --json=FILE | --csv]\n"
-    "                      [--page FILE]\n"
+    "                      [--seed S] [--threads N] [--prey FILE] [--accept-rules] [--page FILE]\n"
+    "                      [--json | --json=FILE | --csv]\n"
     "\n"
     "Which experts serve which agents and contexts, what is lost without one, and whether routes between\n"
     "agents agree with the influence of their actions, in the model and in the simulator. Beside each\n"
@@ -21,6 +21,7 @@ static const char help[] =
     "  --seed S          of all draws (2000)\n"
     "  --threads N       (one per core)\n"
     "  --prey FILE       tag, world: a prey network (safetensors) in place of the default prey\n"
+    "  --accept-rules    try anchors although the bundle was trained under other rules; results say so\n"
     "  --json            the result as JSON, printed or written to a file\n"
     "  --csv             every number in a row: figure, row, column, trained, untrained\n"
     "  --page FILE       figures and tables as one HTML page\n"
@@ -106,7 +107,8 @@ static mw_status show(const mw_bundle *bundle, const mw_routing *result, const c
 }
 
 int mw_cli_diagnose_routing(int argc, char **argv) {
-    mw_env_options world = MW_ENV_OPTIONS_DEFAULT;
+    mw_env_options world;
+    mw_env_options_init(&world, sizeof world);
     mw_routing_options routing;
     mw_routing_options_init(&routing, sizeof routing);
     routing.world = &world;
@@ -121,6 +123,7 @@ int mw_cli_diagnose_routing(int argc, char **argv) {
                                  {"seed", MW_OPT_U64, &routing.seed, 0, 0},
                                  {"threads", MW_OPT_INT, &routing.threads, 0, MW_MAX_THREADS},
                                  {"prey", MW_OPT_STRING, &world.prey_file, 0, 0},
+                                 {"accept-rules", MW_OPT_FLAG, &routing.accept_rules, 0, 0},
                                  {"json", MW_OPT_OPTIONAL, &json, 0, 0},
                                  {"csv", MW_OPT_SHOW, &way, 0, 0},
                                  {"page", MW_OPT_STRING, &page, 0, 0},

@@ -448,8 +448,8 @@ static int play(play_request *request) {
 }
 
 static int env_play(int argc, char **argv) {
-    play_request request = {
-        .policy = "random", .episodes = 100, .envs = 16, .threads = 1, .world = MW_ENV_OPTIONS_DEFAULT};
+    play_request request = {.policy = "random", .episodes = 100, .envs = 16, .threads = 1};
+    mw_env_options_init(&request.world, sizeof request.world);
     bool overwrite = false;
     const mw_option options[] = {{"policy", MW_OPT_STRING, &request.policy, 0, 0},
                                  {"episodes", MW_OPT_INT, &request.episodes, 1, 1e8},

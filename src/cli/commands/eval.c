@@ -212,7 +212,8 @@ static int run(const mw_eval_options *options, const request *r, const char *com
 
 int mw_cli_eval(int argc, char **argv) {
     mw_progress progress = {0};
-    mw_env_options world = MW_ENV_OPTIONS_DEFAULT;
+    mw_env_options world;
+    mw_env_options_init(&world, sizeof world);
     mw_eval_options o;
     mw_eval_options_init(&o, sizeof o);
     o.world = &world;

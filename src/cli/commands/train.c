@@ -163,7 +163,8 @@ int mw_cli_train(int argc, char **argv) {
     const char *folder = NULL, *output = NULL, *only = NULL, *budget = "full", *log = NULL;
     mw_strings settings = {0};
     mw_train_options o;
-    mw_env_options world = MW_ENV_OPTIONS_DEFAULT;
+    mw_env_options world;
+    mw_env_options_init(&world, sizeof world);
     mw_train_options_init(&o, sizeof o);
     o.world = &world;
     bool list = false;

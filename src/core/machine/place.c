@@ -54,6 +54,9 @@ bool mw_data_folder(char *out, size_t size, int index) {
 }
 
 mw_status mw_data_find(char *out, size_t size, const char *kind, const char *name, mw_error *error) {
+    MW_NEED(out);
+    MW_NEED(kind);
+    MW_NEED(name);
     char folder[2048], seen[400] = "";
     for (int i = 0; mw_data_folder(folder, sizeof folder, i); i++) {
         const int length = snprintf(out, size, "%s/%s/%s", folder, kind, name);
@@ -66,6 +69,7 @@ mw_status mw_data_find(char *out, size_t size, const char *kind, const char *nam
 }
 
 mw_status mw_file_writable(const char *path, mw_error *error) {
+    MW_NEED(path);
     char folder[2048] = ".";
     const char *slash = strrchr(path, '/');
     const size_t length = slash ? (size_t)(slash - path) : 0;

@@ -196,11 +196,11 @@ static void trial_free(trial *t) {
     free(t->index);
 }
 
-static mw_status trial_create(trial *t, const mw_bundle *bundle, const mw_env_options *world,
+static mw_status trial_create(trial *t, const mw_bundle *bundle, const mw_routing_options *options,
                               mw_error *error) {
-    MW_TRY(mw_env_create(&t->env, bundle->info.task, world, error));
+    MW_TRY(mw_env_create(&t->env, bundle->info.task, options->world, error));
     t->info = mw_env_describe(t->env);
-    MW_TRY(mw_bundle_expect(bundle, t->info, false, error));
+    MW_TRY(mw_bundle_expect(bundle, t->info, options->accept_rules, error));
     const size_t n = (size_t)t->info->agents, rows = (size_t)t->anchors * (n + 1), o = rows * case_obs(t),
                  effects = (size_t)t->anchors * n * n;
     t->snapshot = malloc(mw_env_snapshot_size(t->env));
@@ -225,13 +225,14 @@ mw_status mw_influence_run(mw_routing *result, const mw_bundle *bundle, mw_world
                             "scorer=rwm action_offset=0 warm_start=off temperature=0 choice=best", "",
                             error));
     trial t = {.candidates = plan.candidates, .horizon = plan.horizon, .anchors = options->anchors};
-    mw_status status = trial_create(&t, bundle, options->world, error);
+    mw_status status = trial_create(&t, bundle, options, error);
     mw_anchor_walk *walk = NULL;
     if (status == MW_OK)
         status = mw_anchor_walk_create(&walk,
                                        &(mw_anchor_options){.bundle = bundle,
                                                             .plan = &plan,
                                                             .world = options->world,
+                                                            .accept_rules = options->accept_rules,
                                                             .anchors = options->anchors,
                                                             .per_episode = 4,
                                                             .ahead = 1,
@@ -246,6 +247,7 @@ mw_status mw_influence_run(mw_routing *result, const mw_bundle *bundle, mw_world
     mw_anchor_walk_free(walk);
     if (status == MW_OK) status = judge_all(&t, result, bundle, untrained, pool, error);
     result->anchors = t.count;
+    if (status == MW_OK) snprintf(result->rules, sizeof result->rules, "%s", t.info->rules);
     trial_free(&t);
     return status;
 }

@@ -4,6 +4,7 @@
 #include "eval/eval.h"
 
 #include <math.h>
+#include <string.h>
 
 /* ---- JSON ---- */
 
@@ -102,18 +103,24 @@ json_t *mw_routing_json(const mw_routing *r) {
                      "influence", models, "seconds", mw_number_json(r->seconds));
 }
 
+/* Rules are those that were played by; where they are not the bundle's, its own are said to be accepted. */
 static json_t *report_json(const mw_bundle *bundle, const mw_routing *result) {
     const mw_bundle_part *part = mw_bundle_find((mw_bundle *)(uintptr_t)bundle, "rwm");
-    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o}", "mawam", mw_version(), "task", bundle->info.task,
-                     "quality", bundle->info.quality, "rules", bundle->info.rules, "provenance",
-                     part ? mw_provenance_json(&part->provenance) : json_object(), "routing",
-                     mw_routing_json(result));
+    const char *own = bundle->info.rules, *played = *result->rules ? result->rules : own;
+    json_t *root = json_pack("{s:s, s:s, s:s, s:s, s:o, s:o}", "mawam", mw_version(), "task",
+                             bundle->info.task, "quality", bundle->info.quality, "rules", played,
+                             "provenance", part ? mw_provenance_json(&part->provenance) : json_object(),
+                             "routing", mw_routing_json(result));
+    if (strcmp(played, own)) json_object_set_new(root, "accepted_rules", json_string(own));
+    return root;
 }
 
 mw_status mw_routing_print(const mw_bundle *bundle, const mw_routing *result, const char *command, FILE *out,
                            mw_error *error) {
     MW_NEED(bundle);
     MW_NEED(result);
+    MW_NEED(command);
+    MW_NEED(out);
     return mw_eval_report_put(report_json(bundle, result), command, NULL, out, error);
 }
 
@@ -121,5 +128,7 @@ mw_status mw_routing_save(const mw_bundle *bundle, const mw_routing *result, con
                           const char *path, mw_error *error) {
     MW_NEED(bundle);
     MW_NEED(result);
+    MW_NEED(command);
+    MW_NEED(path);
     return mw_eval_report_put(report_json(bundle, result), command, path, NULL, error);
 }

@@ -144,16 +144,14 @@ static mw_status inquire(inquiry *q, mw_routing *result, mw_error *error) {
 
 mw_status mw_routing_run(mw_routing **out, const mw_bundle *bundle, const mw_dataset *dataset,
                          const mw_routing_options *given, mw_error *error) {
-    static const mw_env_options usual = MW_ENV_OPTIONS_DEFAULT;
     const double start = mw_clock_seconds();
     inquiry q = {.bundle = bundle, .dataset = dataset, .options = defaults};
-    MW_NEED(out);
+    MW_NEED_AS(out, "result");
     *out = NULL;
     MW_TRY(mw_options_take(&q.options, sizeof q.options, MW_FIELD_END(mw_routing_options, stop), given,
                            "mw_routing_options_init", error));
     MW_NEED(bundle);
     MW_NEED(dataset);
-    if (!q.options.world) q.options.world = &usual;
     mw_routing *result = calloc(1, sizeof *result);
     if (!result) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a routing diagnosis");
     mw_status status = inquire(&q, result, error);

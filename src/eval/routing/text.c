@@ -93,8 +93,9 @@ static void graphs(FILE *out, const mw_routing_graphs *a, const mw_routing_graph
 
 static void effects(FILE *out, const mw_routing *r) {
     if (r->model_count == 0) return;
-    fprintf(out, "\npredicted against true influence at %d anchors\n%-16s%9s%9s%9s%9s%9s%11s%11s\n",
-            r->anchors, "", "Pearson", "Spearman", "error", "cosine", "effects", "true", "predicted");
+    fprintf(out, "\npredicted against true influence at %d anchors, rules %s\n%-16s%9s%9s%9s%9s%9s%11s%11s\n",
+            r->anchors, r->rules, "", "Pearson", "Spearman", "error", "cosine", "effects", "true",
+            "predicted");
     for (int k = 0; k < r->model_count; k++) {
         const mw_influence_match *m = &r->models[k];
         fprintf(out, "%-16.16s", m->model);
