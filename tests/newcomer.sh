@@ -25,11 +25,16 @@ mawam() {
 }
 python3() { PYTHONPATH=$source/python PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 "$@" $([ "$FULL" ] || echo 20); }
 
-# run FILE NAME: the block's lines, in this shell; what they print goes to the file NAME.
+# run FILE NAME: the block's lines up to the first that fails; what they print goes to the file NAME.
 run() {
     sed -n "/^<!-- run: $2 -->\$/,/^\`\`\`\$/p" "$source/$1" | sed '1,2d; $d' > "$folder/block"
     [ -s "$folder/block" ] || fail "$1 has no block '$2'"
-    . "$folder/block" > "$2" 2> "$folder/errors" || { cat "$folder/errors"; fail "$1: the block '$2' fails"; }
+    sed -i 's|^build/mawam|PROGRAM=build/mawam mawam|' "$folder/block"
+    set +e
+    (set -e; . "$folder/block") > "$folder/$2" 2> "$folder/errors"
+    code=$?
+    set -e
+    [ $code -eq 0 ] || { cat "$folder/errors"; fail "$1: the block '$2' fails"; }
 }
 
 # Numbers, signs and runs of spaces do not count.
@@ -37,7 +42,7 @@ shape() { sed -E 's/[-+]?[0-9]+(\.[0-9]+)?%?/N/g; s/ +/ /g; /decisions in/d' "$1
 table() { sed -n '/^spread-medium (/,$p' "$1" | grep -v 'decisions in'; }
 
 run README.md quickstart
-table quickstart > table
+table "$folder/quickstart" > table
 if [ "$FULL" ]; then
     diff table "$source/results/quickstart.txt" || fail "the quickstart prints other numbers than the README shows"
 else
@@ -48,15 +53,15 @@ fi
 grep -q "id='data'" mine.html && grep -q '"beside":' mine.html || fail "mine.html is no replay"
 
 run docs/own.md "own data"
-grep -q 'agree' "own data" || fail "the import does not say how far the data agrees: $(cat "own data")"
-grep -q '^plan  *[-0-9]' "own data" || fail "data of one's own is not played: $(cat "own data")"
+grep -q 'agree' "$folder/own data" || fail "the import does not say how far the data agrees: $(cat "$folder/own data")"
+grep -q '^plan  *[-0-9]' "$folder/own data" || fail "data of one's own is not played: $(cat "$folder/own data")"
 
 run docs/own.md "own world in C"
-grep -qE '^carts: random -[0-9.]+, planned -?[0-9.]+' "own world in C" || fail "$(cat "own world in C")"
+grep -qE '^carts: random -[0-9.]+, planned -?[0-9.]+' "$folder/own world in C" || fail "$(cat "$folder/own world in C")"
 
 if /usr/bin/python3 -c 'import numpy' 2> /dev/null; then
     run docs/own.md "own world in Python"
-    grep -q 'planned' "own world in Python" || fail "$(cat "own world in Python")"
+    grep -q 'planned' "$folder/own world in Python" || fail "$(cat "$folder/own world in Python")"
 fi
 
 # A method of one's own goes into a copy of the tree. `make` compiles the two files that differ as the build would, and
@@ -78,10 +83,7 @@ make() {
             sed "s|[^ ]*/src/plan/scorers\.c\.o|$clone/build/scorers.o $clone/build/consensus.o|; s| -o [^ ]*| -o $clone/build/mawam|")"
     )
 }
-sed -n '/^<!-- run: own method -->$/,/^```$/p' "$source/docs/own.md" > "$folder/method"
 cd clone
-sed -i 's|build/mawam|PROGRAM=build/mawam mawam|' "$folder/method"
-sed '1,2d; $d' "$folder/method" > "$folder/block"
-. "$folder/block" > "../own method" 2> "$folder/errors" || { cat "$folder/errors"; fail "the block 'own method' fails"; }
-grep -q 'scorer=consensus' "../own method" && grep -q '^plan  *[-0-9]' "../own method" || fail "$(cat "../own method")"
+run docs/own.md "own method"
+grep -q 'scorer=consensus' "$folder/own method" && grep -q '^plan  *[-0-9]' "$folder/own method" || fail "$(cat "$folder/own method")"
 echo "quickstart, own data, own world, own method: as the README says"

@@ -94,7 +94,7 @@ static void draw_shape(const strip *s, const json_t *episode, const json_t *shap
         if (!strcmp(role, "agent") && id >= 0 && radius > 6)
             fprintf(s->out, "<text x=\"%.1f\" y=\"%.1f\" class=\"id\" text-anchor=\"middle\">%d</text>\n", x,
                     y + 4, id);
-    } else if (kind == MW_SHAPE_LINE || (kind == MW_SHAPE_CAPSULE && strcmp(role, "floor"))) {
+    } else if (kind != MW_SHAPE_RECT && strcmp(role, "floor")) { /* which has no side from above */
         fprintf(s->out,
                 "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\" stroke-width=\"%.1f\" "
                 "stroke-linecap=\"round\"/>\n",
