@@ -40,7 +40,7 @@ MW_API mw_status mw_arms_parse(const char *text, unsigned *arms, mw_error *error
 
 /* ---- evaluation ---------------------------------------------------------------------------------------- */
 
-/* Reported results use these seeds. Whatever is chosen by experiment must be chosen on others. */
+/* For experiments. The study has seeds of its own, on which nothing is chosen: MW_STUDY_FIRST_SEED. */
 #define MW_EVAL_FIRST_SEED 1000
 
 typedef struct mw_eval_options {

@@ -28,6 +28,7 @@ int mw_cli_live(int argc, char **argv);
 int mw_cli_study(int argc, char **argv);
 int mw_cli_train(int argc, char **argv);
 int mw_cli_verify(int argc, char **argv);
+int mw_cli_zoo(int argc, char **argv);
 
 /* Prints "mawam: message" to stderr and returns the exit code: 1 for failures, 2 for usage. */
 int mw_cli_fail(const mw_error *error);
@@ -89,6 +90,18 @@ void mw_cli_nearer(char *out, size_t size, int *best, const char *word, const ch
 
 /* A bundle by its path, or by the name of one that comes with mawam: "spread-medium". */
 mw_status mw_cli_bundle_path(char *out, size_t size, const char *name, mw_error *error);
+
+/* The bundles that come with mawam: of the first folder that has any, in order of name. */
+typedef struct mw_bundle_list {
+    char paths[32][2400];
+    int count;
+} mw_bundle_list;
+void mw_cli_bundles(mw_bundle_list *list);
+
+/* Of an evaluation, in words for somebody who has not read about arms: "the policy alone"; and what was
+ * found, and how sure that is. `name` is the setting's. */
+const char *mw_cli_arm_words(int arm);
+void mw_cli_found(char *out, size_t size, const char *name, const mw_eval_result *result);
 
 /* Before long work: can its result be written, and is nothing finished in the way? path NULL or "": fine. */
 mw_status mw_cli_output(const char *path, bool overwrite, mw_error *error);

@@ -17,6 +17,7 @@ static const mw_command commands[] = {
     {"study", "all 30 settings: run the chain, report next to the paper", mw_cli_study},
     {"train", "proposer and world model from a dataset, into one bundle", mw_cli_train},
     {"verify", "compare with recorded numbers", mw_cli_verify},
+    {"zoo", "the bundles that come with mawam, and how well they play", mw_cli_zoo},
     {NULL, NULL, NULL},
 };
 

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -76,6 +77,28 @@ mw_status mw_cli_bundle_path(char *out, size_t size, const char *name, mw_error 
     suggest_bundle(meant, sizeof meant, plain);
     return *meant ? mw_fail(error, status, "there is no bundle '%s'; did you mean '%s'?", plain, meant)
                   : status;
+}
+
+static int bundles_only(const struct dirent *entry) {
+    const char *end = strrchr(entry->d_name, '.');
+    return end && !strcmp(end, ".safetensors");
+}
+
+void mw_cli_bundles(mw_bundle_list *list) {
+    struct dirent **entries = NULL;
+    char root[2048], folder[2100];
+    int found = 0;
+    list->count = 0;
+    for (int i = 0; found <= 0 && mw_data_folder(root, sizeof root, i); i++) {
+        snprintf(folder, sizeof folder, "%s/bundles", root);
+        found = scandir(folder, &entries, bundles_only, alphasort);
+    }
+    for (int i = 0; i < found; i++) {
+        if (list->count < (int)(sizeof list->paths / sizeof *list->paths))
+            snprintf(list->paths[list->count++], sizeof *list->paths, "%s/%s", folder, entries[i]->d_name);
+        free(entries[i]);
+    }
+    free(entries);
 }
 
 mw_status mw_cli_output(const char *path, bool overwrite, mw_error *error) {

@@ -92,6 +92,7 @@ void mw_item_same_state(mw_page *page);
 void mw_item_rollout(mw_page *page);
 void mw_item_experts(mw_page *page);
 void mw_item_context(mw_page *page);
+void mw_item_context_paper(mw_page *page);
 void mw_item_routing_examples(mw_page *page);
 void mw_item_selectors(mw_page *page);
 void mw_item_cost(mw_page *page);

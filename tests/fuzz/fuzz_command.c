@@ -18,6 +18,7 @@ static const mw_command commands[] = {
     {"study", "", mw_cli_study},
     {"train", "", mw_cli_train},
     {"verify", "", mw_cli_verify},
+    {"zoo", "", mw_cli_zoo},
     {NULL, NULL, NULL},
 };
 

@@ -107,6 +107,9 @@ static const mw_item items[] = {
      "Corrected mutual information of the dominant expert with the transition's context and with the agent; "
      "divergences; effective experts and switching.",
      mw_item_context},
+    {"own:context_paper", "routing", "Context against identity, in world models by the paper's method",
+     "The same of the paper's own structure, 8 experts with 4 slots each and none shared, at compact size.",
+     mw_item_context_paper},
     {"hcrwm_routing_examples", "routing", "Routing graph against influence graph",
      "How far the experts' routes agree with what agents' actions change.", mw_item_routing_examples},
     {"selector_comparison_bars", "selectors", "World model against other selectors",
