@@ -27,6 +27,7 @@ static const struct {
     {"bundle info spread-medium", "parameters", false},
     {"bundle info 2ant-medium", "parameters", false},
     {"eval %/tiny.safetensors " FEW, "gain_low", false},
+    {"zoo", "gain_low", false},
     {"eval 3m-medium " FEW, "won_std", false},
     {"eval %/tiny.safetensors --sweep M=1,2 " FEW, "return_low", false},
     {"diagnose %/tiny.safetensors %/spread-random --anchors 2 --snippets 16 --M 2 --K 1 --threads 1",
