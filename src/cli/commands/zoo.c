@@ -1,7 +1,7 @@
 /* mawam zoo: the bundles that come with mawam, with what is known of how well they play: the study's own
  * results where these are of the very bundle, otherwise of another training of the same setting, and said so.
  */
-#include "cli/cli.h"
+#include "cli/table.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,15 +10,13 @@
 #include <sys/stat.h>
 
 static const char help[] =
-    "usage: mawam zoo [--json]\n"
+    "usage: mawam zoo [--json | --csv]\n"
     "\n"
-    "Lists the bundles that come with mawam (docs/install.md says where they are looked for): size, method, "
-    "the\n"
-    "revision that trained them, and what the policy alone and planning reach in the study's results, with "
-    "the\n"
-    "gain's 95% interval. Scores marked * are of another training of the same setting.\n"
+    "Lists the bundles that come with mawam (docs/install.md says where they are looked for): size,\n"
+    "method, the revision that trained them, and what the policy alone and planning reach in the study's\n"
+    "results, with the gain's 95% interval. Scores marked * are of another training of the same setting.\n"
     "\n"
-    "  --json   the same for programs\n"
+    "  --json, --csv  the same for programs\n"
     "\n"
     "examples: mawam zoo\n"
     "          mawam eval spread-medium    # one of them by its name\n";
@@ -105,31 +103,40 @@ static json_t *describe(const mw_bundle *bundle, const char *name, const char *p
     return out;
 }
 
-static void print_one(const json_t *one) {
+static void print_one(mw_table *table, const json_t *one) {
     const json_t *s = json_object_get(one, "scores");
-    char interval[48] = "-";
-    printf("%-20s %6.2f %-7s %-18.18s", json_string_value(json_object_get(one, "name")),
-           number(one, NULL, "bytes") / 1e6, json_string_value(json_object_get(one, "method")),
-           json_string_value(json_object_get(one, "revision")));
-    if (json_is_object(s)) {
-        if (isfinite(number(s, NULL, "low")))
-            snprintf(interval, sizeof interval, "%+.1f to %+.1f%%", 100 * number(s, NULL, "low"),
-                     100 * number(s, NULL, "high"));
-        printf(" %9.1f %9.1f %+7.1f%% %20s%s", number(s, NULL, "reactive"), number(s, NULL, "plan"),
-               100 * number(s, NULL, "relative_gain"), interval,
-               json_is_true(json_object_get(s, "same_bundle")) ? "" : " *");
-    }
-    putchar('\n');
+    const bool other = json_is_object(s) && !json_is_true(json_object_get(s, "same_bundle"));
+    mw_table_row(table,
+                 (mw_cell[]){MW_TEXT(json_string_value(json_object_get(one, "name"))),
+                             MW_NUMBER(number(one, NULL, "bytes") / 1e6),
+                             MW_TEXT(json_string_value(json_object_get(one, "method"))),
+                             MW_TEXT(json_string_value(json_object_get(one, "revision"))),
+                             MW_NUMBER(number(s, NULL, "reactive")), MW_NUMBER(number(s, NULL, "plan")),
+                             MW_NUMBER(100 * number(s, NULL, "relative_gain")),
+                             MW_NUMBER(100 * number(s, NULL, "low")),
+                             MW_NUMBER(100 * number(s, NULL, "high")), MW_TEXT(other ? "*" : "")});
 }
 
-static void print_all(const json_t *list) {
+static void print_all(const json_t *list, mw_show show) {
+    static const mw_column columns[] = {{"bundle", "bundle", -20, NULL},
+                                        {"megabytes", "MB", 5, "%.2f"},
+                                        {"method", "method", -7, NULL},
+                                        {"revision", "revision", -16, NULL},
+                                        {"reactive", "alone", 7, "%.1f"},
+                                        {"plan", "planning", 8, "%.1f"},
+                                        {"gain_percent", "gain %", 7, "%+.1f"},
+                                        {"gain_low", "low 95%", 7, "%+.1f"},
+                                        {"gain_high", "high", 7, "%+.1f"},
+                                        {"other_training", "", -1, NULL},
+                                        {NULL, NULL, 0, NULL}};
     double bytes = 0;
-    printf("%-20s %6s %-7s %-18s %9s %9s %8s %20s\n", "bundle", "MB", "method", "revision", "alone",
-           "planning", "gain", "95%");
+    mw_table table;
+    mw_table_begin(&table, show, columns);
     for (size_t i = 0; i < json_array_size(list); i++) {
-        print_one(json_array_get(list, i));
+        print_one(&table, json_array_get(list, i));
         bytes += number(json_array_get(list, i), NULL, "bytes");
     }
+    if (show == MW_SHOW_CSV) return;
     printf("%d bundles, %.1f MB. alone: the policy's first idea. * of another training of the setting.\n"
            "Any other setting: mawam study run SETTING --parts main\n",
            (int)json_array_size(list), bytes / 1e6);
@@ -145,9 +152,11 @@ static void name_of(char out[160], const char *path) {
 
 int mw_cli_zoo(int argc, char **argv) {
     static mw_bundle_list list;
-    bool json = false;
+    mw_show show = MW_SHOW_TEXT;
     const char *none[1];
-    const mw_option options[] = {{"json", MW_OPT_FLAG, &json, 0, 0}, {NULL, MW_OPT_FLAG, NULL, 0, 0}};
+    const mw_option options[] = {{"json", MW_OPT_SHOW, &show, 0, 0},
+                                 {"csv", MW_OPT_SHOW, &show, 0, 0},
+                                 {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, help, none, 0, &count);
     if (code >= 0) return code;
     mw_error error = {0};
@@ -166,8 +175,8 @@ int mw_cli_zoo(int argc, char **argv) {
         json_array_append_new(all, describe(bundle, name, list.paths[i], bytes));
         mw_bundle_free(bundle);
     }
-    if (json) return mw_cli_print(json_pack("{s:o}", "bundles", all), 10);
-    print_all(all);
+    if (show == MW_SHOW_JSON) return mw_cli_print(json_pack("{s:o}", "bundles", all), 10);
+    print_all(all, show);
     json_decref(all);
     return 0;
 }
