@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { LABEL = 24, COLUMN = 8, WIDTH = 100 };
+enum { LABEL = 22, COLUMN = 9, WIDTH = 100 };
 
 /* A number in a column, or a dash where there is none. */
 static void cell(FILE *out, double value, int width) {
