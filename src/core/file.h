@@ -3,7 +3,7 @@
 #define MW_CORE_FILE_H
 
 #include "core/error.h"
-#include "core/guard.h"
+#include "core/machine/guard.h"
 
 #include <stdio.h>
 

@@ -15,7 +15,7 @@ static mw_status add_bundle(mw_costs *c, const mw_study_line *line, mw_error *er
     mw_bundle *bundle;
     snprintf(path, sizeof path, "%.400s/bundles/%s.safetensors", c->options->folder, line->label);
     if (!mw_file_exists(path)) return MW_OK;
-    MW_TRY(mw_map_open(&map, path, error));
+    MW_TRY(mw_map_copy(&map, path, error));
     snprintf(checksum, sizeof checksum, "%016llx",
              (unsigned long long)mw_hash(MW_HASH_START, map.data, map.size));
     mw_map_close(&map);

@@ -1,8 +1,8 @@
 /* Maps of files too large to be copied, made safe: the system answers a read beyond the end of a file that
  * was cut short meanwhile, or of a bad sector, with SIGBUS, which would end a host program. While a map is
  * guarded such a read gives zeros instead, and the map is known to be lost. */
-#ifndef MW_CORE_GUARD_H
-#define MW_CORE_GUARD_H
+#ifndef MW_CORE_MACHINE_GUARD_H
+#define MW_CORE_MACHINE_GUARD_H
 
 #include <stdbool.h>
 #include <stddef.h>

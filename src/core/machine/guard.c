@@ -1,5 +1,5 @@
 /* A list of guarded maps that a signal handler can read at any moment; see guard.h. */
-#include "core/guard.h"
+#include "core/machine/guard.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -34,7 +34,7 @@ static void pass_on(int number, siginfo_t *info, void *context) {
         before.sa_sigaction(number, info, context);
     } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
         before.sa_handler(number);
-    } else {
+    } else if (before.sa_handler == SIG_DFL || info->si_code > 0) {
         signal(number, SIG_DFL);
         if (info->si_code <= 0) raise(number); /* somebody sent it; nothing will be tried again */
     }
