@@ -6,6 +6,7 @@
 #include "live/session.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -15,6 +16,7 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 enum {
     VISITORS = 48,    /* streams at once; every connection needs some memory */
@@ -41,7 +43,7 @@ typedef struct visitor {
 typedef struct server {
     mw_session *session;
     struct MHD_Daemon *daemon;
-    char hosts[3][300]; /* what the Host of a request may be; without a token */
+    char hosts[2][32]; /* what the Host of a request may be; without a token */
     char token[TOKEN + 1];
     bool guarded; /* has a token */
     pthread_mutex_t lock;
@@ -336,26 +338,47 @@ static mw_status make_token(server *s, mw_error *error) {
     return MW_OK;
 }
 
+/* An open port on the address, and its number. */
+static mw_status open_port(int *line, int *port, struct sockaddr_storage *address, const char *host,
+                           mw_error *error) {
+    socklen_t size =
+        address->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+    const int again = 1;
+    *line = socket(address->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (*line < 0 || setsockopt(*line, SOL_SOCKET, SO_REUSEADDR, &again, sizeof again) != 0 ||
+        bind(*line, (struct sockaddr *)address, size) != 0 || listen(*line, CONNECTIONS) != 0 ||
+        getsockname(*line, (struct sockaddr *)address, &size) != 0) {
+        const int reason = errno;
+        if (*line >= 0) close(*line);
+        return mw_fail(error, MW_ERR_IO, "cannot listen on %s, port %d: %s", host, *port, strerror(reason));
+    }
+    *port = ntohs(address->ss_family == AF_INET6 ? ((struct sockaddr_in6 *)address)->sin6_port
+                                                 : ((struct sockaddr_in *)address)->sin_port);
+    return MW_OK;
+}
+
+/* Everything that requests are compared with is there before the first one can come. */
 static mw_status listen_on(server *s, const mw_live_options *o, char *url, size_t size, mw_error *error) {
     struct sockaddr_storage address;
     const char *host = o->host ? o->host : "127.0.0.1";
-    MW_TRY(address_of(&address, host, o->port, error));
-    const bool six = address.ss_family == AF_INET6;
+    static const char *const names[] = {"127.0.0.1", "localhost"};
+    int line, port = o->port;
+    MW_TRY(address_of(&address, host, port, error));
     s->guarded = o->host != NULL;
     if (s->guarded) MW_TRY(make_token(s, error));
-    s->daemon = MHD_start_daemon(
-        MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | (six ? (unsigned)MHD_USE_IPv6 : 0u),
-        (uint16_t)o->port, NULL, NULL, answer, s, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE, MHD_OPTION_NOTIFY_COMPLETED,
-        completed, NULL, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
-    if (!s->daemon) return mw_fail(error, MW_ERR_IO, "cannot listen on %s port %d", host, o->port);
-    const int port = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT)->port;
-    static const char *const names[] = {"127.0.0.1", "localhost"};
+    MW_TRY(open_port(&line, &port, &address, host, error));
     for (int i = 0; i < 2; i++) snprintf(s->hosts[i], sizeof s->hosts[i], "%s:%d", names[i], port);
-    snprintf(url, size, six ? "http://[%s]:%d/%s%s" : "http://%s:%d/%s%s", host, port,
-             s->guarded ? "?token=" : "", s->token);
-    return MW_OK;
+    snprintf(url, size, address.ss_family == AF_INET6 ? "http://[%s]:%d/%s%s" : "http://%s:%d/%s%s", host,
+             port, s->guarded ? "?token=" : "", s->token);
+    s->daemon =
+        MHD_start_daemon(MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, answer, s,
+                         MHD_OPTION_LISTEN_SOCKET, line, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,
+                         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
+                         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE, MHD_OPTION_NOTIFY_COMPLETED,
+                         completed, NULL, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+    if (s->daemon) return MW_OK;
+    close(line);
+    return mw_fail(error, MW_ERR_IO, "cannot start a server on %s, port %d", host, port);
 }
 
 static void serve(server *s, const mw_live_options *o) {

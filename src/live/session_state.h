@@ -10,7 +10,7 @@ struct mw_session {
     char folder[2048], bundle[256]; /* the file of the present one, in the folder */
     int threads;
     pthread_t thread;
-    pthread_mutex_t lock;   /* of everything up to here and there */
+    pthread_mutex_t lock;   /* of all that follows, down to the post */
     pthread_cond_t changed; /* there may be something to do */
     mw_duel *duel;
     bool started, stop, playing;
