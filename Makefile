@@ -1,18 +1,19 @@
 # A thin front for CMake and Ninja. Every target installs the Debian packages it lacks, asking sudo only when needed.
 BUILD    ?= build
-PACKAGES := gcc cmake ninja-build pkg-config libjansson-dev libcmocka-dev libmujoco-dev libhdf5-dev \
+PACKAGES := gcc cmake ninja-build pkg-config libjansson-dev libcmocka-dev libmujoco-dev libhdf5-dev libmicrohttpd-dev \
             python3-numpy python3-pytest
 CONFIG   := -G Ninja -DMAWAM_WERROR=ON
 JOBS     ?= $(shell nproc)
 
 MINUTES  ?= 1
 HOURS    ?= 8
+STUDY    ?= study
 MOST     ?= 50
 
 PREFIX   ?= /usr/local
 DESTDIR  ?=
 
-.PHONY: all deps demo test fingerprints bench arm asan tsan fuzz fuzzers faults campaign format declarations install uninstall deb clean FORCE
+.PHONY: all deps demo study test test-browser fingerprints bench arm asan tsan fuzz fuzzers faults campaign format declarations picture numbers install uninstall deb clean FORCE
 
 all: $(BUILD)/.configured
 	@ninja -C $(BUILD) -j $(JOBS)
@@ -34,10 +35,26 @@ $(BUILD)/.configured: $(BUILD)/.options | deps
 demo: all
 	$(BUILD)/mawam demo
 
+# The whole study in the folder STUDY, from a committed revision that every file names, and its report in results/. Again
+# after an interruption it goes on. The revision is found when the build is configured, so that is done anew. OPTIONS_STUDY:
+# of `mawam study run`; STUDY_DIRTY=1: from a changed tree too.
+study:
+	@test -n "$(STUDY_DIRTY)" || test -z "$$(git status --porcelain -- . ':!results')" || \
+	  { git status --short -- . ':!results'; echo "these changes belong to no revision: commit them, or make study STUDY_DIRTY=1"; exit 1; }
+	@rm -f $(BUILD)/.configured
+	@$(MAKE) --no-print-directory all
+	$(BUILD)/mawam study run --dir $(STUDY) --resume $(OPTIONS_STUDY)
+	$(BUILD)/mawam study report --dir $(STUDY) -o results
+
 # With clang there the fuzz targets are built too, for the short run among the tests; not under sanitizers.
 test: all
 	@$(if $(OPTIONS),,if command -v clang >/dev/null; then $(MAKE) --no-print-directory fuzzers; fi)
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+
+# The live view in a real browser; pictures of it go to PICTURES, if given.
+test-browser: all
+	@cmake/need.sh chromium nodejs
+	@tests/live/browser.sh $(BUILD)/mawam $(CURDIR) $(PICTURES)
 
 bench: all
 	@cmake/need.sh python3-torch python3-numpy libopenblas0-pthread
@@ -91,20 +108,31 @@ format:
 declarations:
 	@python3 -B tests/python/headers.py
 
-# Below DESTDIR if given, for PREFIX; what was put where is in $(BUILD)/install_manifest.txt for `make uninstall`.
-install: all
-	@cmake -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(BUILD) > $(BUILD)/.install.log 2>&1 || { cat $(BUILD)/.install.log; exit 1; }
-	@ninja -C $(BUILD) -j $(JOBS) > $(BUILD)/.install.log 2>&1 || { cat $(BUILD)/.install.log; exit 1; }
+# The README's picture, of a bundle that comes with mawam.
+picture: all
+	@$(BUILD)/mawam eval spread-medium --arms reactive --seeds 1 --episodes 1 --timed 0 --quiet --replay docs/spread.svg --overwrite > /dev/null
+
+# The README's numbers, of the files in results/.
+numbers:
+	@python3 -B docs/readme_numbers.py
+
+# Below DESTDIR if given, for PREFIX. Builds what is installed and nothing else; what was put where is kept for
+# `make uninstall`. (Tests install too, into folders of their own, and write another manifest.)
+install: $(BUILD)/.configured
+	@cmake -DCMAKE_INSTALL_PREFIX=$(abspath $(PREFIX)) $(BUILD) > $(BUILD)/.install.log 2>&1 || { cat $(BUILD)/.install.log; exit 1; }
+	@ninja -C $(BUILD) -j $(JOBS) installed > $(BUILD)/.install.log 2>&1 || { cat $(BUILD)/.install.log; exit 1; }
 	@DESTDIR=$(DESTDIR) cmake --install $(BUILD) > $(BUILD)/.install.log || { cat $(BUILD)/.install.log; exit 1; }
-	@echo "installed $$(wc -l < $(BUILD)/install_manifest.txt) files in $(DESTDIR)$(PREFIX)"
+	@mv $(BUILD)/install_manifest.txt $(BUILD)/.installed
+	@echo "installed $$(grep -c . $(BUILD)/.installed) files in $(DESTDIR)$(abspath $(PREFIX))"
 
 uninstall:
-	@test -f $(BUILD)/install_manifest.txt || { echo "$(BUILD)/install_manifest.txt is missing: nothing is known to be installed"; exit 1; }
-	@while read -r file || [ -n "$$file" ]; do rm -f "$(DESTDIR)$$file"; rmdir -p "$$(dirname "$(DESTDIR)$$file")" 2> /dev/null || true; done < $(BUILD)/install_manifest.txt
-	@rm $(BUILD)/install_manifest.txt
+	@test -f $(BUILD)/.installed || { echo "$(BUILD)/.installed is missing: nothing is known to be installed"; exit 1; }
+	@cmake/uninstall.sh $(BUILD)/.installed $(DESTDIR)
+	@rm $(BUILD)/.installed
 
-deb: all
+deb: $(BUILD)/.configured
 	@cmake/need.sh dpkg-dev
+	@ninja -C $(BUILD) -j $(JOBS) installed
 	@cd $(BUILD) && cpack -G DEB > .deb.log 2>&1 || { cat .deb.log; exit 1; }
 	@ls -l $(BUILD)/*.deb
 

@@ -1,5 +1,5 @@
-/* How decisions with a deadline keep it: a histogram of their times, and what they made of them.
- * `deadline BUNDLE MILLISECONDS [DECISIONS] [THREADS]` */
+/* How decisions with a deadline keep it: a histogram of their times, and what they made of them, as JSON with
+ * the machine it was measured on. `deadline BUNDLE MILLISECONDS [DECISIONS] [THREADS]` */
 #include <mawam/mawam.h>
 
 #include <stdio.h>
@@ -17,7 +17,7 @@ static int ascending(const void *a, const void *b) {
 }
 
 int main(int argc, char **argv) {
-    enum { BINS = 15 };
+    enum { BINS = 15 }; /* tenths of the deadline; the last holds what took longer */
     mw_error error;
     mw_bundle *bundle;
     mw_planner *planner;
@@ -59,13 +59,21 @@ int main(int argc, char **argv) {
         check(mw_env_step(env, (mw_action){real, index}, rewards, &outcome, &error), &error);
     }
     qsort(times, (size_t)decisions, sizeof *times, ascending);
-    printf(
-        "%s, deadline %g ms, %d decisions: %d late, %d reactive, %.2f candidates; p50 %.2f p95 %.2f p99 %.2f "
-        "longest %.2f ms\n",
-        about.task, options.deadline, decisions, late, reactive, candidates / decisions, times[decisions / 2],
-        times[decisions * 95 / 100], times[decisions * 99 / 100], times[decisions - 1]);
-    for (int b = 0; b < BINS; b++)
-        printf("%5.0f%% of the deadline%s %6d\n", 10.0 * b, b == BINS - 1 ? " and more" : "         ",
-               bins[b]);
+    char cpu[128];
+    double load[1] = {-1};
+    mw_cpu_model(cpu, sizeof cpu);
+    if (getloadavg(load, 1) != 1) load[0] = -1;
+    printf("{\"version\": \"%s\", \"cpu\": \"%s\", \"level\": \"%s\", \"load\": %.1f,\n", mw_version(), cpu,
+           mw_cpu_name(), load[0]);
+    printf(" \"setting\": \"%s-%s\", \"M\": %d, \"deadline_ms\": %g, \"threads\": %d, \"decisions\": %d,\n",
+           about.task, about.quality, options.plan.candidates, options.deadline, options.threads, decisions);
+    printf(" \"late\": %d, \"reactive\": %d, \"candidates\": %.3f,\n", late, reactive,
+           candidates / decisions);
+    printf(" \"p50\": %.3f, \"p95\": %.3f, \"p99\": %.3f, \"p999\": %.3f, \"longest\": %.3f,\n",
+           times[decisions / 2], times[decisions * 95 / 100], times[decisions * 99 / 100],
+           times[decisions * 999L / 1000], times[decisions - 1]);
+    printf(" \"histogram\": {\"tenths_of_the_deadline\": [");
+    for (int b = 0; b < BINS; b++) printf("%s%d", b ? ", " : "", bins[b]);
+    puts("]}}");
     return 0;
 }

@@ -42,7 +42,10 @@
     } while (0)
 
 /* The numbers of threads that must give the same bits: alone, even, uneven, more than a network has experts,
- * more than a batch has rows. */
+ * more than a batch has rows. Every barrier of many threads on few cores is as many switches between them:
+ * what is tried in many ways is tried in all of them with few threads, and in two with MANY_THREADS and more.
+ */
+#define MANY_THREADS 17
 #define FOR_THREADS(threads)                                                                                 \
     for (int i_##threads = 0, threads = 1; i_##threads < 5;                                                  \
          i_##threads++, threads = (const int[]){1, 2, 3, 17, 64, 0}[i_##threads])

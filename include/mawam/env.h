@@ -107,6 +107,10 @@ typedef struct mw_shape {
 /* Writes up to capacity shapes and returns how many there are. */
 MW_API int mw_env_draw(const mw_env *env, mw_shape *shapes, int capacity);
 
+/* Puts what is drawn with this role and id to another place, where it stands still at first; the episode goes
+ * on from there. Fails with MW_ERR_UNSUPPORTED in worlds whose things cannot be moved by hand. */
+MW_API mw_status mw_env_place(mw_env *env, const char *role, int id, const float place[2], mw_error *error);
+
 /* Many environments of one task stepped as one batch over threads. All arrays are the caller's. */
 typedef struct mw_env_batch mw_env_batch;
 

@@ -6,6 +6,7 @@
 
 #include "mawam/data.h"
 #include "mawam/plan.h"
+#include "mawam/replay.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -39,7 +40,7 @@ MW_API mw_status mw_arms_parse(const char *text, unsigned *arms, mw_error *error
 
 /* ---- evaluation ---------------------------------------------------------------------------------------- */
 
-/* Reported results use these seeds. Whatever is chosen by experiment must be chosen on others. */
+/* For experiments. The study has seeds of its own, on which nothing is chosen: MW_STUDY_FIRST_SEED. */
 #define MW_EVAL_FIRST_SEED 1000
 
 typedef struct mw_eval_options {
@@ -129,9 +130,10 @@ MW_API mw_status mw_eval_result_print(const mw_eval_result *result, const char *
 MW_API mw_status mw_eval_result_save(const mw_eval_result *result, const char *command, const char *path,
                                      mw_error *error);
 
-/* One planned episode as a page with the candidates of every decision: their scores and first actions, and
- * what they imagine where the task's observations hold places. */
-MW_API mw_status mw_eval_replay(const mw_bundle *bundle, const mw_eval_options *options, const char *path,
+/* One planned episode with the candidates of every decision: their scores and first actions, and what they
+ * imagine where the task's observations hold places; beside it the policy alone in the same world. To be
+ * written by mw_replay_write. *replay is NULL after a failure. */
+MW_API mw_status mw_eval_replay(mw_replay **replay, const mw_bundle *bundle, const mw_eval_options *options,
                                 mw_error *error);
 
 /* ---- diagnosis: candidates of the same state ----------------------------------------------------------- */

@@ -144,6 +144,32 @@ typedef struct mw_candidates {
 } mw_candidates;
 MW_API mw_candidates mw_planner_candidates(const mw_planner *planner, int env);
 
+/* Overrules one environment's last decision, before its action is executed: another of its candidates counts
+ * as chosen, and its first joint action is written to real[n][d] or index[n]. */
+MW_API mw_status mw_planner_take(mw_planner *planner, int env, int candidate, float *real, int32_t *index,
+                                 mw_error *error);
+
+/* What a planner remembers of one environment's episode, as plain bytes: with the environment's own snapshot
+ * from before the same decision, play continues with identical bits. It may be restored into any planner of
+ * the same bundle, whatever its settings; the rest of the last plan is taken over where the horizons agree.
+ */
+MW_API size_t mw_planner_snapshot_size(const mw_planner *planner);
+MW_API void mw_planner_snapshot(const mw_planner *planner, int env, void *buffer);
+MW_API mw_status mw_planner_restore(mw_planner *planner, int env, const void *buffer, size_t size,
+                                    mw_error *error);
+
+/* ---- routing ---- */
+
+/* How the experts of a bundle's routed world model share the agents of one transition. */
+typedef struct mw_routes mw_routes;
+
+/* Fails with MW_ERR_UNSUPPORTED for bundles without a routed world model. The bundle must outlive it. */
+MW_API mw_status mw_routes_create(mw_routes **routes, const mw_bundle *bundle, mw_error *error);
+MW_API void mw_routes_free(mw_routes *routes);
+MW_API int mw_routes_experts(const mw_routes *routes);
+/* mass[n][experts] of a joint action[n][d] (one-hot if discrete) at obs[n][o]: an agent's masses sum to 1. */
+MW_API void mw_routes_look(mw_routes *routes, const float *obs, const float *action, float *mass);
+
 #ifdef __cplusplus
 }
 #endif

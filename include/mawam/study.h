@@ -1,6 +1,7 @@
-/* The study: for every setting the chain make data -> train -> evaluate the arms -> diagnose, and a report
- * over all of them. Every stage leaves a file that says what it was made from, so that a run can be continued
- * after any interruption and does again only what does not belong to the present settings. */
+/* The study: for every setting the chain make data -> train -> evaluate the arms -> diagnose, on stated ones
+ * further analyses, and a report over all of them. Every stage leaves a file that says what it was made from,
+ * so that a run can be continued after any interruption and does again only what does not belong to the
+ * present settings. */
 #ifndef MAWAM_STUDY_H
 #define MAWAM_STUDY_H
 
@@ -19,10 +20,31 @@ typedef enum mw_study_stage {
     MW_STUDY_TRAIN,
     MW_STUDY_EVAL,
     MW_STUDY_DIAGNOSE,
+    MW_STUDY_ROUTING,
+    MW_STUDY_SELECTORS, /* trained for as many steps as the world model, and evaluated */
+    MW_STUDY_SWEEPS,
+    MW_STUDY_COST, /* once, after all settings */
     MW_STUDY_STAGES
 } mw_study_stage;
 
-MW_API const char *mw_study_stage_name(mw_study_stage stage); /* "data", "train", "eval", "diagnose" */
+MW_API const char *mw_study_stage_name(mw_study_stage stage); /* "data", "train", ... */
+
+/* What a study consists of; docs/study.md says on which settings. */
+typedef enum mw_study_part {
+    MW_STUDY_MAIN,       /* data, training, evaluation, diagnosis of every setting; the others need it */
+    MW_STUDY_PAPER,      /* the same by the paper's method */
+    MW_STUDY_MORE_SEEDS, /* further training seeds of the nine middle settings */
+    MW_STUDY_ROUTINGS,
+    MW_STUDY_COMPARED, /* selectors */
+    MW_STUDY_SWEPT,
+    MW_STUDY_COSTS,
+    MW_STUDY_PARTS
+} mw_study_part;
+MW_API const char *mw_study_part_name(int part); /* "main", "paper", "seeds", ...; NULL past the end */
+
+/* Evaluation seeds of the study: nothing is chosen on them. */
+#define MW_STUDY_FIRST_SEED 20000
+enum { MW_STUDY_SEEDS = 10, MW_STUDY_FAMILIES = 3 }; /* training seeds at most; MPE, battles, Ant */
 
 typedef enum mw_study_what {
     MW_STUDY_STARTS, /* a stage */
@@ -34,8 +56,8 @@ typedef enum mw_study_what {
 
 typedef struct mw_study_event {
     mw_study_what what;
-    const char *setting;
-    int index, count; /* which of how many settings */
+    const char *setting; /* "spread-medium", "paper/spread-medium", "seeds/1/spread-medium", "all" */
+    int index, count;    /* which of how many of them */
     mw_study_stage stage;
     double done;      /* share of the stage */
     double seconds;   /* of the stage */
@@ -55,33 +77,41 @@ typedef struct mw_study_options {
     mw_budget budget;                  /* full */
     const char *const *assignments;    /* [assignment_count] of training settings, "flow.dim=64" */
     int assignment_count;
-    const char *behaviors;    /* folder of behaviour files; NULL: see mw_behavior_path */
-    uint64_t seed;            /* of data and training */
-    int threads;              /* 1 to MW_MAX_THREADS; 0: one per core */
-    long transitions;         /* of a dataset; 0: the setting's */
-    unsigned arms;            /* 1 << index of an arm; 0: the standard ones */
-    int seeds, episodes;      /* of the evaluation; 0: five, and what the protocol says for the family */
-    int timed;                /* decisions timed for each arm; 0: what an evaluation times by itself */
+    const char *behaviors; /* folder of behaviour files; NULL: see mw_behavior_path */
+    uint64_t seed;         /* of data and training */
+    int threads;           /* 1 to MW_MAX_THREADS; 0: one per core */
+    long transitions;      /* of a dataset; 0: the setting's */
+    unsigned arms;         /* 1 << index of an arm; 0: the standard ones */
+    int seeds, episodes;   /* of the evaluation; 0: five, and 40 on MPE, 160 in battles, 16 on Ant */
+    int timed; /* decisions timed for each arm, and steps of the cost; 0: what these time by themselves */
     int anchors, snippets;    /* of the diagnosis (64, 2000); 0: none */
     const char *command;      /* for the provenance; may be NULL */
     const mw_stop_flag *stop; /* may be NULL; not 0: return MW_ERR_INTERRUPTED, what is finished is kept */
     void (*progress)(void *context, const mw_study_event *event); /* may be NULL */
     void *context;
+    unsigned parts;                         /* 1 << mw_study_part; 0: all */
+    uint64_t first_seed;                    /* of the evaluation: MW_STUDY_FIRST_SEED */
+    int family_episodes[MW_STUDY_FAMILIES]; /* where families differ; 0: as above */
+    int training_seeds;                     /* of the middle settings, 1 to MW_STUDY_SEEDS (3) */
+    bool play_again;                        /* evaluation seeds that another bundle of the same setting has
+                                               played in this folder; refused otherwise */
 } mw_study_options;
 MW_API void mw_study_options_init(mw_study_options *options, size_t size);
 
 /* Refuses settings that no training accepts before anything starts. A failure within a setting is recorded in
  * FOLDER/stages.jsonl, counted in *failed, and the run goes on with the next; what is returned concerns the
- * run as a whole: MW_ERR_INTERRUPTED, a folder that is refused or cannot be written. */
+ * run as a whole: MW_ERR_INTERRUPTED, a folder that is refused or cannot be written. An evaluation is played
+ * once: with other weights or another plan on the same seeds it fails, unless told to play again. */
 MW_API mw_status mw_study_run(const mw_study_options *options, int *failed, mw_error *error);
 
 /* ---- report -------------------------------------------------------------------------------------------- */
 
 /* Reads what there is in studies' folders[count] (of a file in several the last one counts): the summaries of
- * settings in results/ or settings/, and beside them paper/, selectors/, routing/, sweeps/ and cost.json (see
- * docs/study.md). Writes output/index.html and a page per chapter, README.md, settings.csv, summary.json and
- * the files it was made of, without single episodes. *present (may be NULL): how many settings there were;
- * none is a failure. */
+ * settings in results/ or settings/, and beside them paper/, seeds/, selectors/, routing/, sweeps/ and
+ * cost.json (see docs/study.md). Refuses results of different revisions, unless a folder's file "revision"
+ * says that they are mixed. Writes output/index.html and a page per chapter, README.md, settings.csv,
+ * summary.json and the files it was made of, without single episodes. *present (may be NULL): how many
+ * settings there were; none is a failure. */
 MW_API mw_status mw_study_report(const char *const *folders, int count, const char *output, int *present,
                                  mw_error *error);
 

@@ -324,6 +324,10 @@ mw_study_options:
     int seeds episodes timed anchors snippets
     text command
     pointer stop progress context
+    unsigned parts
+    uint64 first_seed
+    int family_episodes[3] training_seeds
+    bool play_again
 mw_sweep_options:
     size size
     pointer sweeps

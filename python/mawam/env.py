@@ -3,7 +3,7 @@
 Arrays are [agents][features] and the like; in these comments n, o and d are agents, obs_size and act_size.
 """
 import ctypes
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -196,6 +196,11 @@ class Env(Owner):
     def restore(self, snapshot: bytes) -> None:
         """Play continues from a snapshot of any environment of the same task and options, with identical bits."""
         call(lib.mw_env_restore, self._pointer, bytes(snapshot), len(snapshot))
+
+    def place(self, role: str, id: int, place: Sequence[float]) -> None:
+        """Puts what is drawn with this role and id elsewhere, in worlds whose things can be moved by hand."""
+        to = taken("place", place, (2,), FLOAT)
+        call(lib.mw_env_place, self._pointer, encode(role), id, to.ctypes.data)
 
     # ---- words and pictures ----
 

@@ -144,6 +144,12 @@ def evaluate(bundle: Bundle, *, arms: Union[str, Sequence[str], None] = None, se
 
 def replay_page(bundle: Bundle, path: PathLike, *, seed: Optional[int] = None, settings: Optional[Settings] = None,
                 threads: int = 0, accept_rules: bool = False, world: Optional[WorldOptions] = None) -> None:
-    """One planned episode as a self-contained HTML page with the candidates of every decision."""
+    """One planned episode as a self-contained HTML page with the candidates of every decision, beside the policy alone;
+    a film strip of a few moments if the path ends with .svg."""
     work, given = _options(bundle, settings, world, first_seed=seed, threads=threads, accept_rules=accept_rules)
-    work.run(None, lib.mw_eval_replay, bundle._pointer, ctypes.byref(given), encode(path))
+
+    def run(replay: Any, error: Any) -> int:
+        return lib.mw_eval_replay(replay, bundle._pointer, ctypes.byref(given), error)
+
+    replay = work.make(None, run, lib.mw_replay_free)
+    call(lib.mw_replay_write, replay.pointer, encode(path))

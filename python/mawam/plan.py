@@ -209,3 +209,41 @@ class Planner(Owner):
         m, h = seen.count, seen.horizon
         return Candidates(seen.chosen, copied(seen.scores, (m,), FLOAT), copied(seen.actions, (m, h, n, d), FLOAT),
                           copied(seen.proposed, (m, h + 1, n, o), FLOAT), copied(seen.imagined, (m, h, n, o), FLOAT))
+
+    def take(self, candidate: int, env: int = 0) -> np.ndarray:
+        """Overrules the last decision of one environment before it is executed: another candidate's first joint
+        action, [n][d] or indices [n]."""
+        self._check_env(env)
+        action = np.zeros(self._action_shape[1:], self._action_type)
+        at = action.ctypes.data
+        call(lib.mw_planner_take, self._pointer, env, candidate, None if self.discrete else at,
+             at if self.discrete else None)
+        return action
+
+    def snapshot(self, env: int = 0) -> bytes:
+        """What is remembered of one environment's episode."""
+        self._check_env(env)
+        buffer = ctypes.create_string_buffer(lib.mw_planner_snapshot_size(self._pointer))
+        lib.mw_planner_snapshot(self._pointer, env, buffer)
+        return buffer.raw
+
+    def restore(self, snapshot: bytes, env: int = 0) -> None:
+        """Play continues from a snapshot of any planner of the same bundle, whatever its settings."""
+        call(lib.mw_planner_restore, self._pointer, env, bytes(snapshot), len(snapshot))
+
+
+class Routes(Owner):
+    """How the experts of a bundle's routed world model share the agents of one transition."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._handle = Handle(lib.mw_routes_create, lib.mw_routes_free, bundle._pointer, needs=[bundle._handle])
+        self.experts: int = lib.mw_routes_experts(self._pointer)
+        self._sizes = (bundle.agents, bundle.obs_size, bundle.act_size)
+
+    def look(self, obs: Any, action: Any) -> np.ndarray:
+        """Masses [n][experts] of a joint action [n][d] (one-hot if discrete) at obs [n][o]: rows sum to 1."""
+        n, o, d = self._sizes
+        seen, done = taken("obs", obs, (n, o), FLOAT), taken("action", action, (n, d), FLOAT)
+        mass = np.empty((n, self.experts), FLOAT)
+        lib.mw_routes_look(self._pointer, seen.ctypes.data, done.ctypes.data, mass.ctypes.data)
+        return mass

@@ -21,19 +21,31 @@ class Replay(Owner):
         given = None if rewards is None else taken("rewards", rewards, (check_env(env).info.agents,), FLOAT)
         call(lib.mw_replay_frame, self._pointer, check_env(env)._pointer, None if given is None else given.ctypes.data)
 
-    def candidates(self, scores: Sequence[float], chosen: int, labels: Optional[Sequence[str]] = None) -> None:
-        """Adds the candidates of the decision taken in the last frame, before their paths."""
+    def candidates(self, scores: Sequence[float], chosen: int, labels: Optional[Sequence[str]] = None,
+                   weights: Optional[Sequence[float]] = None) -> None:
+        """Adds the candidates of the decision taken in the last frame, before their paths. weights: the mean of all
+        with these weights is executed; otherwise the chosen one."""
         values = taken("scores", scores, (len(scores),), FLOAT)
+        shares = None if weights is None else taken("weights", weights, (len(scores),), FLOAT)
         if labels is not None and len(labels) != len(scores):
             raise ArgumentError(f"labels: expected {len(scores)}; found {len(labels)}")
         texts: Any = None if labels is None else (ctypes.c_char_p * max(1, len(labels)))(*map(encode, labels))
-        call(lib.mw_replay_candidates, self._pointer, values.ctypes.data, len(values), chosen, texts)
+        call(lib.mw_replay_candidates, self._pointer, values.ctypes.data, None if shares is None else shares.ctypes.data,
+             len(values), chosen, texts)
 
-    def path(self, points: np.ndarray, score: float, chosen: bool = False) -> None:
-        """Adds an imagined path to the last frame: points [k][2] in world coordinates."""
+    def path(self, points: np.ndarray, candidate: int) -> None:
+        """Adds an imagined path of one of the last frame's candidates: points [k][2] in world coordinates."""
         array = taken("points", points, (len(points), 2), FLOAT)
-        call(lib.mw_replay_path, self._pointer, array.ctypes.data, len(array), score, chosen)
+        call(lib.mw_replay_path, self._pointer, array.ctypes.data, len(array), candidate)
+
+    def horizon(self, steps: int) -> None:
+        """Scores are returns of the team imagined over so many steps, to be held against what followed."""
+        call(lib.mw_replay_horizon, self._pointer, steps)
+
+    def beside(self, other: "Replay", label: str) -> None:
+        """Adds what another replay has recorded, to be seen beside this one step by step."""
+        call(lib.mw_replay_beside, self._pointer, other._pointer, encode(label))
 
     def write(self, path: PathLike) -> None:
-        """The page."""
+        """The page; a film strip of a few moments if the path ends with .svg."""
         call(lib.mw_replay_write, self._pointer, encode(path))

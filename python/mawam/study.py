@@ -1,9 +1,9 @@
 """The study: for every setting the chain make data, train, evaluate, diagnose, and a report over all of them."""
 import ctypes
-from typing import Any, Callable, NamedTuple, Optional, Sequence
+from typing import Any, Callable, List, NamedTuple, Optional, Sequence
 
 from mawam import _abi
-from mawam._library import Assignments, PathLike, Settings, call, encode, lib, options, text
+from mawam._library import Assignments, PathLike, Settings, call, encode, lib, names, options, text
 from mawam._work import Work
 from mawam.behavior import setting_pointer
 from mawam.evaluation import arm_set
@@ -45,6 +45,11 @@ def run_study(folder: PathLike, settings: Optional[Sequence[str]] = None, *, qui
                     stop=work.stop, progress=work.reports([ctypes.c_void_p], _event), **assignments.fields, **others)
     work.run(progress, lib.mw_study_run, ctypes.byref(given), ctypes.byref(failed))
     return failed.value
+
+
+def study_parts() -> List[str]:
+    """What a study consists of, in the order of mw_study_options.parts: "main", "paper", ..."""
+    return names(lib.mw_study_part_name)
 
 
 def report_study(folders: Sequence[PathLike], output: PathLike) -> int:

@@ -100,7 +100,7 @@ static mw_status make(const mw_setting *setting, const char *folder, const mw_ma
 
 static mw_status checksum_of(const char *path, uint64_t *checksum, mw_error *error) {
     mw_map map;
-    MW_TRY(mw_map_open(&map, path, error));
+    MW_TRY(mw_map_copy(&map, path, error));
     *checksum = mw_hash(MW_HASH_START, map.data, map.size);
     mw_map_close(&map);
     return MW_OK;

@@ -19,17 +19,6 @@ void mw_cli_open_standard(void) {
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 2 ? O_WRONLY : O_RDONLY) != fd) _exit(1);
 }
 
-static void file_shrank(int signal_number) {
-    (void)signal_number;
-    static const char message[] = "\nmawam: a file was cut short while it was read\n";
-    if (write(STDERR_FILENO, message, sizeof message - 1) < 0) _exit(1);
-    _exit(1);
-}
-
-void mw_cli_catch(void) {
-    signal(SIGBUS, file_shrank);
-}
-
 int mw_cli_finish(int code) {
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout)) return code;
@@ -151,15 +140,62 @@ static bool plan_setting(mw_assignments *list, const char *name, size_t length, 
     return false;
 }
 
+void mw_cli_wrap(int used, int indent, const char *text) {
+    while (*text) {
+        const int word = (int)strcspn(text, " ");
+        if (used > indent && used + 1 + word > MW_CLI_WIDTH) used = 0, putchar('\n');
+        const int gap = used > indent ? 1 : indent - used;
+        printf("%*s%.*s", gap, "", word, text);
+        used += gap + word;
+        text += word + (text[word] == ' ');
+    }
+    putchar('\n');
+}
+
+void mw_cli_explain(const char *name, int indent, const char *text) {
+    mw_cli_wrap(printf("  %-*s ", indent - 3, name), indent, text);
+}
+
+/* Lines that are too long for the screen go on in the next one, below the text of their option if they have
+ * one. */
+static void print_help(const char *help) {
+    while (*help) {
+        char line[512];
+        const int length = (int)strcspn(help, "\n");
+        snprintf(line, sizeof line, "%.*s", length, help);
+        const int start = (int)strspn(line, " ");
+        const char *text = length > MW_CLI_WIDTH && start ? strstr(line + start, "  ") : NULL;
+        const int indent = text ? (int)(text - line) + (int)strspn(text, " ") : start;
+        if (length > MW_CLI_WIDTH)
+            mw_cli_wrap(printf("%.*s", indent, line), indent, line + indent);
+        else
+            puts(line);
+        help += length + (help[length] == '\n');
+    }
+}
+
 static void list_plan(void) {
     mw_setting_info info;
     puts("\nplan settings (the bundle's own if left out):");
-    for (int i = 0; mw_plan_setting_at(i, &info); i++)
-        printf("  --%s%s%s X   %s (%s)\n", info.name, info.symbol ? ", --" : "",
-               info.symbol ? info.symbol : "", info.help, info.range);
+    for (int i = 0; mw_plan_setting_at(i, &info); i++) {
+        char name[2 * MW_NAME], text[1024];
+        snprintf(name, sizeof name, "--%s%s%s X", info.name, info.symbol ? ", --" : "",
+                 info.symbol ? info.symbol : "");
+        snprintf(text, sizeof text, "%s (%s)", info.help, info.range);
+        mw_cli_explain(name, 28, text);
+    }
     puts("\nscorers:");
-    for (int i = 0; mw_scorer_name(i); i++) printf("  %-12s %s\n", mw_scorer_name(i), mw_scorer_help(i));
+    for (int i = 0; mw_scorer_name(i); i++) mw_cli_explain(mw_scorer_name(i), 15, mw_scorer_help(i));
     mw_cli_list_arms();
+}
+
+static bool choose_show(mw_show *show, const char *name) {
+    const mw_show chosen = !strcmp(name, "csv")    ? MW_SHOW_CSV
+                           : !strcmp(name, "json") ? MW_SHOW_JSON
+                                                   : MW_SHOW_MARKDOWN;
+    if (*show != MW_SHOW_TEXT && *show != chosen) return false;
+    *show = chosen;
+    return true;
 }
 
 int mw_cli_parse(int argc, char **argv, const mw_option *options, const char *help, const char **positional,
@@ -168,7 +204,7 @@ int mw_cli_parse(int argc, char **argv, const mw_option *options, const char *he
     for (int i = 1; i < argc; i++) {
         char *word = argv[i];
         if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
-            fputs(help, stdout);
+            print_help(help);
             for (const mw_option *o = options; o->name; o++)
                 if (o->kind == MW_OPT_PLAN) list_plan();
             return 0;
@@ -196,6 +232,12 @@ int mw_cli_parse(int argc, char **argv, const mw_option *options, const char *he
         if (option->kind == MW_OPT_FLAG) {
             if (value) return mw_cli_usage("%s: --%s takes no value", argv[0], option->name);
             *(bool *)option->value = true;
+            continue;
+        }
+        if (option->kind == MW_OPT_SHOW) {
+            if (value) return mw_cli_usage("%s: --%s takes no value", argv[0], option->name);
+            if (!choose_show(option->value, option->name))
+                return mw_cli_usage("%s: only one of --csv, --json and --markdown", argv[0]);
             continue;
         }
         if (option->kind == MW_OPT_OPTIONAL) {

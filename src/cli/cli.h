@@ -24,9 +24,11 @@ int mw_cli_diagnose(int argc, char **argv);
 int mw_cli_diagnose_routing(int argc, char **argv); /* "mawam diagnose --routing" */
 int mw_cli_env(int argc, char **argv);
 int mw_cli_eval(int argc, char **argv);
+int mw_cli_live(int argc, char **argv);
 int mw_cli_study(int argc, char **argv);
 int mw_cli_train(int argc, char **argv);
 int mw_cli_verify(int argc, char **argv);
+int mw_cli_zoo(int argc, char **argv);
 
 /* Prints "mawam: message" to stderr and returns the exit code: 1 for failures, 2 for usage. */
 int mw_cli_fail(const mw_error *error);
@@ -43,10 +45,12 @@ typedef enum {
     MW_OPT_U64,
     MW_OPT_DOUBLE,
     MW_OPT_STRING,
-    MW_OPT_STRINGS, /* may be given several times */
-    MW_OPT_PLAN,    /* any of the plan settings by its own name: "name=value" is added to mw_assignments */
-    MW_OPT_OPTIONAL /* a string that may be left out: "" for a bare `--name`, the text of `--name=text` */
+    MW_OPT_STRINGS,  /* may be given several times */
+    MW_OPT_PLAN,     /* any of the plan settings by its own name: "name=value" is added to mw_assignments */
+    MW_OPT_OPTIONAL, /* a string that may be left out: "" for a bare `--name`, the text of `--name=text` */
+    MW_OPT_SHOW      /* --csv, --json, --markdown: how tables are shown, at most one of them */
 } mw_option_kind;
+typedef enum { MW_SHOW_TEXT, MW_SHOW_CSV, MW_SHOW_JSON, MW_SHOW_MARKDOWN } mw_show;
 typedef struct mw_strings {
     const char *items[64];
     int count;
@@ -59,7 +63,7 @@ typedef struct mw_assignments {
 typedef struct mw_option {
     const char *name; /* without the dashes */
     mw_option_kind kind;
-    void *value;      /* bool, int, uint64_t, double, const char * or mw_strings, by kind */
+    void *value;      /* bool, int, uint64_t, double, const char *, mw_show or mw_strings, by kind */
     double low, high; /* of numbers; both 0: no bounds */
 } mw_option;
 
@@ -68,11 +72,17 @@ typedef struct mw_option {
 int mw_cli_parse(int argc, char **argv, const mw_option *options, const char *help, const char **positional,
                  int most, int *count);
 
-void mw_cli_list_arms(void); /* for help */
+enum { MW_CLI_WIDTH = 100 }; /* columns that help and tables fit in */
+
+/* A text after `used` columns of a line, from column `indent` on and in as many lines as it needs. */
+void mw_cli_wrap(int used, int indent, const char *text);
+/* For help: a name and what it is. */
+void mw_cli_explain(const char *name, int indent, const char *text);
+void mw_cli_list_arms(void);
 
 /* The rest of `mawam eval --sweep`: json as for it. */
 int mw_cli_sweep(const mw_eval_options *eval, const mw_strings *sweeps, const char *path, const char *json,
-                 const char *command);
+                 mw_show show, const char *command);
 
 /* "Did you mean": *best starts as the distance at which a word is no longer meant, and `out` as "". */
 int mw_cli_near(const char *word);
@@ -80,6 +90,18 @@ void mw_cli_nearer(char *out, size_t size, int *best, const char *word, const ch
 
 /* A bundle by its path, or by the name of one that comes with mawam: "spread-medium". */
 mw_status mw_cli_bundle_path(char *out, size_t size, const char *name, mw_error *error);
+
+/* The bundles that come with mawam: of the first folder that has any, in order of name. */
+typedef struct mw_bundle_list {
+    char paths[32][2400];
+    int count;
+} mw_bundle_list;
+void mw_cli_bundles(mw_bundle_list *list);
+
+/* Of an evaluation, in words for somebody who has not read about arms: "the policy alone"; and what was
+ * found, and how sure that is. `name` is the setting's. */
+const char *mw_cli_arm_words(int arm);
+void mw_cli_found(char *out, size_t size, const char *name, const mw_eval_result *result);
 
 /* Before long work: can its result be written, and is nothing finished in the way? path NULL or "": fine. */
 mw_status mw_cli_output(const char *path, bool overwrite, mw_error *error);
@@ -107,8 +129,6 @@ int mw_cli_print(json_t *value, int digits);
 /* Before anything is opened: descriptors 0 to 2 that are closed get something harmless, so that no file of
  * ours takes their numbers. */
 void mw_cli_open_standard(void);
-/* Large data files are mapped: one that somebody cuts short under the program ends it with a message. */
-void mw_cli_catch(void);
 /* At the end: what was printed must have arrived; returns the exit code. */
 int mw_cli_finish(int code);
 

@@ -13,9 +13,11 @@ static const mw_command commands[] = {
     {"diagnose", "how well a bundle's world model ranks futures", mw_cli_diagnose},
     {"env", "worlds: list, describe, play", mw_cli_env},
     {"eval", "play a bundle's arms on the same episodes", mw_cli_eval},
+    {"live", "a bundle at work in the browser, next to its policy alone", mw_cli_live},
     {"study", "all 30 settings: run the chain, report next to the paper", mw_cli_study},
     {"train", "proposer and world model from a dataset, into one bundle", mw_cli_train},
     {"verify", "compare with recorded numbers", mw_cli_verify},
+    {"zoo", "the bundles that come with mawam, and how well they play", mw_cli_zoo},
     {NULL, NULL, NULL},
 };
 
@@ -45,7 +47,6 @@ static int take_quiet(int argc, char **argv) {
 int main(int argc, char **argv) {
     mw_error error;
     mw_cli_open_standard();
-    mw_cli_catch();
     argc = take_quiet(argc, argv);
     if (mw_cpu_check(&error) != MW_OK) return mw_cli_fail(&error);
     if (argc == 2 && !strcmp(argv[1], "--version")) {

@@ -1,7 +1,9 @@
 /* "Did you mean": the known word that is least far from what was typed, and files by their short names. */
 #include "cli/cli.h"
 
+#include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -40,15 +42,63 @@ void mw_cli_nearer(char *out, size_t size, int *best, const char *word, const ch
     snprintf(out, size, "%s", known);
 }
 
+/* The bundle that may have been meant among those of all folders; "" if none is near. */
+static void suggest_bundle(char *out, size_t size, const char *name) {
+    char folder[2048];
+    int best = mw_cli_near(name);
+    *out = 0;
+    for (int i = 0; mw_data_folder(folder, sizeof folder - 16, i); i++) {
+        DIR *entries = opendir(strcat(folder, "/bundles"));
+        const struct dirent *entry;
+        while (entries && (entry = readdir(entries))) {
+            char known[MW_NAME];
+            snprintf(known, sizeof known, "%.*s", (int)sizeof known - 1, entry->d_name);
+            char *end = strrchr(known, '.');
+            if (!end || strcmp(end, ".safetensors")) continue;
+            *end = 0;
+            mw_cli_nearer(out, size, &best, name, known);
+        }
+        if (entries) closedir(entries);
+    }
+}
+
 mw_status mw_cli_bundle_path(char *out, size_t size, const char *name, mw_error *error) {
-    char file[256];
+    char file[256], plain[256], meant[MW_NAME];
     if (access(name, F_OK) == 0 || strchr(name, '/')) {
         snprintf(out, size, "%s", name);
         return MW_OK;
     }
-    const char *end = strrchr(name, '.');
-    snprintf(file, sizeof file, "%.200s%s", name, end && !strcmp(end, ".safetensors") ? "" : ".safetensors");
-    return mw_data_find(out, size, "bundles", file, error);
+    snprintf(plain, sizeof plain, "%.200s", name);
+    char *end = strrchr(plain, '.');
+    if (end && !strcmp(end, ".safetensors")) *end = 0;
+    snprintf(file, sizeof file, "%.200s.safetensors", plain);
+    const mw_status status = mw_data_find(out, size, "bundles", file, error);
+    if (status == MW_OK) return status;
+    suggest_bundle(meant, sizeof meant, plain);
+    return *meant ? mw_fail(error, status, "there is no bundle '%s'; did you mean '%s'?", plain, meant)
+                  : status;
+}
+
+static int bundles_only(const struct dirent *entry) {
+    const char *end = strrchr(entry->d_name, '.');
+    return end && !strcmp(end, ".safetensors");
+}
+
+void mw_cli_bundles(mw_bundle_list *list) {
+    struct dirent **entries = NULL;
+    char root[2048], folder[2100];
+    int found = 0;
+    list->count = 0;
+    for (int i = 0; found <= 0 && mw_data_folder(root, sizeof root, i); i++) {
+        snprintf(folder, sizeof folder, "%s/bundles", root);
+        found = scandir(folder, &entries, bundles_only, alphasort);
+    }
+    for (int i = 0; i < found; i++) {
+        if (list->count < (int)(sizeof list->paths / sizeof *list->paths))
+            snprintf(list->paths[list->count++], sizeof *list->paths, "%s/%s", folder, entries[i]->d_name);
+        free(entries[i]);
+    }
+    free(entries);
 }
 
 mw_status mw_cli_output(const char *path, bool overwrite, mw_error *error) {

@@ -79,34 +79,57 @@ static mw_status copy_file(mw_map *map, int fd, size_t size, const char *path, m
         return status;
     }
     mprotect(data, size, PROT_READ);
-    *map = (mw_map){.data = data, .size = size, .copied = true};
+    *map = (mw_map){.data = data, .size = size};
     return MW_OK;
 }
 
-mw_status mw_map_open(mw_map *map, const char *path, mw_error *error) {
+size_t mw_map_most_copied = (size_t)256 << 20;
+
+static mw_status map_file(mw_map *map, int fd, size_t size, const char *path, mw_error *error) {
+    void *data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (data == MAP_FAILED) return fail_system(error, "map", path);
+    mw_guard *guard = mw_guard_open(data, size);
+    if (!guard) {
+        munmap(data, size);
+        return mw_fail(error, MW_ERR_MEMORY, "cannot map '%s': out of memory", path);
+    }
+    *map = (mw_map){.data = data, .size = size, .guard = guard};
+    return MW_OK;
+}
+
+static mw_status open_map(mw_map *map, const char *path, size_t most_copied, mw_error *error) {
     int fd = -1;
     size_t size = 0;
     *map = (mw_map){0};
     MW_TRY(open_regular(path, &fd, &size, error));
     mw_status status = MW_OK;
-    if (size > 0 && size <= MW_MAP_COPIED) {
-        status = copy_file(map, fd, size, path, error);
-    } else if (size > 0) {
-        void *data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (data == MAP_FAILED)
-            status = fail_system(error, "map", path);
-        else
-            *map = (mw_map){.data = data, .size = size};
-    }
+    if (size > 0)
+        status = size <= most_copied ? copy_file(map, fd, size, path, error)
+                                     : map_file(map, fd, size, path, error);
     close(fd);
     return status;
 }
 
+mw_status mw_map_open(mw_map *map, const char *path, mw_error *error) {
+    return open_map(map, path, mw_map_most_copied, error);
+}
+
+mw_status mw_map_copy(mw_map *map, const char *path, mw_error *error) {
+    return open_map(map, path, SIZE_MAX, error);
+}
+
+mw_status mw_map_intact(const mw_map *map, const char *path, mw_error *error) {
+    if (!map->guard || mw_guard_intact(map->guard)) return MW_OK;
+    return mw_fail(error, MW_ERR_IO, "cannot read all of '%s': it was cut short or failed while in use",
+                   path);
+}
+
 mw_map mw_map_over(const void *data, size_t size) {
-    return (mw_map){.data = size ? data : NULL, .size = size, .copied = true, .borrowed = true};
+    return (mw_map){.data = size ? data : NULL, .size = size, .borrowed = true};
 }
 
 void mw_map_close(mw_map *map) {
+    mw_guard_close(map->guard);
     if (map->data && !map->borrowed) munmap((void *)map->data, map->size);
     *map = (mw_map){0};
 }

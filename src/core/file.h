@@ -3,23 +3,28 @@
 #define MW_CORE_FILE_H
 
 #include "core/error.h"
+#include "core/guard.h"
 
 #include <stdio.h>
 
 typedef struct mw_map {
     const unsigned char *data; /* page-aligned unless borrowed; NULL for an empty file */
     size_t size;
-    bool copied;   /* the data are a copy, which no change of the file reaches */
-    bool borrowed; /* they are somebody else's memory, which closing leaves alone */
+    mw_guard *guard; /* of a mapped file; NULL: the data are a copy, which no change of the file reaches */
+    bool borrowed;   /* they are somebody else's memory, which closing leaves alone */
 } mw_map;
 
-#define MW_MAP_COPIED ((size_t)256 << 20)
+extern size_t mw_map_most_copied; /* bytes: 256 MiB; tests lower it */
 
-/* Regular files only. Files of up to MW_MAP_COPIED bytes are read into memory: what was checked stays as it
- * was, whatever happens to the file. Larger ones are mapped; cutting one short in place while it is in use is
- * answered by the system with SIGBUS (the program turns that into a message), and its values may change after
- * they were checked. Replacing a file by rename, as the writer below does, is always safe. */
-mw_status mw_map_open(mw_map *map, const char *path, mw_error *error); /* *map is empty after a failure */
+/* Regular files only. Files of up to mw_map_most_copied bytes are read into memory: what was checked stays as
+ * it was, whatever happens to the file. Larger ones are mapped: their values may change after they were
+ * checked, and where one is cut short in place while it is in use, or cannot be read, zeros are seen from
+ * then on, which mw_map_intact tells. Replacing a file by rename, as the writer below does, is always safe.
+ * *map is empty after a failure. */
+mw_status mw_map_open(mw_map *map, const char *path, mw_error *error);
+mw_status mw_map_copy(mw_map *map, const char *path, mw_error *error); /* the same, copied at any size */
+/* After the data were used, before the result is: fails if the file's end was lost meanwhile. */
+mw_status mw_map_intact(const mw_map *map, const char *path, mw_error *error);
 mw_map mw_map_over(const void *data, size_t size); /* a file that is in memory, aligned as malloc does */
 void mw_map_close(mw_map *map);                    /* safe to call twice */
 

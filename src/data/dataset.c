@@ -156,7 +156,9 @@ static mw_status open_column(mw_dataset *d, mw_column c, const json_t *listed, m
         return mw_fail(error, MW_ERR_FORMAT, "%s/" MW_DATASET_JSON ": 'columns' does not list '%s'",
                        d->folder, mw_column_names[c]);
     MW_TRY(get_checksum(entry, d->folder, name, &files->checksums[c], error));
-    MW_TRY(mw_npy_open(&files->columns[c], files->paths[c], error));
+    mw_map map; /* lengths say where everything else is: they must not change */
+    MW_TRY((c == MW_COLUMN_LENGTHS ? mw_map_copy : mw_map_open)(&map, files->paths[c], error));
+    MW_TRY(mw_npy_read(&files->columns[c], map, files->paths[c], error));
     long shape[3] = {c < MW_COLUMN_FIRST_PER_EPISODE ? d->steps : d->episodes, (long)row[0], (long)row[1]};
     return mw_npy_expect(&files->columns[c], files->paths[c], type, dims + 1, shape, error);
 }
@@ -260,6 +262,7 @@ mw_status mw_dataset_check(const mw_dataset *d, mw_error *error) {
         }
     }
     free(where);
+    MW_TRY(mw_dataset_intact(d, error)); /* what was found in zeros is not in the file */
     MW_TRY(status);
     for (int c = 0; c < MW_COLUMN_COUNT; c++)
         if (d->files->paths[c] && hashes[c] != d->files->checksums[c])
@@ -267,6 +270,12 @@ mw_status mw_dataset_check(const mw_dataset *d, mw_error *error) {
                            "%s: checksum %016llx, but " MW_DATASET_JSON " says %016llx: the file was changed",
                            d->files->paths[c], (unsigned long long)hashes[c],
                            (unsigned long long)d->files->checksums[c]);
+    return MW_OK;
+}
+
+mw_status mw_dataset_intact(const mw_dataset *d, mw_error *error) {
+    for (int c = 0; c < MW_COLUMN_COUNT; c++)
+        MW_TRY(mw_map_intact(&d->files->columns[c].map, d->files->paths[c], error));
     return MW_OK;
 }
 
@@ -372,7 +381,7 @@ void mw_dataset_expect_random(const mw_dataset *d) {
     if (total < memory / 2) return;
     for (int c = 0; c < MW_COLUMN_FIRST_PER_EPISODE; c++) {
         const mw_map *map = &d->files->columns[c].map;
-        if (map->data && !map->copied) madvise((void *)map->data, map->size, MADV_RANDOM);
+        if (map->guard) madvise((void *)map->data, map->size, MADV_RANDOM);
     }
 }
 
@@ -381,7 +390,7 @@ void mw_dataset_expect_random(const mw_dataset *d) {
 static void release_rows(const mw_npy *column, int64_t begin, int64_t end) {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     size_t bytes;
-    if (column->map.copied) return; /* it could not be read again */
+    if (!column->map.guard) return; /* it could not be read again */
     uintptr_t first = (uintptr_t)rows_of(column, begin, end, &bytes), last = (first + bytes) / page * page;
     first = first / page * page;
     if (last > first) madvise((void *)first, last - first, MADV_DONTNEED);

@@ -38,6 +38,10 @@ struct mw_dataset {
 mw_status mw_dataset_open(mw_dataset *dataset, const char *folder, mw_error *error);
 void mw_dataset_close(mw_dataset *dataset); /* safe to call twice */
 
+/* After columns were read, before what they gave is used: fails where a file too large to be copied was cut
+ * short meanwhile, whose values are zeros then. Costs nothing. */
+mw_status mw_dataset_intact(const mw_dataset *dataset, mw_error *error);
+
 bool mw_dataset_imported(const mw_dataset *dataset); /* rules end with "-import": no simulator is implied */
 
 mw_episode mw_dataset_episode(const mw_dataset *dataset, long episode); /* a view into the columns */

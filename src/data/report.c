@@ -60,6 +60,7 @@ static mw_status look(mw_data_report *r, const mw_dataset *d, mw_error *error) {
     MW_TRY(mw_episode_set_all(&all, d, error));
     mw_status status = mw_data_stats_make(&r->stats, d, &all, 0.99, false, error);
     mw_episode_set_free(&all);
+    MW_TRY(mw_dataset_intact(d, error));
     return status;
 }
 

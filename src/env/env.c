@@ -262,6 +262,20 @@ int mw_env_draw(const mw_env *env, mw_shape *shapes, int capacity) {
     return env->kind->draw(env, shapes, capacity);
 }
 
+mw_status mw_env_place(mw_env *env, const char *role, int id, const float place[2], mw_error *error) {
+    MW_NEED(env);
+    MW_NEED(role);
+    MW_NEED(place);
+    if (!env->kind->place)
+        return mw_fail(error, MW_ERR_UNSUPPORTED, "%s: nothing can be moved by hand", env->info.task);
+    for (int c = 0; c < 2; c++)
+        if (!(fabsf(place[c]) <= (float)MW_ENV_FARTHEST))
+            return mw_fail(error, MW_ERR_ARGUMENT, "%s: coordinate %d is %g; it must be at most %g in size",
+                           env->info.task, c, (double)place[c], MW_ENV_FARTHEST);
+    if (env->kind->place(env, role, id, place)) return MW_OK;
+    return mw_fail(error, MW_ERR_ARGUMENT, "%s: there is no %.64s %d", env->info.task, role, id);
+}
+
 /* ---- scripted policies ---- */
 
 static void random_act(const mw_env *env, mw_rng *rng, float *real, int32_t *index) {

@@ -60,6 +60,8 @@ struct mw_env_class {
     void (*load)(mw_env *env, const void *buffer);
 
     int (*draw)(const mw_env *env, mw_shape *shapes, int capacity);
+    /* Moves what is drawn so; false: nothing is. NULL: nothing can be moved. */
+    bool (*place)(mw_env *env, const char *role, int id, const float place[2]);
 
     /* Scripts end with a NULL name; "random" is common to all families and lives in env.c. A family whose
      * tasks have different scripts sets task_scripts instead of scripts. */

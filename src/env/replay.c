@@ -20,11 +20,13 @@ typedef struct {
 
 struct mw_replay {
     char subtitle[160], title[64], family[16];
-    int agents, frames, paths; /* paths of the open frame */
+    int agents, frames, horizon;
+    int paths, candidates; /* paths and candidates of the open frame */
     const char *roles[MAX_ROLES];
     int role_count;
     text body;    /* all frames; the last one is left open for paths */
     text rewards; /* "[a,b],[a,b]": per step, per agent */
+    text beside;  /* another episode, with its label */
     mw_shape shapes[MAX_SHAPES];
 };
 
@@ -96,6 +98,7 @@ void mw_replay_free(mw_replay *replay) {
     if (!replay) return;
     free(replay->body.data);
     free(replay->rewards.data);
+    free(replay->beside.data);
     free(replay);
 }
 
@@ -152,25 +155,31 @@ mw_status mw_replay_frame(mw_replay *replay, const mw_env *env, const float *rew
         append(&replay->rewards, "]");
     }
     replay->frames++;
-    replay->paths = 0;
+    replay->paths = replay->candidates = 0;
     if (body->failed || replay->rewards.failed)
         return mw_fail(error, MW_ERR_MEMORY, "out of memory while recording frame %d", replay->frames);
     return MW_OK;
 }
 
-mw_status mw_replay_candidates(mw_replay *replay, const float *scores, int count, int chosen,
-                               const char *const *labels, mw_error *error) {
+static void append_numbers(text *t, const char *name, const float *values, int count) {
+    append(t, ",\"%s\":[", name);
+    for (int i = 0; i < count; i++) {
+        if (i) append(t, ",");
+        append_number(t, values[i], 6);
+    }
+    append(t, "]");
+}
+
+mw_status mw_replay_candidates(mw_replay *replay, const float *scores, const float *weights, int count,
+                               int chosen, const char *const *labels, mw_error *error) {
     MW_NEED(replay);
     MW_NEED(scores);
     text *body = &replay->body;
     if (replay->frames == 0 || replay->paths > 0)
         return mw_fail(error, MW_ERR_ARGUMENT, "candidates belong to a frame and come before its paths");
-    append(body, ",\"chosen\":%d,\"scores\":[", chosen);
-    for (int i = 0; i < count; i++) {
-        if (i) append(body, ",");
-        append_number(body, scores[i], 6);
-    }
-    append(body, "]");
+    append(body, ",\"chosen\":%d", chosen);
+    append_numbers(body, "scores", scores, count);
+    if (weights) append_numbers(body, "weights", weights, count);
     if (labels) {
         append(body, ",\"labels\":[");
         for (int i = 0; i < count; i++) {
@@ -179,19 +188,21 @@ mw_status mw_replay_candidates(mw_replay *replay, const float *scores, int count
         }
         append(body, "]");
     }
+    replay->candidates = count;
     return body->failed ? mw_fail(error, MW_ERR_MEMORY, "out of memory while recording candidates") : MW_OK;
 }
 
-mw_status mw_replay_path(mw_replay *replay, const float (*points)[2], int count, double score, bool chosen,
+mw_status mw_replay_path(mw_replay *replay, const float (*points)[2], int count, int candidate,
                          mw_error *error) {
     MW_NEED(replay);
     MW_NEED(points);
     text *body = &replay->body;
     if (replay->frames == 0) return mw_fail(error, MW_ERR_ARGUMENT, "a path needs a frame to belong to");
+    if (candidate < 0 || candidate >= replay->candidates)
+        return mw_fail(error, MW_ERR_ARGUMENT, "a path of candidate %d, but the frame has %d candidates",
+                       candidate, replay->candidates);
     append(body, replay->paths++ ? "," : ",\"paths\":[");
-    append(body, "{\"score\":");
-    append_number(body, score, 6);
-    append(body, ",\"chosen\":%s,\"points\":[", chosen ? "true" : "false");
+    append(body, "{\"of\":%d,\"points\":[", candidate);
     for (int i = 0; i < count; i++)
         for (int c = 0; c < 2; c++) {
             if (i + c) append(body, ",");
@@ -201,51 +212,118 @@ mw_status mw_replay_path(mw_replay *replay, const float (*points)[2], int count,
     return body->failed ? mw_fail(error, MW_ERR_MEMORY, "out of memory while recording a path") : MW_OK;
 }
 
+mw_status mw_replay_horizon(mw_replay *replay, int steps, mw_error *error) {
+    MW_NEED(replay);
+    if (steps < 0) return mw_fail(error, MW_ERR_ARGUMENT, "a horizon of %d steps", steps);
+    replay->horizon = steps;
+    return MW_OK;
+}
+
 /* ---- writing ---- */
 
-static void append_header(const mw_replay *replay, text *t) {
+static void append_text(text *t, const text *more) {
+    if (more->failed) t->failed = true;
+    for (size_t at = 0; at < more->size; at += 256) append(t, "%.256s", more->data + at);
+}
+
+/* Roles, frames and rewards: the members of an episode without its braces. */
+static void append_episode(text *t, const mw_replay *replay) {
+    append(t, "\"roles\":[");
+    for (int i = 0; i < replay->role_count; i++) {
+        if (i) append(t, ",");
+        append_string(t, replay->roles[i]);
+    }
+    append(t, "],\n\"frames\":[");
+    append_text(t, &replay->body);
+    if (replay->frames) close_frame(t, replay->paths);
+    append(t, "],\n\"rewards\":[");
+    append_text(t, &replay->rewards);
+    append(t, "]");
+}
+
+mw_status mw_replay_beside(mw_replay *replay, const mw_replay *other, const char *label, mw_error *error) {
+    MW_NEED(replay);
+    MW_NEED(other);
+    MW_NEED(label);
+    text *t = &replay->beside;
+    t->size = 0;
+    append(t, ",\n\"beside\":{\"label\":");
+    append_string(t, label);
+    append(t, ",");
+    append_episode(t, other);
+    append(t, "}");
+    return t->failed ? mw_fail(error, MW_ERR_MEMORY, "out of memory while recording an episode beside")
+                     : MW_OK;
+}
+
+static void append_all(text *t, const mw_replay *replay) {
     append(t, "{\"task\":");
     append_string(t, replay->title);
     append(t, ",\"family\":");
     append_string(t, replay->family);
     append(t, ",\"subtitle\":");
     append_string(t, replay->subtitle);
-    append(t, ",\"roles\":[");
-    for (int i = 0; i < replay->role_count; i++) {
-        if (i) append(t, ",");
-        append_string(t, replay->roles[i]);
-    }
-    append(t, "],\n\"frames\":[");
+    if (replay->horizon) append(t, ",\"horizon\":%d", replay->horizon);
+    append(t, ",\n");
+    append_episode(t, replay);
+    append_text(t, &replay->beside);
+    append(t, "}");
+}
+
+typedef mw_status put_function(void *out, const char *data, size_t size, mw_error *error);
+
+/* All pieces of the page in their order. */
+static mw_status write_page(const text *data, put_function *put, void *out, mw_error *error) {
+    const char *const parts[] = {mw_replay_page_head, data->data,        "\n</script>\n<script>\n",
+                                 mw_replay_scene,     mw_replay_drawing, mw_replay_panels,
+                                 mw_replay_page_tail};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        MW_TRY(put(out, parts[i], strlen(parts[i]), error));
+    return MW_OK;
+}
+
+static mw_status put_file(void *out, const char *data, size_t size, mw_error *error) {
+    return mw_writer_put(out, data, size, error);
+}
+
+static mw_status write_file(const text *data, const char *path, mw_error *error) {
+    mw_writer writer;
+    MW_TRY(mw_writer_open(&writer, path, error));
+    const mw_status status = write_page(data, put_file, &writer, error);
+    if (status == MW_OK) return mw_writer_commit(&writer, error);
+    mw_writer_abandon(&writer);
+    return status;
 }
 
 mw_status mw_replay_write(const mw_replay *replay, const char *path, mw_error *error) {
     MW_NEED(replay);
     MW_NEED(path);
-    text head = {0}, end = {0};
-    append_header(replay, &head);
-    if (replay->frames) close_frame(&end, replay->paths);
-    append(&end, "],\n\"rewards\":[");
-    mw_writer writer = {0};
-    mw_status status = head.failed || end.failed ? mw_fail(error, MW_ERR_MEMORY, "%s: out of memory", path)
-                                                 : mw_writer_open(&writer, path, error);
-    const struct {
-        const char *data;
-        size_t size;
-    } parts[] = {{mw_replay_page_head, strlen(mw_replay_page_head)},
-                 {head.data, head.size},
-                 {replay->body.data, replay->body.size},
-                 {end.data, end.size},
-                 {replay->rewards.data, replay->rewards.size},
-                 {"]}", 2},
-                 {mw_replay_page_tail, strlen(mw_replay_page_tail)}};
-    bool open = status == MW_OK;
-    for (size_t i = 0; status == MW_OK && i < sizeof parts / sizeof *parts; i++)
-        if (parts[i].size) status = mw_writer_put(&writer, parts[i].data, parts[i].size, error);
-    if (status == MW_OK)
-        status = mw_writer_commit(&writer, error);
-    else if (open)
-        mw_writer_abandon(&writer);
-    free(head.data);
-    free(end.data);
+    text data = {0};
+    const size_t length = strlen(path);
+    append_all(&data, replay);
+    mw_status status;
+    if (data.failed)
+        status = mw_fail(error, MW_ERR_MEMORY, "%s: out of memory", path);
+    else if (length > 4 && !strcmp(path + length - 4, ".svg"))
+        status = mw_replay_strip(data.data, data.size, path, error);
+    else
+        status = write_file(&data, path, error);
+    free(data.data);
+    return status;
+}
+
+static mw_status put_stream(void *out, const char *data, size_t size, mw_error *error) {
+    if (fwrite(data, 1, size, out) == size) return MW_OK;
+    return mw_fail(error, MW_ERR_IO, "the page cannot be written to its stream");
+}
+
+mw_status mw_replay_print(const mw_replay *replay, FILE *out, mw_error *error) {
+    MW_NEED(replay);
+    MW_NEED(out);
+    text data = {0};
+    append_all(&data, replay);
+    const mw_status status = data.failed ? mw_fail(error, MW_ERR_MEMORY, "out of memory for the page")
+                                         : write_page(&data, put_stream, out, error);
+    free(data.data);
     return status;
 }

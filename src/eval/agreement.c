@@ -104,5 +104,6 @@ mw_status mw_dataset_replay(const mw_dataset *dataset, const mw_env_options *wor
     free(c.obs);
     free(c.rewards);
     mw_env_free(c.env);
+    MW_TRY(mw_dataset_intact(dataset, error));
     return status;
 }

@@ -91,6 +91,7 @@ mw_status mw_eval_report_put(json_t *value, const char *command, const char *pat
     if (!value) return mw_fail(error, MW_ERR_MEMORY, "cannot make the report");
     char cpu[128];
     mw_cpu_model(cpu, sizeof cpu);
+    json_object_set_new(value, "revision", json_string(mw_revision()));
     json_object_set_new(value, "command", json_string(command));
     json_object_set_new(value, "cpu", json_string(cpu));
     const mw_status status = path ? mw_json_write(value, path, error) : mw_json_print(value, out, 10, error);

@@ -234,6 +234,7 @@ mw_status mw_snippets_run(mw_snippets *result, const mw_bundle *bundle, const mw
     }
     free(places);
     mw_split_free(&split);
+    MW_TRY(mw_dataset_intact(dataset, error));
     return status;
 }
 

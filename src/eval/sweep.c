@@ -259,10 +259,11 @@ static mw_status run(sweep *s, mw_error *error) {
     const mw_bundle_info *info = &s->bundle->info;
     char cpu[128];
     mw_cpu_model(cpu, sizeof cpu);
-    s->root = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:{}}", "mawam", mw_version(), "task",
-                        info->task, "quality", info->quality, "rules", info->rules, "method", info->method,
-                        "command", s->options.command ? s->options.command : "", "cpu", cpu, "inputs",
-                        inputs_json(s), "sweeps");
+    s->root =
+        json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:{}}", "mawam", mw_version(), "revision",
+                  mw_revision(), "task", info->task, "quality", info->quality, "rules", info->rules, "method",
+                  info->method, "command", s->options.command ? s->options.command : "", "cpu", cpu, "inputs",
+                  inputs_json(s), "sweeps");
     if (!s->root) return mw_fail(error, MW_ERR_MEMORY, "cannot describe the sweep");
     recall(s);
     json_t *sweeps = json_object_get(s->root, "sweeps");

@@ -14,22 +14,44 @@ int mw_choice_best(const float *scores, int count) {
     return best < 0 ? 0 : best;
 }
 
-const float *mw_choice_mean(float *mean, const float *plans, const float *scores, int count, int length,
-                            int best, float temperature) {
-    double sum = 0, square = 0, total = 0;
+/* The standard deviation of scores that are finite; below 0 where nothing is to be weighed: at temperature 0,
+ * or with fewer than two of them. */
+static double spread(const float *scores, int count, int best, float temperature) {
+    double sum = 0, square = 0;
     int finite = 0;
     for (int m = 0; m < count; m++) {
         if (!isfinite(scores[m])) continue;
         const double below = (double)scores[best] - (double)scores[m];
         finite++, sum += below, square += below * below;
     }
-    if (temperature == 0 || finite < 2) return plans + (size_t)best * (size_t)length;
-    const double std = sqrt(fmax(square / finite - sum / finite * (sum / finite), 0));
+    if (temperature == 0 || finite < 2) return -1;
+    return sqrt(fmax(square / finite - sum / finite * (sum / finite), 0));
+}
+
+static double weigh(const float *scores, int m, int best, double std, float temperature) {
+    if (!isfinite(scores[m])) return 0;
+    const double below = (double)scores[best] - (double)scores[m];
+    return std > 0 ? mw_exp(-below / (std * (double)temperature)) : 1;
+}
+
+bool mw_choice_weights(float *weights, const float *scores, int count, int best, float temperature) {
+    const double std = spread(scores, count, best, temperature);
+    double total = 0;
+    if (std < 0) return false;
+    for (int m = 0; m < count; m++) total += weigh(scores, m, best, std, temperature);
+    for (int m = 0; m < count; m++) weights[m] = (float)(weigh(scores, m, best, std, temperature) / total);
+    return true;
+}
+
+const float *mw_choice_mean(float *mean, const float *plans, const float *scores, int count, int length,
+                            int best, float temperature) {
+    const double std = spread(scores, count, best, temperature);
+    double total = 0;
+    if (std < 0) return plans + (size_t)best * (size_t)length;
     memset(mean, 0, (size_t)length * sizeof *mean);
     for (int m = 0; m < count; m++) {
         if (!isfinite(scores[m])) continue;
-        const double below = (double)scores[best] - (double)scores[m],
-                     weight = std > 0 ? mw_exp(-below / (std * (double)temperature)) : 1;
+        const double weight = weigh(scores, m, best, std, temperature);
         total += weight;
         for (int k = 0; k < length; k++)
             mean[k] += (float)weight * plans[(size_t)m * (size_t)length + (size_t)k];

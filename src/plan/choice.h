@@ -2,6 +2,8 @@
 #ifndef MW_PLAN_CHOICE_H
 #define MW_PLAN_CHOICE_H
 
+#include <stdbool.h>
+
 /* The highest score, the lowest index among equals; a score that is not finite only if there is no other. */
 int mw_choice_best(const float *scores, int count);
 
@@ -10,5 +12,8 @@ int mw_choice_best(const float *scores, int count);
  * mean[length], or the best plan itself at temperature 0. */
 const float *mw_choice_mean(float *mean, const float *plans, const float *scores, int count, int length,
                             int best, float temperature);
+
+/* The weights of that mean, whose sum is 1: weights[count]. False where the best plan itself is taken. */
+bool mw_choice_weights(float *weights, const float *scores, int count, int best, float temperature);
 
 #endif

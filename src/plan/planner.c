@@ -361,6 +361,22 @@ const float *mw_planner_actions(const mw_planner *p, int env) {
 
 /* ---- 3. choice ---- */
 
+/* A plan[H][n][d] is followed: its first joint action goes to real[n][d] or index[n], the rest is remembered.
+ */
+static void execute(mw_planner *p, int env, const float *plan, float *real, int32_t *index) {
+    const mw_bundle_info *i = &p->bundle->info;
+    const int n = i->agents, d = i->act;
+    p->states[env].warm = starts_warm(p);
+    if (p->states[env].warm) {
+        const size_t rest = (size_t)((p->plan.horizon - 1) * n * d);
+        memcpy(p->rest + (size_t)env * rest, plan + n * d, rest * sizeof *plan);
+    }
+    if (!i->discrete) memcpy(real, plan, (size_t)(n * d) * sizeof *real);
+    for (int a = 0; i->discrete && a < n; a++)
+        for (int k = 0; k < d; k++)
+            if (plan[a * d + k] > 0) index[a] = k;
+}
+
 void mw_planner_choose(mw_planner *p, const uint8_t *active, float *real, int32_t *index) {
     const mw_bundle_info *i = &p->bundle->info;
     const int most = p->plan.candidates, n = i->agents, d = i->act;
@@ -373,19 +389,28 @@ void mw_planner_choose(mw_planner *p, const uint8_t *active, float *real, int32_
         const float *action =
             mw_choice_mean(p->mean, p->actions + (size_t)(s * most) * length, p->scores + s * most, most,
                            (int)length, state->chosen, p->temperature);
-        state->warm = starts_warm(p);
-        if (state->warm) {
-            const size_t rest = (size_t)((p->plan.horizon - 1) * n * d);
-            memcpy(p->rest + (size_t)env * rest, action + n * d, rest * sizeof *action);
-        }
-        if (!i->discrete)
-            memcpy(real + (size_t)env * (size_t)(n * d), action, (size_t)(n * d) * sizeof *real);
-        else
-            for (int a = 0; a < n; a++)
-                for (int k = 0; k < d; k++)
-                    if (action[a * d + k] > 0) index[env * n + a] = k;
+        execute(p, env, action, real ? real + (size_t)env * (size_t)(n * d) : NULL,
+                index ? index + env * n : NULL);
         state->step++;
     }
+}
+
+mw_status mw_planner_take(mw_planner *p, int env, int candidate, float *real, int32_t *index,
+                          mw_error *error) {
+    MW_NEED(p);
+    if (p->bundle->info.discrete ? !index : !real)
+        return mw_fail(error, MW_ERR_ARGUMENT, "no room was given for the joint action");
+    if (env < 0 || env >= p->options.envs || p->slot_of[env] < 0)
+        return mw_fail(error, MW_ERR_ARGUMENT, "environment %d has no decision to overrule", env);
+    if (candidate < 0 || candidate >= p->plan.candidates)
+        return mw_fail(error, MW_ERR_ARGUMENT, "candidate is %d; the last decision had 0 to %d", candidate,
+                       p->plan.candidates - 1);
+    const mw_bundle_info *i = &p->bundle->info;
+    p->states[env].chosen = candidate;
+    execute(p, env,
+            mw_planner_actions(p, env) + (size_t)candidate * (size_t)(p->plan.horizon * i->agents * i->act),
+            real, index);
+    return MW_OK;
 }
 
 mw_candidates mw_planner_candidates(const mw_planner *p, int env) {

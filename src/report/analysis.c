@@ -77,6 +77,47 @@ mw_comparison mw_compare(const double *ours, const double *other, const double *
     return c;
 }
 
+/* ---- how sure ---- */
+
+double mw_student(int freedom) {
+    static const double known[] = {1.959964, 12.706, 4.303, 3.182, 2.776, 2.571,
+                                   2.447,    2.365,  2.306, 2.262, 2.228};
+    const int rows = (int)(sizeof known / sizeof *known);
+    return freedom < rows ? known[freedom] : 1.96 + 2.4 / freedom;
+}
+
+/* Twice the upper tail of Student's density, by Simpson's rule over its body. */
+static double student_tails(double t, int freedom) {
+    const double v = freedom, scale = exp(lgamma((v + 1) / 2) - lgamma(v / 2)) / sqrt(v * M_PI);
+    const int steps = 4000;
+    const double end = fmin(fabs(t), 200), h = end / steps;
+    double sum = 0;
+    for (int i = 0; i <= steps; i++) {
+        const double x = h * i, weight = i == 0 || i == steps ? 1 : i % 2 ? 4 : 2;
+        sum += weight * scale * pow(1 + x * x / v, -(v + 1) / 2);
+    }
+    return fmax(0, 1 - 2 * sum * h / 3);
+}
+
+double mw_interval_p(double difference, double low, double high, int freedom) {
+    const double error = (high - low) / 2 / mw_student(freedom);
+    if (isnan(error) || isnan(difference) || error < 0) return NAN;
+    if (error == 0) return difference == 0;
+    return freedom ? student_tails(difference / error, freedom) : erfc(fabs(difference) / error / sqrt(2));
+}
+
+void mw_holm(bool *firm, const double *p, int n) {
+    double sorted[MW_ANALYSIS_MOST], bound = -1;
+    const int count = numbers_of(sorted, p, n);
+    for (int k = 0; k < count && sorted[k] <= 0.05 / (count - k); k++) bound = sorted[k];
+    for (int i = 0; i < at_most(n); i++) firm[i] = p[i] <= bound;
+}
+
+double mw_smallest_visible(double low, double high) {
+    const double power = 0.841621; /* 80% quantile of the normal distribution */
+    return (mw_student(0) + power) * (high - low) / 2 / mw_student(0);
+}
+
 /* ---- headroom and reliability ---- */
 
 void mw_headrooms(double *headroom, const double *reactive, const int *group, int n) {

@@ -22,12 +22,24 @@ typedef struct mw_comparison {
     double median;                /* of the same; no setting with a small |other| rules it */
     double aggregate;             /* sum of differences over the sum of |other| */
     double p;                     /* sign test */
+    int firm_wins, firm_losses;   /* settings that differ although so many were looked at: Holm, 5% in all */
 } mw_comparison;
 
 /* Over the entries of which both are numbers. low, high: the difference's interval, in any unit of the same
  * sign; NULL: none. */
 mw_comparison mw_compare(const double *ours, const double *other, const double *low, const double *high,
                          int n);
+
+/* Two-sided probability of a difference at least as far from zero, judged by its 95% interval: Student's with
+ * that many degrees of freedom, normal for 0. NaN where it is not known. */
+double mw_interval_p(double difference, double low, double high, int freedom);
+double mw_student(int freedom); /* 97.5% quantile; freedom 0: normal */
+
+/* Holm's step-down: firm[i] where p[i] stands with all n looked at, 5% in all. NaN are not among them. */
+void mw_holm(bool *firm, const double *p, int n);
+
+/* The smallest true difference that such an interval leaves out zero for four times out of five. */
+double mw_smallest_visible(double low, double high);
 
 /* Median of the numbers among values[n]; NaN if there is none. */
 double mw_median_of(const double *values, int n);

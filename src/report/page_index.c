@@ -25,8 +25,9 @@ static void gain_tiles(FILE *out, const mw_study_table *t) {
                         random = mw_table_compare_arms(t, NULL, MW_ARM_PLAN, MW_ARM_RANDOM);
     snprintf(value, sizeof value, "%d of %d", gain.wins, gain.count);
     snprintf(what, sizeof what,
-             "settings where planning beats reactive; %d with an interval above zero, %d below",
-             gain.clear_wins, gain.clear_losses);
+             "settings where planning beats reactive; %d with an interval above zero, %d below; for all "
+             "settings together (Holm) %d and %d",
+             gain.clear_wins, gain.clear_losses, gain.firm_wins, gain.firm_losses);
     snprintf(paper, sizeof paper, "paper: %d of %d", p->improved, p->count);
     tile(out, value, what, paper);
     snprintf(value, sizeof value, "%+.1f%%", 100 * gain.median);
@@ -120,8 +121,17 @@ mw_status mw_page_index(const mw_sources *sources, const int *shown, FILE *out) 
     mw_page_begin(out, "results", NULL);
     fprintf(out,
             "<header><h1>Planning with frozen multi-agent policies</h1>\n"
-            "<p>Results of mawam %s on %d of %d settings, next to the paper's.</p></header>\n",
+            "<p>Results of mawam %s on %d of %d settings, next to the paper's. ",
             mw_version(), sources->table.present, MW_TABLE_ROWS);
+    if (strcmp(sources->revision, "mixed")) {
+        fputs("All of one revision, <code>", out);
+        mw_html_escape(out, sources->revision);
+        fputs("</code>.</p></header>\n", out);
+    } else {
+        fputs("<b>Mixed</b>: these results are of several revisions and were not made in one "
+              "run.</p></header>\n",
+              out);
+    }
     tiles(out, &sources->table);
     missing(out, &sources->table);
     overview(&page);

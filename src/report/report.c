@@ -55,7 +55,9 @@ static void comparison_line(mw_report_line *line, mw_comparison ours, int paper_
     if (!ours.count) return;
     line->ours[0] = 0;
     append(line, "%d of %d", ours.wins, ours.count);
-    if (ours.intervals) append(line, " (%d clearly, %d clearly worse)", ours.clear_wins, ours.clear_losses);
+    if (ours.intervals)
+        append(line, " (%d clearly, %d clearly worse; Holm: %d, %d)", ours.clear_wins, ours.clear_losses,
+               ours.firm_wins, ours.firm_losses);
     append(line, "; median %+.1f%%, mean %+.1f%%", 100 * ours.median, 100 * ours.relative);
     if (paper_wins && ours.count == paper_count)
         line->met = ours.wins >= paper_wins && fmin(ours.relative, ours.median) >= paper_relative;
@@ -199,12 +201,13 @@ static void write_csv(const mw_study_table *t, FILE *out) {
 /* ---- JSON ---- */
 
 static json_t *comparison_json(mw_comparison c) {
-    return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "settings", c.count,
-                     "wins", c.wins, "losses", c.losses, "ties", c.ties, "intervals", c.intervals,
-                     "clear_wins", c.clear_wins, "clear_losses", c.clear_losses, "mean_difference",
-                     mw_number_json(c.difference), "mean_relative_gain", mw_number_json(c.relative),
-                     "median_relative_gain", mw_number_json(c.median), "aggregate_relative_gain",
-                     mw_number_json(c.aggregate), "sign_test_p", mw_number_json(c.p));
+    return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "settings",
+                     c.count, "wins", c.wins, "losses", c.losses, "ties", c.ties, "intervals", c.intervals,
+                     "clear_wins", c.clear_wins, "clear_losses", c.clear_losses, "holm_wins", c.firm_wins,
+                     "holm_losses", c.firm_losses, "mean_difference", mw_number_json(c.difference),
+                     "mean_relative_gain", mw_number_json(c.relative), "median_relative_gain",
+                     mw_number_json(c.median), "aggregate_relative_gain", mw_number_json(c.aggregate),
+                     "sign_test_p", mw_number_json(c.p));
 }
 
 static void set_number(json_t *object, const char *key, double value) {
@@ -237,6 +240,8 @@ static json_t *family_json(const mw_study_table *t, const char *family) {
     json_object_set_new(root, "win_rate",
                         comparison_json(mw_table_compare(t, family, MW_COL_OF(MW_ARM_PLAN, MW_FIELD_WON),
                                                          MW_COL_OF(MW_ARM_REACTIVE, MW_FIELD_WON))));
+    set_number(root, "smallest_visible_relative_gain_median",
+               mw_table_median(t, family, MW_COL_SMALLEST_RELATIVE));
     set_number(root, "oracle_share_median", mw_table_median(t, family, MW_COL_SHARE));
     json_object_set_new(root, "oracle_share_settings",
                         json_integer(mw_table_collect(t, family, MW_COL_SHARE, shares)));
@@ -266,9 +271,34 @@ static json_t *family_json(const mw_study_table *t, const char *family) {
     return root;
 }
 
-static json_t *summary_json(const mw_study_table *t) {
-    json_t *root =
-        json_pack("{s:s, s:i, s:i}", "mawam", mw_version(), "settings", MW_TABLE_ROWS, "present", t->present);
+/* How sure the difference of planning to reactive is, by setting. */
+static json_t *uncertainty_json(const mw_study_table *t) {
+    static const struct {
+        const char *key;
+        mw_column_id column;
+    } keys[] = {{"difference", MW_COL_DELTA},
+                {"smallest_visible_difference", MW_COL_SMALLEST},
+                {"std_evaluation_seeds", MW_COL_EVAL_SEED_STD},
+                {"training_seeds", MW_COL_TRAINING_SEEDS},
+                {"mean_training_seeds", MW_COL_TRAINING_DELTA},
+                {"std_training_seeds", MW_COL_TRAINING_STD}};
+    json_t *root = json_object();
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        const mw_study_row *row = &t->rows[i];
+        if (!row->summary) continue;
+        json_t *one = json_object();
+        for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+            set_number(one, keys[k].key, row->value[keys[k].column]);
+        set_number(one, "p", mw_row_p(row, MW_ARM_PLAN, MW_ARM_REACTIVE));
+        json_object_set_new(root, row->name, one);
+    }
+    return root;
+}
+
+static json_t *summary_json(const mw_sources *sources) {
+    const mw_study_table *t = &sources->table;
+    json_t *root = json_pack("{s:s, s:s, s:i, s:i}", "mawam", mw_version(), "revision", sources->revision,
+                             "settings", MW_TABLE_ROWS, "present", t->present);
     json_t *missing = json_array(), *families = json_object(), *origin = json_object(),
            *seconds = json_object();
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
@@ -287,6 +317,7 @@ static json_t *summary_json(const mw_study_table *t) {
     json_object_set_new(root, "missing", missing);
     json_object_set_new(root, "all", family_json(t, NULL));
     json_object_set_new(root, "families", families);
+    json_object_set_new(root, "uncertainty", uncertainty_json(t));
     json_object_set_new(root, "seconds", seconds);
     json_object_set_new(root, "provenance", origin);
     return root;
@@ -394,7 +425,7 @@ static mw_status write_all(const mw_sources *sources, const char *folder, mw_err
     if (strlen(folder) > 900) return mw_fail(error, MW_ERR_ARGUMENT, "'%.40s...' is too long", folder);
     MW_TRY(mw_dir_make(folder, error));
     MW_TRY(mw_sources_write(sources, folder, error));
-    json_t *summary = summary_json(t);
+    json_t *summary = summary_json(sources);
     snprintf(path, sizeof path, "%.900s/summary.json", folder);
     const mw_status status = mw_json_write(summary, path, error);
     json_decref(summary);

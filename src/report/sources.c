@@ -3,12 +3,15 @@
 
 #include "core/file.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const method_places[] = {"paper/results", "paper/settings", NULL};
+static const char mixed[] = "mixed";
 static const char *const selector_places[] = {"selectors", NULL};
-static const char *const kinds[MW_SOURCE_KINDS] = {
-    [MW_SOURCE_ROUTING] = "routing", [MW_SOURCE_SWEEPS] = "sweeps"};
+static const char *const kinds[MW_SOURCE_KINDS] = {[MW_SOURCE_ROUTING] = "routing",
+                                                   [MW_SOURCE_SWEEPS] = "sweeps",
+                                                   [MW_SOURCE_PAPER_ROUTING] = "paper/routing"};
 
 static mw_status read_file(json_t **value, const char *folder, const char *place, const char *name,
                            mw_error *error) {
@@ -32,6 +35,83 @@ static mw_status read_files(mw_sources *s, const char *folder, mw_error *error) 
     return read_file(&s->cost, folder, "", "cost", error);
 }
 
+/* ---- one revision ---- */
+
+static bool says_mixed(const char *folder) {
+    char path[1200], *text;
+    mw_error ignored;
+    snprintf(path, sizeof path, "%.900s/revision", folder);
+    if (!mw_file_exists(path) || mw_file_read_text(path, &text, NULL, &ignored) != MW_OK) return false;
+    const bool found = !strncmp(text, mixed, strlen(mixed));
+    free(text);
+    return found;
+}
+
+/* The first one that is named counts for all; what says nothing is of an unknown one. */
+static mw_status expect_revision(mw_sources *s, const char *what, const json_t *named, mw_error *error) {
+    const char *text = json_string_value(named);
+    if (!text) text = "unknown";
+    if (!strcmp(s->revision, mixed)) return MW_OK;
+    if (!s->revision[0]) snprintf(s->revision, sizeof s->revision, "%s", text);
+    if (!strncmp(s->revision, text, sizeof s->revision - 1)) return MW_OK;
+    return mw_fail(
+        error, MW_ERR_MISMATCH,
+        "%s is of revision '%.60s', what was read before of '%s'; a report is of one revision, unless "
+        "its folder's file 'revision' says '%s'",
+        what, text, s->revision, mixed);
+}
+
+/* Who wrote the file, and who trained the parts of its bundle. */
+static mw_status check_file(mw_sources *s, const char *place, const char *name, const json_t *root,
+                            mw_error *error) {
+    static const char *const stamps[] = {"study.revision", "provenance.revision", "revision"};
+    const json_t *named = NULL;
+    const char *part;
+    json_t *about;
+    char what[160];
+    if (!root) return MW_OK;
+    snprintf(what, sizeof what, "%s/%.64s.json", place, name);
+    for (int i = 0; i < 3 && !named; i++) named = mw_json_at(root, stamps[i]);
+    MW_TRY(expect_revision(s, what, named, error));
+    json_object_foreach(json_object_get(root, "training"), part, about) {
+        snprintf(what, sizeof what, "the %.40s of %s/%.64s.json", part, place, name);
+        if (json_object_get(about, "revision"))
+            MW_TRY(expect_revision(s, what, json_object_get(about, "revision"), error));
+    }
+    return MW_OK;
+}
+
+static mw_status check_table(mw_sources *s, const mw_study_table *t, const char *place, mw_error *error) {
+    for (int i = 0; i < MW_TABLE_ROWS; i++)
+        MW_TRY(check_file(s, place, t->rows[i].name, t->rows[i].summary, error));
+    return MW_OK;
+}
+
+static mw_status check_revisions(mw_sources *s, const char *const *folders, int count, mw_error *error) {
+    for (int f = 0; f < count; f++)
+        if (says_mixed(folders[f])) snprintf(s->revision, sizeof s->revision, "%s", mixed);
+    MW_TRY(check_table(s, &s->table, "results", error));
+    MW_TRY(check_table(s, &s->method, "paper/results", error));
+    MW_TRY(check_table(s, &s->selectors, "selectors", error));
+    for (int k = 0; k < MW_STUDY_SEEDS - 1; k++) MW_TRY(check_table(s, &s->seeds[k], "seeds", error));
+    for (int k = 0; k < MW_SOURCE_KINDS; k++)
+        for (int i = 0; i < MW_TABLE_ROWS; i++)
+            MW_TRY(check_file(s, kinds[k], s->table.rows[i].name, s->files[k][i], error));
+    return check_file(s, ".", "cost", s->cost, error);
+}
+
+static mw_status read_seeds(mw_sources *s, const char *const *folders, int count, mw_error *error) {
+    for (int k = 0; k < MW_STUDY_SEEDS - 1; k++) {
+        char results[32], settings[32];
+        const char *const places[] = {results, settings, NULL};
+        snprintf(results, sizeof results, "seeds/%d/results", k + 1);
+        snprintf(settings, sizeof settings, "seeds/%d/settings", k + 1);
+        MW_TRY(mw_study_table_read(&s->seeds[k], folders, count, places, error));
+    }
+    mw_table_training_seeds(&s->table, s->seeds, MW_STUDY_SEEDS - 1);
+    return MW_OK;
+}
+
 mw_status mw_sources_read(mw_sources *s, const char *const *folders, int count, const char *output,
                           mw_error *error) {
     memset(s, 0, sizeof *s);
@@ -39,7 +119,9 @@ mw_status mw_sources_read(mw_sources *s, const char *const *folders, int count, 
     mw_status status = mw_study_table_read(&s->table, folders, count, mw_study_places, error);
     if (status == MW_OK) status = mw_study_table_read(&s->method, folders, count, method_places, error);
     if (status == MW_OK) status = mw_study_table_read(&s->selectors, folders, count, selector_places, error);
+    if (status == MW_OK) status = read_seeds(s, folders, count, error);
     for (int f = 0; status == MW_OK && f < count; f++) status = read_files(s, folders[f], error);
+    if (status == MW_OK) status = check_revisions(s, folders, count, error);
     if (status != MW_OK) mw_sources_free(s);
     return status;
 }
@@ -48,6 +130,7 @@ void mw_sources_free(mw_sources *s) {
     mw_study_table_free(&s->table);
     mw_study_table_free(&s->method);
     mw_study_table_free(&s->selectors);
+    for (int k = 0; k < MW_STUDY_SEEDS - 1; k++) mw_study_table_free(&s->seeds[k]);
     for (int k = 0; k < MW_SOURCE_KINDS; k++)
         for (int i = 0; i < MW_TABLE_ROWS; i++) {
             json_decref(s->files[k][i]);
@@ -93,6 +176,10 @@ mw_status mw_sources_write(const mw_sources *s, const char *folder, mw_error *er
     MW_TRY(write_table(&s->table, folder, "settings", error));
     MW_TRY(write_table(&s->method, folder, "paper/settings", error));
     MW_TRY(write_table(&s->selectors, folder, "selectors", error));
+    for (int k = 0; k < MW_STUDY_SEEDS - 1; k++) {
+        snprintf(path, sizeof path, "seeds/%d/settings", k + 1);
+        MW_TRY(write_table(&s->seeds[k], folder, path, error));
+    }
     for (int k = 0; k < MW_SOURCE_KINDS; k++)
         for (int i = 0; i < MW_TABLE_ROWS; i++) {
             if (!s->files[k][i]) continue;
@@ -101,6 +188,10 @@ mw_status mw_sources_write(const mw_sources *s, const char *folder, mw_error *er
             snprintf(path, sizeof path, "%.900s/%s/%s.json", folder, kinds[k], s->table.rows[i].name);
             MW_TRY(mw_json_write(s->files[k][i], path, error));
         }
+    char line[80];
+    const int length = snprintf(line, sizeof line, "%s\n", s->revision);
+    snprintf(path, sizeof path, "%.900s/revision", folder);
+    MW_TRY(mw_file_write(path, line, (size_t)length, error));
     snprintf(path, sizeof path, "%.900s/cost.json", folder);
     return s->cost ? mw_json_write(s->cost, path, error) : MW_OK;
 }

@@ -6,23 +6,29 @@
 
 #include "report/table.h"
 
+#include "mawam/study.h"
+
 /* A result file per setting, in a folder of its own. */
 typedef enum mw_source_kind {
-    MW_SOURCE_ROUTING, /* mawam diagnose --routing */
-    MW_SOURCE_SWEEPS,  /* mawam eval --sweep */
+    MW_SOURCE_ROUTING,       /* mawam diagnose --routing */
+    MW_SOURCE_SWEEPS,        /* mawam eval --sweep */
+    MW_SOURCE_PAPER_ROUTING, /* of bundles by the paper's method */
     MW_SOURCE_KINDS
 } mw_source_kind;
 
 typedef struct mw_sources {
-    mw_study_table table;     /* FOLDER/results or FOLDER/settings */
-    mw_study_table method;    /* FOLDER/paper/...: trained and planned by the paper's method */
-    mw_study_table selectors; /* FOLDER/selectors: evaluations with one arm per selector */
+    mw_study_table table;  /* FOLDER/results or FOLDER/settings */
+    mw_study_table method; /* FOLDER/paper/...: trained and planned by the paper's method */
+    mw_study_table seeds[MW_STUDY_SEEDS - 1]; /* FOLDER/seeds/1 and so on: further training seeds */
+    mw_study_table selectors;                 /* FOLDER/selectors: evaluations with one arm per selector */
     json_t *files[MW_SOURCE_KINDS][MW_TABLE_ROWS]; /* FOLDER/routing, FOLDER/sweeps; NULL: missing */
     json_t *cost;                                  /* FOLDER/cost.json; NULL: missing */
+    char revision[64];                             /* of mawam that made all of it, or "mixed" */
     const char *output;                            /* where the report goes: replays are looked for there */
 } mw_sources;
 
-/* Of several folders the last that has a file counts. */
+/* Of several folders the last that has a file counts. Files of different revisions are refused, unless one of
+ * the folders has a file "revision" that begins with "mixed". */
 mw_status mw_sources_read(mw_sources *sources, const char *const *folders, int count, const char *output,
                           mw_error *error);
 void mw_sources_free(mw_sources *sources);

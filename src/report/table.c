@@ -87,6 +87,24 @@ static double unit_of(const mw_study_row *row) {
     return scale ? 100 / (scale->expert - scale->random) : 1;
 }
 
+/* Of the seeds' paired means: how many there are, and their deviation. */
+static int paired_seeds(const mw_study_row *row, int ours, int other, double *std) {
+    double pairs[MW_TABLE_SEEDS];
+    int n = 0;
+    while (n < MW_TABLE_SEEDS && !isnan(row->seeds[ours][n]) && !isnan(row->seeds[other][n])) {
+        pairs[n] = row->seeds[ours][n] - row->seeds[other][n];
+        n++;
+    }
+    *std = mw_std(pairs, n);
+    return n;
+}
+
+static double seeds_std(const mw_study_row *row, int ours, int other) {
+    double std;
+    paired_seeds(row, ours, other, &std);
+    return std;
+}
+
 static void derive(mw_study_row *row) {
     double *v = row->value;
     const mw_paper_row *paper = mw_paper_find(row->name);
@@ -99,6 +117,10 @@ static void derive(mw_study_row *row) {
     v[MW_COL_RELATIVE] = relative(v[MW_COL_PLAN], reactive);
     v[MW_COL_RELATIVE_LOW] = reactive != 0 ? unit * plan[MW_FIELD_GAIN_LOW] : NAN;
     v[MW_COL_RELATIVE_HIGH] = reactive != 0 ? unit * plan[MW_FIELD_GAIN_HIGH] : NAN;
+    v[MW_COL_SMALLEST] =
+        unit_of(row) * mw_smallest_visible(plan[MW_FIELD_GAIN_LOW], plan[MW_FIELD_GAIN_HIGH]);
+    v[MW_COL_SMALLEST_RELATIVE] = reactive != 0 ? v[MW_COL_SMALLEST] / fabs(reactive) : NAN;
+    v[MW_COL_EVAL_SEED_STD] = seeds_std(row, MW_ARM_PLAN, MW_ARM_REACTIVE);
     v[MW_COL_RELATIVE_RANDOM] = relative(v[MW_COL_PLAN], v[MW_COL_RANDOM]);
     v[MW_COL_SHARE] =
         oracle[MW_FIELD_GAIN_LOW] > 0 ? v[MW_COL_DELTA] / (v[MW_COL_ORACLE] - reactive) : (double)NAN;
@@ -238,26 +260,37 @@ void mw_study_table_free(mw_study_table *table) {
 
 /* ---- over settings ---- */
 
-/* 97.5% quantile of Student's distribution. */
-static double student(int freedom) {
-    static const double known[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228};
-    const int rows = (int)(sizeof known / sizeof *known);
-    return freedom <= rows ? known[freedom - 1] : 1.96 + 2.4 / freedom;
-}
-
 mw_interval mw_row_difference(const mw_study_row *row, int ours, int other) {
     const double *a = &row->value[MW_COL_OF(ours, 0)], unit = unit_of(row);
     const double difference = a[MW_FIELD_REPORTED] - row->value[MW_COL_OF(other, MW_FIELD_REPORTED)];
     if (other == MW_ARM_REACTIVE)
         return (mw_interval){difference, unit * a[MW_FIELD_GAIN_LOW], unit * a[MW_FIELD_GAIN_HIGH]};
-    double pairs[MW_TABLE_SEEDS];
-    int n = 0;
-    while (n < MW_TABLE_SEEDS && !isnan(row->seeds[ours][n]) && !isnan(row->seeds[other][n])) {
-        pairs[n] = row->seeds[ours][n] - row->seeds[other][n];
-        n++;
-    }
-    const double half = n > 1 ? student(n - 1) * mw_std(pairs, n) / sqrt(n) : NAN;
+    double std;
+    const int n = paired_seeds(row, ours, other, &std);
+    const double half = n > 1 ? mw_student(n - 1) * std / sqrt(n) : NAN;
     return (mw_interval){difference, difference - half, difference + half};
+}
+
+double mw_row_p(const mw_study_row *row, int ours, int other) {
+    double std;
+    const mw_interval d = mw_row_difference(row, ours, other);
+    const int n = other == MW_ARM_REACTIVE ? 1 : paired_seeds(row, ours, other, &std);
+    return mw_interval_p(d.mean, d.low, d.high, n - 1);
+}
+
+void mw_table_training_seeds(mw_study_table *table, const mw_study_table *others, int count) {
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        double *v = table->rows[i].value, deltas[MW_TABLE_SEEDS];
+        int n = 0;
+        if (!isnan(v[MW_COL_DELTA])) deltas[n++] = v[MW_COL_DELTA];
+        for (int k = 0; k < count && n == k + 1 && n < MW_TABLE_SEEDS; k++)
+            if (!isnan(others[k].rows[i].value[MW_COL_DELTA]))
+                deltas[n++] = others[k].rows[i].value[MW_COL_DELTA];
+        v[MW_COL_TRAINING_SEEDS] = n ? n : NAN;
+        if (n < 2) continue;
+        v[MW_COL_TRAINING_DELTA] = mw_mean(deltas, n);
+        v[MW_COL_TRAINING_STD] = mw_std(deltas, n);
+    }
 }
 
 static bool within(const mw_study_row *row, const char *family) {
@@ -265,7 +298,8 @@ static bool within(const mw_study_row *row, const char *family) {
 }
 
 mw_comparison mw_table_compare_arms(const mw_study_table *table, const char *family, int ours, int other) {
-    double a[MW_TABLE_ROWS], b[MW_TABLE_ROWS], low[MW_TABLE_ROWS], high[MW_TABLE_ROWS];
+    double a[MW_TABLE_ROWS], b[MW_TABLE_ROWS], low[MW_TABLE_ROWS], high[MW_TABLE_ROWS], p[MW_TABLE_ROWS];
+    bool firm[MW_TABLE_ROWS];
     int n = 0;
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
         const mw_study_row *row = &table->rows[i];
@@ -274,9 +308,16 @@ mw_comparison mw_table_compare_arms(const mw_study_table *table, const char *fam
         a[n] = row->value[MW_COL_OF(ours, MW_FIELD_REPORTED)];
         b[n] = row->value[MW_COL_OF(other, MW_FIELD_REPORTED)];
         low[n] = d.low;
-        high[n++] = d.high;
+        high[n] = d.high;
+        p[n++] = mw_row_p(row, ours, other);
     }
-    return mw_compare(a, b, low, high, n);
+    mw_comparison c = mw_compare(a, b, low, high, n);
+    mw_holm(firm, p, n);
+    for (int i = 0; i < n; i++) {
+        c.firm_wins += firm[i] && a[i] > b[i];
+        c.firm_losses += firm[i] && a[i] < b[i];
+    }
+    return c;
 }
 
 mw_comparison mw_table_compare(const mw_study_table *table, const char *family, mw_column_id ours,

@@ -42,6 +42,12 @@
     X(RELATIVE_LOW, "relative_gain_reactive_low", "")                                                        \
     X(RELATIVE_HIGH, "relative_gain_reactive_high", "")                                                      \
     X(RELATIVE_RANDOM, "relative_gain_random", "")                                                           \
+    X(SMALLEST, "smallest_visible_difference", "") /* to reactive, by the paired episodes */                 \
+    X(SMALLEST_RELATIVE, "smallest_visible_relative_gain", "")                                               \
+    X(EVAL_SEED_STD, "delta_reactive_std_evaluation_seeds", "")                                              \
+    X(TRAINING_SEEDS, "training_seeds", "") /* with the first; the rest where there are several */           \
+    X(TRAINING_DELTA, "delta_reactive_mean_training_seeds", "")                                              \
+    X(TRAINING_STD, "delta_reactive_std_training_seeds", "")                                                 \
     X(SHARE, "oracle_share", "") /* where the oracle's own gain has an interval above zero */                \
     X(HEADROOM, "headroom", "")                                                                              \
     X(EVAL_M, "M", "eval.plan.candidates")                                                                   \
@@ -171,6 +177,10 @@ const char *mw_study_family(const char *task); /* of one of the settings' tasks;
 /* The difference of two arms as they are reported, with a 95% interval: of paired episodes against reactive,
  * of the seeds' paired means (Student's) otherwise. NaN where it is not known. */
 mw_interval mw_row_difference(const mw_study_row *row, int ours, int other);
+double mw_row_p(const mw_study_row *row, int ours, int other); /* of that interval; NaN: not known */
+
+/* What further training seeds tell goes to the rows of the first: rows of others[count] that are there. */
+void mw_table_training_seeds(mw_study_table *table, const mw_study_table *others, int count);
 
 /* Of two arms, with their intervals. family NULL: all. */
 mw_comparison mw_table_compare_arms(const mw_study_table *table, const char *family, int ours, int other);

@@ -5,7 +5,7 @@
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/machine/cpu.h"
-#include "core/pool.h"
+#include "core/tensor/safetensors.h"
 #include "env/env.h"
 #include "eval/calibrate.h"
 #include "eval/eval.h"
@@ -26,7 +26,7 @@ static void hex(char out[17], uint64_t value) {
 
 static mw_status hash_file(uint64_t *hash, const char *path, mw_error *error) {
     mw_map map;
-    MW_TRY(mw_map_open(&map, path, error));
+    MW_TRY(mw_map_copy(&map, path, error));
     *hash = mw_hash(MW_HASH_START, map.data, map.size);
     mw_map_close(&map);
     return MW_OK;
@@ -47,70 +47,91 @@ static mw_status find_rules(mw_chain *c, mw_error *error) {
     return MW_OK;
 }
 
-mw_status mw_chain_preset(mw_preset *preset, const char *task, const mw_study_options *options,
-                          mw_error *error) {
-    MW_TRY(mw_preset_choose(preset, options->method, task, options->budget, error));
+mw_status mw_chain_preset(mw_preset *preset, const char *method, const char *task,
+                          const mw_study_options *options, mw_error *error) {
+    MW_TRY(mw_preset_choose(preset, method, task, options->budget, error));
     for (int i = 0; i < options->assignment_count; i++)
         MW_TRY(mw_preset_set(preset, options->assignments[i], error));
     return mw_preset_check(preset, error);
 }
 
-static mw_eval_options eval_options(const mw_chain *c) {
+mw_eval_options mw_chain_eval_options(const mw_chain *c) {
     const mw_study_options *o = c->options;
     mw_eval_options e;
     mw_eval_options_init(&e, sizeof e);
     e.arms = o->arms ? o->arms : (1u << MW_ARM_STANDARD) - 1;
     e.behaviors = o->behaviors;
+    e.first_seed = o->first_seed;
     if (o->seeds) e.seeds = o->seeds;
     if (o->timed) e.timed = o->timed;
-    e.episodes = o->episodes ? o->episodes : mw_eval_episodes_of(c->family);
+    e.episodes = mw_study_episodes(o, c->family);
     e.threads = o->threads;
     e.stop = o->stop;
     return e;
 }
 
-static json_t *eval_inputs(const mw_chain *c) {
-    const mw_eval_options e = eval_options(c);
+json_t *mw_chain_eval_inputs(const mw_eval_options *e) {
     json_t *arms = json_array();
     for (int a = 0; a < MW_ARMS; a++)
-        if (e.arms & 1u << a) json_array_append_new(arms, json_string(mw_arm_name(a)));
-    return json_pack("{s:o, s:I, s:i, s:i, s:i}", "arms", arms, "first_seed", (json_int_t)e.first_seed,
-                     "seeds", e.seeds, "episodes", e.episodes, "timed", e.timed);
+        if (e->arms & 1u << a) json_array_append_new(arms, json_string(mw_arm_name(a)));
+    return json_pack("{s:o, s:I, s:i, s:i, s:i}", "arms", arms, "first_seed", (json_int_t)e->first_seed,
+                     "seeds", e->seeds, "episodes", e->episodes, "timed", e->timed);
 }
 
 static mw_status describe_inputs(mw_chain *c, mw_error *error) {
-    char behavior[17], seed[24];
+    char behavior[17], seed[24], training[24];
+    const mw_eval_options e = mw_chain_eval_options(c);
     hex(behavior, c->behavior);
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)c->options->seed);
+    snprintf(training, sizeof training, "%llu", (unsigned long long)c->line->seed);
     json_t *settings = mw_preset_json(&c->preset);
     mw_same_state_options same;
     mw_same_state_options_init(&same, sizeof same);
-    c->inputs = json_pack("{s:{s:s, s:s, s:s, s:s, s:I}, s:{s:s, s:o*}, s:o*, s:{s:i, s:i, s:I}}", "data",
-                          "setting", c->name, "rules", c->rules, "behavior", behavior, "seed", seed,
-                          "transitions", (json_int_t)c->transitions, "train", "seed", seed, "settings",
-                          settings, "eval", eval_inputs(c), "diagnose", "anchors", c->options->anchors,
-                          "snippets", c->options->snippets, "seed", (json_int_t)same.seed);
+    c->inputs = json_pack(
+        "{s:{s:s, s:s, s:s, s:s, s:I}, s:{s:s, s:o*}, s:o*, s:{s:i, s:i, s:I}}", "data", "setting", c->name,
+        "rules", c->rules, "behavior", behavior, "seed", seed, "transitions", (json_int_t)c->transitions,
+        "train", "seed", training, "settings", settings, "eval", mw_chain_eval_inputs(&e), "diagnose",
+        "anchors", c->options->anchors, "snippets", c->options->snippets, "seed", (json_int_t)same.seed);
+    for (int s = MW_STUDY_ROUTING; s < MW_STUDY_COST; s++)
+        if (c->line->stages & 1u << s)
+            json_object_set_new(c->inputs, mw_study_stage_name((mw_study_stage)s),
+                                mw_analysis_inputs(c, (mw_study_stage)s));
     return c->inputs && settings ? MW_OK : mw_fail(error, MW_ERR_MEMORY, "cannot describe %s", c->name);
 }
 
-mw_status mw_chain_start(mw_chain *c, const mw_study_options *options, const mw_setting *setting,
+/* Data are shared by all lines of a setting; everything else lies in the line's own folder. */
+static void name_files(mw_chain *c) {
+    char root[440];
+    const char *folder = c->options->folder, *line = c->line->folder;
+    snprintf(root, sizeof root, "%.400s%s%s", folder, *line ? "/" : "", line);
+    snprintf(c->data, sizeof c->data, "%.400s/data/%s", folder, c->name);
+    snprintf(c->bundle, sizeof c->bundle, "%s/bundles/%s.safetensors", root, c->name);
+    snprintf(c->earlier_bundle, sizeof c->earlier_bundle, "%.600s.before", c->bundle);
+    snprintf(c->eval, sizeof c->eval, "%s/eval/%s.json", root, c->name);
+    snprintf(c->diagnose, sizeof c->diagnose, "%s/diagnose/%s.json", root, c->name);
+    snprintf(c->result, sizeof c->result, "%s/results/%s.json", root, c->name);
+    snprintf(c->routing, sizeof c->routing, "%s/routing/%s.json", root, c->name);
+    snprintf(c->selectors, sizeof c->selectors, "%s/selectors/%s.json", root, c->name);
+    snprintf(c->selectors_bundle, sizeof c->selectors_bundle, "%s/bundles/%s.selectors.safetensors", root,
+             c->name);
+    snprintf(c->sweeps, sizeof c->sweeps, "%s/sweeps/%s.json", root, c->name);
+}
+
+mw_status mw_chain_start(mw_chain *c, const mw_study_options *options, const mw_study_line *line,
                          mw_error *error) {
-    *c = (mw_chain){.options = options, .setting = setting, .family = mw_study_family(setting->task)};
+    const mw_setting *setting = mw_setting_at(line->place);
+    *c = (mw_chain){
+        .options = options, .line = line, .setting = setting, .family = mw_study_family(setting->task)};
     for (int s = 0; s < MW_STUDY_STAGES; s++) c->seconds[s] = NAN;
     mw_setting_name(setting, c->name, sizeof c->name);
     if (strlen(options->folder) > 400)
         return mw_fail(error, MW_ERR_ARGUMENT, "'%.40s...' is too long a path", options->folder);
-    snprintf(c->data, sizeof c->data, "%.400s/data/%s", options->folder, c->name);
-    snprintf(c->bundle, sizeof c->bundle, "%.400s/bundles/%s.safetensors", options->folder, c->name);
-    snprintf(c->earlier_bundle, sizeof c->earlier_bundle, "%s.before", c->bundle);
-    snprintf(c->eval, sizeof c->eval, "%.400s/eval/%s.json", options->folder, c->name);
-    snprintf(c->diagnose, sizeof c->diagnose, "%.400s/diagnose/%s.json", options->folder, c->name);
-    snprintf(c->result, sizeof c->result, "%.400s/results/%s.json", options->folder, c->name);
+    name_files(c);
     c->transitions = options->transitions ? options->transitions : setting->transitions;
     snprintf(c->data_command, sizeof c->data_command,
              "mawam data make %s -o DIR --transitions %ld --seed %llu", c->name, c->transitions,
              (unsigned long long)options->seed);
-    MW_TRY(mw_chain_preset(&c->preset, setting->task, options, error));
+    MW_TRY(mw_chain_preset(&c->preset, line->method, setting->task, options, error));
     MW_TRY(find_rules(c, error));
     MW_TRY(behavior_checksum(c, error));
     return describe_inputs(c, error);
@@ -173,21 +194,21 @@ void mw_chain_find_checksum(mw_chain *c) {
 
 /* Data, split and seed that parts must be of, and the preset settled on the data; false: it cannot be read.
  */
-static bool find_origin(const mw_chain *c, mw_provenance *origin, mw_preset *settled) {
+static bool find_origin(const mw_chain *c, const mw_preset *preset, mw_provenance *origin,
+                        mw_preset *settled) {
     mw_dataset d;
     mw_error error;
     char checksum[17];
     if (mw_dataset_open(&d, c->data, &error) != MW_OK) return false;
-    *settled = c->preset;
+    *settled = *preset;
     const bool found = mw_dataset_checksum(checksum, &d, &error) == MW_OK &&
-                       mw_training_settle(settled, &d, c->options->seed, &error) == MW_OK;
+                       mw_training_settle(settled, &d, c->line->seed, &error) == MW_OK;
     mw_dataset_close(&d);
-    if (found) mw_provenance_init(origin, checksum, c->options->seed, c->preset.held_out, 1);
+    if (found) mw_provenance_init(origin, checksum, c->line->seed, preset->held_out, 1);
     return found;
 }
 
-/* The wanted parts that a bundle has, as training would make them; *plan: it plans as wanted too. */
-static unsigned kept_parts(const mw_chain *c, const char *path, bool *plan) {
+unsigned mw_chain_kept_parts(const mw_chain *c, const mw_preset *preset, const char *path, bool *plan) {
     mw_bundle *bundle;
     mw_error error;
     mw_provenance origin;
@@ -195,7 +216,7 @@ static unsigned kept_parts(const mw_chain *c, const char *path, bool *plan) {
     unsigned kept = 0;
     *plan = false;
     if (!mw_file_exists(path) || mw_bundle_load(&bundle, path, &error) != MW_OK) return 0;
-    if (find_origin(c, &origin, &settled)) {
+    if (find_origin(c, preset, &origin, &settled)) {
         for (int i = 0; mw_model_class_at(i); i++) {
             const mw_bundle_part *part = mw_bundle_find(bundle, mw_model_class_at(i)->name);
             if (settled.parts & 1u << i && part && mw_training_same(&settled, part, &origin)) kept |= 1u << i;
@@ -210,7 +231,7 @@ static unsigned kept_parts(const mw_chain *c, const char *path, bool *plan) {
 /* All settings count here, those of planning too: the bundle holds them. */
 static bool is_current(const mw_chain *c, const char *path) {
     bool plan;
-    return kept_parts(c, path, &plan) == c->preset.parts && plan;
+    return mw_chain_kept_parts(c, &c->preset, path, &plan) == c->preset.parts && plan;
 }
 
 static bool train_current(mw_chain *c) {
@@ -240,7 +261,7 @@ static mw_status train_run(mw_chain *c, mw_error *error) {
     mw_training_request request = {.dataset = &d,
                                    .preset = &c->preset,
                                    .output = c->bundle,
-                                   .seed = c->options->seed,
+                                   .seed = c->line->seed,
                                    .threads = c->options->threads,
                                    .resume = true,
                                    .replace = true,
@@ -252,7 +273,7 @@ static mw_status train_run(mw_chain *c, mw_error *error) {
     if (mw_file_exists(c->bundle) && rename(c->bundle, c->earlier_bundle) != 0)
         status = mw_fail(error, MW_ERR_IO, "cannot rename '%s'", c->bundle);
     bool plan;
-    const unsigned kept = status == MW_OK ? kept_parts(c, c->earlier_bundle, &plan) : 0;
+    const unsigned kept = status == MW_OK ? mw_chain_kept_parts(c, &c->preset, c->earlier_bundle, &plan) : 0;
     if (kept) {
         request.with = c->earlier_bundle;
         request.only = c->preset.parts & ~kept;
@@ -277,31 +298,59 @@ static mw_status train_run(mw_chain *c, mw_error *error) {
 
 /* ---- evaluation and diagnosis: files that name their bundle and their inputs ---- */
 
-static bool file_current(const mw_chain *c, const char *path, const char *stage) {
+bool mw_chain_file_current(const mw_chain *c, const char *path, mw_study_stage stage) {
     json_t *root;
     mw_error error;
     if (!mw_file_exists(path) || mw_json_read(&root, path, &error) != MW_OK) return false;
-    const char *bundle = json_string_value(json_object_get(root, "bundle"));
-    const bool same = bundle && !strcmp(bundle, c->checksum) &&
-                      json_equal(json_object_get(root, "inputs"), json_object_get(c->inputs, stage));
+    const json_t *stamp = stage >= MW_STUDY_ROUTING ? json_object_get(root, "study") : root;
+    const char *bundle = json_string_value(json_object_get(stamp, "bundle"));
+    const json_t *inputs = json_object_get(c->inputs, mw_study_stage_name(stage));
+    const bool same =
+        bundle && !strcmp(bundle, c->checksum) && json_equal(json_object_get(stamp, "inputs"), inputs);
     json_decref(root);
     return same;
 }
 
-static mw_status file_write(const mw_chain *c, const char *path, const char *stage, json_t *root,
-                            mw_error *error) {
-    if (!root) return mw_fail(error, MW_ERR_MEMORY, "cannot describe the %s stage", stage);
-    json_object_set_new(root, "setting", json_string(c->name));
-    json_object_set_new(root, "bundle", json_string(c->checksum));
-    json_object_set(root, "inputs", json_object_get(c->inputs, stage));
+mw_status mw_chain_file_write(const mw_chain *c, const char *path, mw_study_stage stage, json_t *root,
+                              mw_error *error) {
+    const char *name = mw_study_stage_name(stage);
+    if (!root) return mw_fail(error, MW_ERR_MEMORY, "cannot describe the %s stage", name);
+    json_t *stamp = stage >= MW_STUDY_ROUTING ? json_object() : json_incref(root);
+    json_object_set_new(stamp, "setting", json_string(c->name));
+    json_object_set_new(stamp, "bundle", json_string(c->checksum));
+    json_object_set_new(stamp, "revision", json_string(mw_revision()));
+    json_object_set(stamp, "inputs", json_object_get(c->inputs, name));
+    if (stamp != root) json_object_set(root, "study", stamp);
+    json_decref(stamp);
     const mw_status status = mw_json_write(root, path, error);
     json_decref(root);
     return status;
 }
 
+void mw_chain_player(const mw_chain *c, char out[17]) {
+    mw_safetensors file;
+    mw_bundle *bundle;
+    mw_error error;
+    uint64_t hash = MW_HASH_START;
+    out[0] = 0;
+    if (mw_safetensors_open(&file, c->bundle, &error) != MW_OK) return;
+    for (size_t i = 0; i < file.tensor_count; i++) {
+        const mw_tensor *t = &file.tensors[i];
+        hash = mw_hash(mw_hash(hash, t->name, strlen(t->name)), t->data, mw_dtype_size(t->type) * t->count);
+    }
+    mw_safetensors_close(&file);
+    if (mw_bundle_load(&bundle, c->bundle, &error) != MW_OK) return;
+    json_t *plan = mw_fields_json(mw_plan_fields, &bundle->plan);
+    char *text = json_dumps(plan, JSON_COMPACT);
+    if (text) hex(out, mw_hash(hash, text, strlen(text)));
+    free(text);
+    json_decref(plan);
+    mw_bundle_free(bundle);
+}
+
 static void eval_progress(void *context, int arm, long done, long total) {
     mw_chain *c = context;
-    const unsigned arms = eval_options(c).arms, before = arms & ((1u << arm) - 1);
+    const unsigned arms = mw_chain_eval_options(c).arms, before = arms & ((1u << arm) - 1);
     const double all = __builtin_popcount(arms), share = (double)done / (double)total;
     if (c->progress)
         c->progress(c->context, ((double)__builtin_popcount(before) + share) / all, mw_arm_name(arm));
@@ -321,7 +370,7 @@ static void eval_note(mw_chain *c, const mw_eval_result *r) {
 static mw_status eval_run(mw_chain *c, mw_error *error) {
     mw_bundle *bundle;
     mw_eval_result r = {0};
-    mw_eval_options options = eval_options(c);
+    mw_eval_options options = mw_chain_eval_options(c);
     options.progress = eval_progress;
     options.context = c;
     MW_TRY(mw_bundle_load(&bundle, c->bundle, error));
@@ -329,7 +378,7 @@ static mw_status eval_run(mw_chain *c, mw_error *error) {
     if (status == MW_OK) {
         json_t *root = json_object();
         json_object_set_new(root, "eval", mw_eval_json(&r));
-        status = file_write(c, c->eval, "eval", root, error);
+        status = mw_chain_file_write(c, c->eval, MW_STUDY_EVAL, root, error);
         eval_note(c, &r);
     }
     mw_eval_result_clear(&r);
@@ -337,14 +386,15 @@ static mw_status eval_run(mw_chain *c, mw_error *error) {
     return status;
 }
 
-static mw_status same_state(mw_chain *c, const mw_bundle *bundle, bool planned, json_t *root,
-                            mw_error *error) {
+mw_status mw_chain_same_state(mw_chain *c, const mw_bundle *bundle, bool planned, json_t *root,
+                              mw_error *error) {
     mw_same_state r = {0};
     mw_same_state_options options;
     mw_same_state_options_init(&options, sizeof options);
     options.anchors = c->options->anchors;
     options.threads = c->options->threads;
     options.planned = planned;
+    options.stop = c->options->stop;
     MW_TRY(mw_same_state_run(&r, bundle, &options, error));
     json_object_set_new(root, planned ? "same_state_planned" : "same_state", mw_same_state_json(&r));
     if (!planned)
@@ -380,13 +430,13 @@ static mw_status diagnose_run(mw_chain *c, mw_error *error) {
     json_t *root = json_object();
     mw_status status = mw_bundle_load(&bundle, c->bundle, error);
     if (status == MW_OK) {
-        if (c->options->anchors) status = same_state(c, bundle, false, root, error);
+        if (c->options->anchors) status = mw_chain_same_state(c, bundle, false, root, error);
         if (status == MW_OK && c->options->anchors && !mw_plan_as_drawn(&bundle->plan))
-            status = same_state(c, bundle, true, root, error);
+            status = mw_chain_same_state(c, bundle, true, root, error);
         if (status == MW_OK && c->options->snippets) status = snippets(c, bundle, root, error);
         mw_bundle_free(bundle);
     }
-    if (status == MW_OK) return file_write(c, c->diagnose, "diagnose", root, error);
+    if (status == MW_OK) return mw_chain_file_write(c, c->diagnose, MW_STUDY_DIAGNOSE, root, error);
     json_decref(root);
     return status;
 }
@@ -400,9 +450,11 @@ bool mw_chain_current(mw_chain *c, mw_study_stage stage) {
     case MW_STUDY_TRAIN:
         return train_current(c);
     case MW_STUDY_EVAL:
-        return file_current(c, c->eval, "eval");
+        return mw_chain_file_current(c, c->eval, stage);
+    case MW_STUDY_DIAGNOSE:
+        return mw_chain_file_current(c, c->diagnose, stage);
     default:
-        return file_current(c, c->diagnose, "diagnose");
+        return mw_chain_file_current(c, mw_analysis_path(c, stage), stage);
     }
 }
 
@@ -416,7 +468,9 @@ mw_status mw_chain_run(mw_chain *c, mw_study_stage stage, mw_error *error) {
         return train_run(c, error);
     case MW_STUDY_EVAL:
         return eval_run(c, error);
-    default:
+    case MW_STUDY_DIAGNOSE:
         return diagnose_run(c, error);
+    default:
+        return mw_analysis_run(c, stage, error);
     }
 }

@@ -231,8 +231,8 @@ static mw_status run_all(json_t **out, const mw_cost_options *o, const mw_bundle
         char cpu[128];
         mw_cpu_model(cpu, sizeof cpu);
         *out =
-            json_pack("{s:s, s:s, s:s, s:s, s:i, s:{s:i, s:i, s:i, s:i, s:i, s:i, s:O, s:o}}", "mawam",
-                      mw_version(), "cpu", cpu, "level", mw_cpu_name(), "command",
+            json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:{s:i, s:i, s:i, s:i, s:i, s:i, s:O, s:o}}", "mawam",
+                      mw_version(), "revision", mw_revision(), "cpu", cpu, "level", mw_cpu_name(), "command",
                       o->command ? o->command : "", "threads", mw_pool_threads(pool), "cost", "envs", o->envs,
                       "K", o->sampling_steps, "H", o->horizon, "repeats", o->repeats, "warm_up", o->warm_up,
                       "timed", o->timed, "settings", settings, "mean", points_json(o, times, count));

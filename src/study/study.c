@@ -4,8 +4,11 @@
 #include "core/file.h"
 #include "core/options.h"
 #include "data/dataset.h"
-#include "study/chain.h"
+#include "plan/provenance.h"
 #include "report/report.h"
+#include "study/chain.h"
+#include "study/costs.h"
+#include "study/played.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,12 +21,18 @@
 #include <unistd.h>
 
 const char *mw_study_stage_name(mw_study_stage stage) {
-    static const char *const names[] = {"data", "train", "eval", "diagnose"};
-    return names[stage];
+    static const char *const names[MW_STUDY_STAGES] = {"data",    "train",     "eval",   "diagnose",
+                                                       "routing", "selectors", "sweeps", "cost"};
+    return stage < MW_STUDY_STAGES ? names[stage] : NULL;
 }
 
-static const mw_study_options defaults = {
-    .size = sizeof defaults, .folder = "study", .budget = MW_BUDGET_FULL, .anchors = 64, .snippets = 2000};
+static const mw_study_options defaults = {.size = sizeof defaults,
+                                          .folder = "study",
+                                          .budget = MW_BUDGET_FULL,
+                                          .anchors = 64,
+                                          .snippets = 2000,
+                                          .first_seed = MW_STUDY_FIRST_SEED,
+                                          .training_seeds = 3};
 
 void mw_study_options_init(mw_study_options *options, size_t size) {
     mw_options_fill(options, size, &defaults, sizeof defaults);
@@ -31,11 +40,11 @@ void mw_study_options_init(mw_study_options *options, size_t size) {
 
 typedef struct {
     const mw_study_options *options;
-    const mw_setting *settings[MW_TABLE_ROWS];
-    int places[MW_TABLE_ROWS]; /* of the settings in their own table */
+    mw_study_line lines[MW_STUDY_LINES];
     int count, index;
-    double known[MW_TABLE_ROWS][MW_STUDY_STAGES]; /* seconds, by place; NaN: not known */
-    int log;                                      /* stages.jsonl, open for appending and locked */
+    double known[MW_STUDY_LINES][MW_STUDY_STAGES]; /* seconds, by line; NaN: not known */
+    mw_played played;
+    int log; /* stages.jsonl, open for appending and locked */
     mw_chain chain;
     mw_study_stage stage;
     double started; /* clock at the start of the stage */
@@ -43,49 +52,56 @@ typedef struct {
 
 /* ---- the record of stages ---- */
 
-static int place_of(const char *name) {
-    char known[64];
-    for (int i = 0; i < MW_TABLE_ROWS; i++) {
-        mw_setting_name(mw_setting_at(i), known, sizeof known);
-        if (!strcmp(known, name)) return i;
-    }
+static int line_of(const study *s, const char *label) {
+    for (int i = 0; i < s->count; i++)
+        if (!strcmp(s->lines[i].label, label)) return i;
     return -1;
 }
 
 /* A line that was cut by a crash is passed over. */
-static void remember(study *s, const char *line) {
+static mw_status remember(study *s, const char *text, mw_error *error) {
     json_t *root;
     mw_error ignored;
-    if (mw_json_parse(&root, line, strlen(line), "a line", &ignored) != MW_OK) return;
-    const char *name = json_string_value(json_object_get(root, "setting"));
+    if (mw_json_parse(&root, text, strlen(text), "a line", &ignored) != MW_OK) return MW_OK;
+    const char *label = json_string_value(json_object_get(root, "setting"));
     const char *stage = json_string_value(json_object_get(root, "stage"));
     const json_t *seconds = json_object_get(root, "seconds");
-    const int place = name ? place_of(name) : -1;
-    for (int i = 0; place >= 0 && stage && i < MW_STUDY_STAGES; i++)
+    const int line = label ? line_of(s, label) : -1;
+    for (int i = 0; line >= 0 && stage && i < MW_STUDY_STAGES; i++)
         if (!strcmp(stage, mw_study_stage_name((mw_study_stage)i)) && json_is_number(seconds) &&
             !json_object_get(root, "error"))
-            s->known[place][i] = json_number_value(seconds);
+            s->known[line][i] = json_number_value(seconds);
+    const mw_status status = mw_played_recall(&s->played, root, error);
     json_decref(root);
+    return status;
 }
 
 static mw_status read_record(study *s, const char *path, mw_error *error) {
     char *text, *rest;
     MW_TRY(mw_file_read_text(path, &text, NULL, error));
-    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-        remember(s, line);
+    mw_status status = MW_OK;
+    for (char *line = strtok_r(text, "\n", &rest); line && status == MW_OK;
+         line = strtok_r(NULL, "\n", &rest))
+        status = remember(s, line, error);
     free(text);
-    return MW_OK;
+    return status;
 }
 
-static mw_status record(study *s, const char *message, double seconds, mw_error *error) {
+static const char *label_of(const study *s) {
+    return s->index < s->count ? s->lines[s->index].label : "all";
+}
+
+/* message: of a failure; play: of an evaluation. Either may be NULL. */
+static mw_status record(study *s, const char *message, const mw_play *play, double seconds, mw_error *error) {
     char now[32];
     const time_t clock = time(NULL);
     struct tm parts;
     gmtime_r(&clock, &parts);
     strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", &parts);
-    json_t *root = json_pack("{s:s, s:s, s:f, s:s, s:s, s:s*}", "setting", s->chain.name, "stage",
+    json_t *root = json_pack("{s:s, s:s, s:f, s:s, s:s, s:s, s:s*}", "setting", label_of(s), "stage",
                              mw_study_stage_name(s->stage), "seconds", round(100 * seconds) / 100, "finished",
-                             now, "mawam", mw_version(), "error", message);
+                             now, "mawam", mw_version(), "revision", mw_revision(), "error", message);
+    if (play) json_object_set_new(root, "played", mw_play_json(play));
     char *text = root ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
     json_decref(root);
     if (!text) return mw_fail(error, MW_ERR_MEMORY, "cannot record a stage");
@@ -108,8 +124,25 @@ static mw_status refuse(const char *folder, mw_error *error) {
                    folder);
 }
 
+static mw_status make_folders(const study *s, mw_error *error) {
+    static const char *const parts[] = {"data",    "bundles", "eval",      "diagnose",
+                                        "results", "routing", "selectors", "sweeps"};
+    for (int i = 0; i < s->count; i++) {
+        const mw_study_line *line = &s->lines[i];
+        for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
+            char folder[512];
+            const bool stage = k > 4 ? line->stages & 1u << (MW_STUDY_ROUTING + k - 5)
+                                     : k != 3 || line->stages & 1u << MW_STUDY_DIAGNOSE;
+            if (!stage || (k == 0 && *line->folder)) continue;
+            snprintf(folder, sizeof folder, "%s%s%s/%s", s->options->folder, *line->folder ? "/" : "",
+                     line->folder, parts[k]);
+            MW_TRY(mw_dir_make(folder, error));
+        }
+    }
+    return MW_OK;
+}
+
 static mw_status open_folder(study *s, mw_error *error) {
-    static const char *const parts[] = {"data", "bundles", "eval", "diagnose", "results"};
     char path[512];
     const mw_study_options *o = s->options;
     if (strlen(o->folder) > 400)
@@ -119,11 +152,7 @@ static mw_status open_folder(study *s, mw_error *error) {
     snprintf(path, sizeof path, "%s/stages.jsonl", o->folder);
     const bool there = mw_file_exists(path);
     if (there && !o->resume) return refuse(o->folder, error);
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        char folder[512];
-        snprintf(folder, sizeof folder, "%s/%s", o->folder, parts[i]);
-        MW_TRY(mw_dir_make(folder, error));
-    }
+    MW_TRY(make_folders(s, error));
     s->log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (s->log < 0) return mw_fail(error, MW_ERR_IO, "cannot open '%s': %s", path, strerror(errno));
     if (flock(s->log, LOCK_EX | LOCK_NB) != 0)
@@ -133,13 +162,15 @@ static mw_status open_folder(study *s, mw_error *error) {
 
 /* ---- how long ---- */
 
-static double mean_known(const study *s, mw_study_stage stage, const char *task, const char *family) {
+/* Of lines by the same method; family and task NULL: any. */
+static double mean_known(const study *s, mw_study_stage stage, const mw_study_line *like, const char *task,
+                         const char *family) {
     double sum = 0;
     int count = 0;
-    for (int i = 0; i < MW_TABLE_ROWS; i++) {
-        const mw_setting *setting = mw_setting_at(i);
-        if (isnan(s->known[i][stage]) || (task && strcmp(setting->task, task)) ||
-            (family && strcmp(mw_study_family(setting->task), family)))
+    for (int i = 0; i < s->count; i++) {
+        const char *other = mw_setting_at(s->lines[i].place)->task;
+        if (isnan(s->known[i][stage]) || (like && s->lines[i].method != like->method) ||
+            (task && strcmp(other, task)) || (family && strcmp(mw_study_family(other), family)))
             continue;
         sum += s->known[i][stage];
         count++;
@@ -147,24 +178,32 @@ static double mean_known(const study *s, mw_study_stage stage, const char *task,
     return count ? sum / count : NAN;
 }
 
-static double expected(const study *s, int place, mw_study_stage stage) {
-    const char *task = mw_setting_at(place)->task;
-    double seconds = mean_known(s, stage, task, NULL);
-    if (isnan(seconds)) seconds = mean_known(s, stage, NULL, mw_study_family(task));
-    return isnan(seconds) ? mean_known(s, stage, NULL, NULL) : seconds;
+static double expected(const study *s, int index, mw_study_stage stage) {
+    const mw_study_line *line = &s->lines[index];
+    const char *task = mw_setting_at(line->place)->task, *family = mw_study_family(task);
+    double seconds = mean_known(s, stage, line, task, NULL);
+    if (isnan(seconds)) seconds = mean_known(s, stage, line, NULL, family);
+    if (isnan(seconds)) seconds = mean_known(s, stage, NULL, NULL, family);
+    return isnan(seconds) ? mean_known(s, stage, NULL, NULL, NULL) : seconds;
 }
 
-/* Stages that are recorded count as done; that they are still current is looked at when their turn comes. */
+/* Stages that are recorded count as done; that they are still current is looked at when their turn comes.
+ * What nothing is known of yet counts for nothing, unless nothing at all is known. */
 static double seconds_left(const study *s, double done, double spent) {
     double left = 0;
+    int unknown = 0, judged = 0;
     for (int i = s->index; i < s->count; i++)
-        for (int k = i == s->index ? (int)s->stage : 0; k < MW_STUDY_STAGES; k++) {
+        for (int k = i == s->index ? (int)s->stage : 0; k < MW_STUDY_COST; k++) {
             const bool now = i == s->index && k == (int)s->stage;
-            if (!now && !isnan(s->known[s->places[i]][k])) continue;
-            double whole = now && done > 0.02 ? spent / done : expected(s, s->places[i], (mw_study_stage)k);
-            left += now ? fmax(0, whole - spent) : whole;
+            if (!(s->lines[i].stages & 1u << k) || (!now && !isnan(s->known[i][k])) ||
+                (k == MW_STUDY_DATA && *s->lines[i].folder))
+                continue;
+            const double whole = now && done > 0.02 ? spent / done : expected(s, i, (mw_study_stage)k);
+            unknown += isnan(whole);
+            judged += !isnan(whole);
+            if (!isnan(whole)) left += now ? fmax(0, whole - spent) : whole;
         }
-    return left;
+    return unknown > judged ? NAN : left;
 }
 
 /* ---- one setting ---- */
@@ -172,7 +211,7 @@ static double seconds_left(const study *s, double done, double spent) {
 static void tell(const study *s, mw_study_what what, double done, double seconds, const char *note) {
     if (!s->options->progress) return;
     s->options->progress(s->options->context, &(mw_study_event){.what = what,
-                                                                .setting = s->chain.name,
+                                                                .setting = label_of(s),
                                                                 .index = s->index,
                                                                 .count = s->count,
                                                                 .stage = s->stage,
@@ -191,17 +230,30 @@ static bool stopped(const study *s) {
     return s->options->stop && *s->options->stop;
 }
 
+/* An evaluation of other weights or another plan on seeds that were played is refused. */
+static mw_status take_seeds(study *s, mw_play *play, mw_error *error) {
+    const mw_eval_options e = mw_chain_eval_options(&s->chain);
+    *play = (mw_play){.first = e.first_seed, .count = e.seeds};
+    snprintf(play->label, sizeof play->label, "%s", label_of(s));
+    mw_chain_player(&s->chain, play->player);
+    return s->options->play_again ? MW_OK : mw_played_check(&s->played, play, error);
+}
+
 static mw_status run_stage(study *s, bool *ran, mw_error *error) {
-    double *known = &s->known[s->places[s->index]][s->stage];
+    double *known = &s->known[s->index][s->stage];
     s->started = mw_clock_seconds();
     if (mw_chain_current(&s->chain, s->stage)) {
         tell(s, MW_STUDY_KEPT, 1, 0, "");
     } else {
+        mw_play play;
+        const bool plays = s->stage == MW_STUDY_EVAL;
         if (stopped(s)) return mw_fail(error, MW_ERR_INTERRUPTED, "stopped");
+        if (plays) MW_TRY(take_seeds(s, &play, error));
         tell(s, MW_STUDY_STARTS, 0, 0, "");
         MW_TRY(mw_chain_run(&s->chain, s->stage, error));
         *known = mw_clock_seconds() - s->started + s->chain.earlier;
-        MW_TRY(record(s, NULL, *known, error));
+        MW_TRY(record(s, NULL, plays ? &play : NULL, *known, error));
+        if (plays) MW_TRY(mw_played_add(&s->played, &play, error));
         tell(s, MW_STUDY_DONE, 1, *known, s->chain.note);
         *ran = true;
     }
@@ -209,24 +261,48 @@ static mw_status run_stage(study *s, bool *ran, mw_error *error) {
     return MW_OK;
 }
 
-static mw_status run_stages(study *s, mw_error *error) {
-    bool ran = false;
+static bool has_stage(const study *s) {
+    return s->lines[s->index].stages & 1u << s->stage;
+}
+
+/* Everything is there, although its dataset was dropped. */
+static bool finished_without_data(study *s) {
     char recorded[600];
     snprintf(recorded, sizeof recorded, "%s/dataset.json", s->chain.data);
-    if (!mw_file_exists(recorded) && mw_chain_summarized(&s->chain)) { /* its dataset was dropped */
-        for (; s->stage < MW_STUDY_STAGES; s->stage++) tell(s, MW_STUDY_KEPT, 1, 0, "");
+    if (mw_file_exists(recorded) || !mw_chain_summarized(&s->chain)) return false;
+    for (int k = MW_STUDY_ROUTING; k < MW_STUDY_COST; k++)
+        if (s->lines[s->index].stages & 1u << k && !mw_chain_current(&s->chain, (mw_study_stage)k))
+            return false;
+    return true;
+}
+
+/* Another line may still need the data; it comes after this one. */
+static bool last_of_setting(const study *s) {
+    for (int i = s->index + 1; i < s->count; i++)
+        if (s->lines[i].place == s->lines[s->index].place) return false;
+    return true;
+}
+
+/* The summary is written as soon as what it is made of is there, before the analyses. */
+static mw_status run_stages(study *s, mw_error *error) {
+    bool ran = false;
+    if (finished_without_data(s)) {
+        for (; s->stage < MW_STUDY_COST; s->stage++)
+            if (has_stage(s)) tell(s, MW_STUDY_KEPT, 1, 0, "");
         return MW_OK;
     }
-    for (; s->stage < MW_STUDY_STAGES; s->stage++) MW_TRY(run_stage(s, &ran, error));
-    s->stage = MW_STUDY_DIAGNOSE;
+    for (; s->stage < MW_STUDY_ROUTING; s->stage++)
+        if (has_stage(s)) MW_TRY(run_stage(s, &ran, error));
     if (ran || !mw_chain_summarized(&s->chain)) MW_TRY(mw_chain_summarize(&s->chain, error));
-    if (s->options->drop_data) mw_dataset_remove(s->chain.data);
+    for (; s->stage < MW_STUDY_COST; s->stage++)
+        if (has_stage(s)) MW_TRY(run_stage(s, &ran, error));
+    if (s->options->drop_data && last_of_setting(s)) mw_dataset_remove(s->chain.data);
     return MW_OK;
 }
 
 static mw_status run_setting(study *s, mw_error *error) {
     s->stage = MW_STUDY_DATA;
-    mw_status status = mw_chain_start(&s->chain, s->options, s->settings[s->index], error);
+    mw_status status = mw_chain_start(&s->chain, s->options, &s->lines[s->index], error);
     s->chain.progress = within_stage;
     s->chain.context = s;
     if (status == MW_OK) status = run_stages(s, error);
@@ -236,16 +312,31 @@ static mw_status run_setting(study *s, mw_error *error) {
 
 /* ---- all of them ---- */
 
-/* In the order of the table, which goes from cheap to expensive, each once. */
-static void choose_settings(study *s) {
-    const mw_study_options *o = s->options;
-    for (int i = 0; i < MW_TABLE_ROWS; i++) {
-        bool wanted = o->count == 0;
-        for (int k = 0; k < o->count; k++) wanted |= o->settings[k] == mw_setting_at(i);
-        if (!wanted) continue;
-        s->places[s->count] = i;
-        s->settings[s->count++] = mw_setting_at(i);
+/* Once, when there are bundles; a failure is one of the run's. */
+static mw_status run_cost(study *s, int *failed, mw_error *error) {
+    bool current;
+    s->stage = MW_STUDY_COST;
+    s->started = mw_clock_seconds();
+    if (!mw_study_wants(s->options, MW_STUDY_COSTS)) return MW_OK;
+    mw_costs costs;
+    mw_status status = mw_costs_start(&costs, s->options, s->lines, s->count, &current, error);
+    if (status == MW_OK && !costs.count) return MW_OK;
+    if (status == MW_OK && current) {
+        tell(s, MW_STUDY_KEPT, 1, 0, "");
+    } else if (status == MW_OK) {
+        tell(s, MW_STUDY_STARTS, 0, 0, "");
+        costs.progress = within_stage;
+        costs.context = s;
+        status = mw_costs_run(&costs, error);
+        const double seconds = mw_clock_seconds() - s->started;
+        if (status == MW_OK) MW_TRY(record(s, NULL, NULL, seconds, error));
+        if (status == MW_OK) tell(s, MW_STUDY_DONE, 1, seconds, "");
     }
+    mw_costs_free(&costs);
+    if (status == MW_OK) return MW_OK;
+    ++*failed;
+    tell(s, MW_STUDY_FAILED, 0, mw_clock_seconds() - s->started, error->message);
+    return record(s, error->message, NULL, 0, error);
 }
 
 static mw_status run_all(study *s, int *failed, mw_error *error) {
@@ -259,12 +350,12 @@ static mw_status run_all(study *s, int *failed, mw_error *error) {
         }
         ++*failed;
         tell(s, MW_STUDY_FAILED, 0, mw_clock_seconds() - s->started, error->message);
-        if (record(s, error->message, mw_clock_seconds() - s->started, &trouble) != MW_OK) {
+        if (record(s, error->message, NULL, mw_clock_seconds() - s->started, &trouble) != MW_OK) {
             *error = trouble;
             return trouble.status;
         }
     }
-    return MW_OK;
+    return run_cost(s, failed, error);
 }
 
 mw_status mw_study_run(const mw_study_options *given, int *failed, mw_error *error) {
@@ -275,22 +366,27 @@ mw_status mw_study_run(const mw_study_options *given, int *failed, mw_error *err
     if (!error) error = &local;
     MW_TRY(mw_options_take(&options, sizeof options, MW_FIELD_END(mw_study_options, context), given,
                            "mw_study_options_init", error));
+    if (options.training_seeds < 1 || options.training_seeds > MW_STUDY_SEEDS)
+        return mw_fail(error, MW_ERR_ARGUMENT, "training seeds are 1 to %d, not %d", MW_STUDY_SEEDS,
+                       options.training_seeds);
     study *s = calloc(1, sizeof *s);
     if (!s) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a study");
     s->options = &options;
     s->log = -1;
     s->started = mw_clock_seconds();
-    for (int i = 0; i < MW_TABLE_ROWS; i++)
+    for (int i = 0; i < MW_STUDY_LINES; i++)
         for (int k = 0; k < MW_STUDY_STAGES; k++) s->known[i][k] = NAN;
-    choose_settings(s);
+    s->count = mw_study_lines(s->lines, &options);
     mw_status status = MW_OK;
     for (int i = 0; status == MW_OK && i < s->count; i++) {
         mw_preset preset;
-        status = mw_chain_preset(&preset, s->settings[i]->task, &options, error);
+        const mw_study_line *line = &s->lines[i];
+        status = mw_chain_preset(&preset, line->method, mw_setting_at(line->place)->task, &options, error);
     }
     if (status == MW_OK) status = open_folder(s, error);
     if (status == MW_OK) status = run_all(s, failed, error);
     if (s->log >= 0) close(s->log);
+    mw_played_free(&s->played);
     free(s);
     return status;
 }

@@ -69,14 +69,14 @@ static json_t *provenance_json(const mw_chain *c) {
     mw_pool *pool = NULL;
     mw_error error;
     mw_cpu_model(cpu, sizeof cpu);
-    snprintf(seed, sizeof seed, "%llu", (unsigned long long)c->options->seed);
+    snprintf(seed, sizeof seed, "%llu", (unsigned long long)c->line->seed);
     int threads = c->options->threads;
     if (!threads && mw_pool_create(&pool, 0, &error) == MW_OK) threads = mw_pool_threads(pool);
     mw_pool_free(pool);
-    return json_pack("{s:s, s:s, s:s, s:s, s:i, s:s, s:s}", "command",
-                     c->options->command ? c->options->command : "", "mawam", mw_version(), "budget",
-                     c->options->budget == MW_BUDGET_QUICK ? "quick" : "full", "seed", seed, "threads",
-                     threads, "cpu", cpu, "level", mw_cpu_name());
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:s}", "command",
+                     c->options->command ? c->options->command : "", "mawam", mw_version(), "revision",
+                     mw_revision(), "budget", c->options->budget == MW_BUDGET_QUICK ? "quick" : "full",
+                     "seed", seed, "threads", threads, "cpu", cpu, "level", mw_cpu_name());
 }
 
 static mw_status take(json_t *summary, const char *path, const char *const *keys, mw_error *error) {
@@ -100,7 +100,8 @@ mw_status mw_chain_summarize(mw_chain *c, mw_error *error) {
                                 c->setting->quality, "family", c->family, "rules", c->rules, "bundle",
                                 c->checksum, "data", data, "training", training_json(c));
     if (status == MW_OK) status = take(summary, c->eval, eval_keys, error);
-    if (status == MW_OK) status = take(summary, c->diagnose, diagnose_keys, error);
+    if (status == MW_OK && c->line->stages & 1u << MW_STUDY_DIAGNOSE)
+        status = take(summary, c->diagnose, diagnose_keys, error);
     json_object_set_new(summary, "seconds", seconds);
     json_object_set(summary, "inputs", c->inputs);
     json_object_set_new(summary, "provenance", provenance_json(c));

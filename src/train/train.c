@@ -56,6 +56,7 @@ static mw_status make_paths(training *t, mw_error *error) {
 }
 
 static mw_status save(training *t, mw_error *error) {
+    MW_TRY(mw_dataset_intact(t->data.dataset, error)); /* the last validation may have met its loss */
     MW_TRY(mw_checkpoint_save(t->checkpoint, &t->state, seconds_of(t), error));
     MW_TRY(mw_training_log_draw(t->log, &t->state, t->data.dataset->spec.task, t->picture, error));
     t->saved = mw_clock_seconds();
@@ -133,7 +134,9 @@ static void report_progress(const training *t, int which) {
 static mw_status step(training *t, int which, long every, mw_error *error) {
     mw_training_part *part = t->state.part[which];
     double losses[MW_PART_LOSSES] = {0};
-    MW_TRY(part->advance(part, losses, error));
+    const mw_status status = part->advance(part, losses, error);
+    MW_TRY(mw_dataset_intact(t->data.dataset, error));
+    MW_TRY(status);
     part->step++;
     part->summed++;
     for (int i = 0; i < part->losses; i++) part->sums[i] += losses[i];
@@ -384,6 +387,7 @@ static mw_status assemble(training *t, mw_training_report *report, mw_error *err
     const mw_model *flow = mw_bundle_model(bundle, "flow");
     if (status == MW_OK && flow)
         status = mw_settle_target(&bundle->plan, mw_flow_settings_of(flow), &t->data, error);
+    if (status == MW_OK) status = mw_dataset_intact(t->data.dataset, error);
     if (status == MW_OK) status = mw_bundle_save(bundle, r->output, !r->wide, error);
     report->target = bundle->plan.target;
     mw_bundle_free(bundle);
@@ -420,7 +424,7 @@ static mw_status run(training *t, mw_training_report *report, mw_error *error) {
     if (report->finished_before) return MW_OK;
     mw_training_estimate estimate = {.free_bytes = (double)mw_memory_free()};
     const size_t before = mw_memory_used();
-    if (!r->force) mw_memory_limit(before + (size_t)estimate.free_bytes);
+    if (!r->force) mw_memory_limit(before + (size_t)(0.75 * estimate.free_bytes)); /* others live here too */
     MW_TRY(prepare_state(t, error));
     for (int i = 0; i < t->state.count; i++)
         t->total += t->trains[i] ? t->state.part[i]->cost * (double)t->state.part[i]->steps : 0;

@@ -1,7 +1,8 @@
-/* Data files that are cut short under the running program: training goes on with what it read, or ends with a
- * message where files are too large to be copied. Never a signal. */
+/* Data files that are cut short under the running program or a host of the library: work goes on with what
+ * was read, or ends with an error where files are too large to be copied. Never a signal. */
 #include "dataset/fixture.h"
 #include "dataset/sparse.h"
+#include "train/train.h"
 
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -28,7 +29,52 @@ static void large_file_cut(void **state) {
     assert_true(WEXITSTATUS(status) == 0 || (WEXITSTATUS(status) == 1 && strstr(text, "mawam: ")));
 }
 
+/* The zeros that are read instead have the checksum of the holes: only the loss itself can tell. */
+static void cut_before_a_check(void **state) {
+    (void)state;
+    mw_error error;
+    mw_dataset data;
+    mw_map_most_copied = 1 << 20;
+    assert_true(sparse_make(scratch("checked"), 3, 10, 2, 400, 25)); /* 1.2 MB */
+    CHECK_OK(mw_dataset_open(&data, scratch("checked"), &error), error);
+    assert_int_equal(truncate(scratch("checked/obs.npy"), 1 << 19), 0);
+    CHECK_FAILS(mw_dataset_check(&data, &error), MW_ERR_IO, error, "checked/obs.npy': it was cut short");
+    mw_dataset_close(&data);
+}
+
+static void cut_at_step_3(void *context, const mw_training_progress *progress) {
+    (void)context;
+    if (progress->step == 3) assert_int_equal(truncate(scratch("trained/obs.npy"), 4096), 0);
+}
+
+/* The training fails within the steps that were prepared ahead, and leaves neither bundle nor checkpoint. */
+static void cut_under_training(void **state) {
+    (void)state;
+    mw_error error;
+    mw_dataset data;
+    mw_training_report report;
+    mw_map_most_copied = 1 << 20;
+    assert_true(sparse_make(scratch("trained"), 3, 10, 2, 400, 25));
+    CHECK_OK(mw_dataset_open(&data, scratch("trained"), &error), error);
+    mw_preset preset = mw_preset_of("spread", MW_BUDGET_QUICK);
+    static const char *const tiny[] = {"flow.dim=16", "flow.mults=1,1,1", "flow.batch=6", "flow.steps=30"};
+    for (int i = 0; i < 4; i++) CHECK_OK(mw_preset_set(&preset, tiny[i], &error), error);
+    const mw_training_request request = {.dataset = &data,
+                                         .preset = &preset,
+                                         .output = scratch("cut.safetensors"),
+                                         .threads = 1,
+                                         .seed = 5,
+                                         .command = "test",
+                                         .progress = cut_at_step_3};
+    CHECK_FAILS(mw_training_run(&request, &report, &error), MW_ERR_IO, error,
+                "trained/obs.npy': it was cut short");
+    mw_dataset_close(&data);
+    assert_false(mw_file_exists(scratch("cut.safetensors")));
+    assert_false(mw_file_exists(scratch("cut.train.safetensors")));
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(large_file_cut)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(large_file_cut), cmocka_unit_test(cut_before_a_check),
+                                       cmocka_unit_test(cut_under_training)};
     return cmocka_run_group_tests(tests, scratch_setup, fixture_teardown);
 }

@@ -8,6 +8,10 @@ static void suggestions(void **state) {
     program_expect(2, "data exprt", "did you mean 'export'?");
     program_expect(2, "eval x --epsiodes 3", "unknown option '--epsiodes'; did you mean --episodes?");
     program_expect(2, "eval x --candidate 3", "did you mean --candidates?");
+    program_expect(1, "eval spread-medum",
+                   "there is no bundle 'spread-medum'; did you mean 'spread-medium'?");
+    program_expect(1, "bundle info 3m-mediun", "did you mean '3m-medium'?");
+    program_expect(1, "diagnose nothing-like-it", "there is no bundles/nothing-like-it.safetensors in ");
     program_expect(2, "xyzzy", "unknown command 'xyzzy' (try --help)");
     program_expect(2, "eval x --quux", "unknown option '--quux' (try --help)");
 }
@@ -43,8 +47,8 @@ static void options_that_do_not_apply(void **state) {
 
 static void descriptions(void **state) {
     (void)state;
-    program_expect(0, "env list --csv", "spread,mpe,mpe-omar-1,3,18,2,0,25\n");
-    program_expect(0, "behavior list spread --csv", "spread-random,0,-,1,0,0,");
+    program_expect(0, "env list --csv", "spread,mpe,mpe-omar-1,3,18,2,0,25,three agents");
+    program_expect(0, "behavior list spread --csv", "spread-random,0,,1,0,,");
     program_expect(0, "env describe 3m", "attack");
     program_expect(0, "env describe 3m --json", "\"actions\": [");
     program_expect(0, "bundle info spread-medium", "flow: ");

@@ -40,6 +40,17 @@ static void rules_travel(void **state) {
     program_expect(0, "data info %/back", "spread-random");
 }
 
+/* Out and in again, and to the end without a word about rules: nothing is lost on the way. */
+static void exported_data_goes_to_the_end(void **state) {
+    (void)state;
+    if (program_run("data export --to hdf5 %/spread-random -o %/e.h5") != 0)
+        return; /* a build without HDF5 */
+    program_expect(0, "data import --from hdf5 %/e.h5 -o %/again --task spread", "again: ");
+    program_expect(0, "train %/again -o %/again.safetensors " TINY, "written after");
+    program_expect(0, "eval %/again.safetensors " FEW, "spread-random (mpe-omar-1)");
+    assert_null(strstr(program_output, "accepted"));
+}
+
 static void rules_are_declared(void **state) {
     (void)state;
     program_expect(0, "data import --from madiff %/foreign -o %/declared --task spread --rules mpe-omar-1",
@@ -88,6 +99,25 @@ static void other_rules_are_accepted(void **state) {
                    "--accept-rules");
 }
 
+/* Both settings are in range, and together they took 24 GB and the machine with it. Here 4 GB are all there
+ * is, so that no machine is large enough to begin with it. */
+static void training_that_does_not_fit(void **state) {
+    (void)state;
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+    skip(); /* they need far more of the address space than there is memory */
+#endif
+    struct rlimit before, small;
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    small = before;
+    small.rlim_cur = (rlim_t)4 << 30;
+    assert_int_equal(setrlimit(RLIMIT_AS, &small), 0);
+    program_expect(1,
+                   "train %/spread-random -o %/d.safetensors --budget quick --threads 1 --set flow.dim=1024 "
+                   "--set flow.batch=4096",
+                   "--force tries all the same");
+    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+}
+
 static void training_keeps_its_results(void **state) {
     (void)state;
     program_expect(0, "train %/spread-random -o %/c.safetensors --log tensorboard " TINY, "of memory");
@@ -96,10 +126,6 @@ static void training_keeps_its_results(void **state) {
     program_expect(0, "train %/spread-random -o %/c.safetensors --overwrite --quiet " TINY, "written after");
     assert_null(strstr(program_output, "of memory"));
     program_expect(1, "train %/spread-random -o /nowhere/c.safetensors " TINY, "/nowhere");
-    program_expect(1,
-                   "train %/spread-random -o %/d.safetensors --budget quick --set flow.dim=1024 --set "
-                   "flow.batch=4096",
-                   "--force tries all the same");
     unsigned char record[64];
     assert_true(scratch_read(scratch("c.tfevents"), record, sizeof record) == sizeof record);
     assert_memory_equal(record + 12 + 9,
@@ -111,9 +137,11 @@ static void training_keeps_its_results(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rules_travel),
+        cmocka_unit_test(exported_data_goes_to_the_end),
         cmocka_unit_test(rules_are_declared),
         cmocka_unit_test(wrong_rules_are_found),
         cmocka_unit_test(other_rules_are_accepted),
+        cmocka_unit_test(training_that_does_not_fit),
         cmocka_unit_test(training_keeps_its_results),
     };
     return cmocka_run_group_tests(tests, make_data, remove_data);

@@ -424,12 +424,42 @@ static void frozen_prey(void **context) {
     }
 }
 
+/* Things can be put elsewhere by hand, by the names they are drawn with. */
+static void placed(void **state) {
+    (void)state;
+    mw_error error;
+    mw_env *env;
+    mw_shape shapes[16];
+    float obs[4 * MW_MPE_MAX_OBS];
+    CHECK_OK(mw_env_create(&env, "world", NULL, &error), error);
+    const int count = mw_env_draw(env, shapes, 16);
+    for (int i = 0; i < count; i++) {
+        const float to[2] = {0.1f * (float)i, -0.05f * (float)i};
+        mw_shape moved[16];
+        CHECK_OK(mw_env_place(env, shapes[i].role, shapes[i].id, to, &error), error);
+        mw_env_draw(env, moved, 16);
+        for (int k = 0; k < count; k++)
+            for (int c = 0; c < 2; c++) assert_true(moved[k].a[c] == (k == i ? to[c] : shapes[k].a[c]));
+        memcpy(shapes, moved, sizeof moved);
+    }
+    mw_env_observe(env, obs);
+    assert_true(obs[0] == 0 && obs[1] == 0); /* and stand still */
+    const float far[2] = {0, NAN};
+    CHECK_FAILS(mw_env_place(env, "agent", 9, far, &error), MW_ERR_ARGUMENT, error, "coordinate 1");
+    CHECK_FAILS(mw_env_place(env, "agent", 9, obs, &error), MW_ERR_ARGUMENT, error, "no agent 9");
+    CHECK_FAILS(mw_env_place(env, "", 0, obs, &error), MW_ERR_ARGUMENT, error, "there is no");
+    mw_env_free(env);
+    CHECK_OK(mw_env_create(&env, "3m", NULL, &error), error);
+    CHECK_FAILS(mw_env_place(env, "agent", 0, obs, &error), MW_ERR_UNSUPPORTED, error, "by hand");
+    mw_env_free(env);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recorded),       cmocka_unit_test(tampered),        cmocka_unit_test(motion),
         cmocka_unit_test(contact),        cmocka_unit_test(rewards),         cmocka_unit_test(forest_flags),
         cmocka_unit_test(spread_anchors), cmocka_unit_test(pursuit_anchors), cmocka_unit_test(scripted_prey),
-        cmocka_unit_test(prey_network),   cmocka_unit_test(frozen_prey),
+        cmocka_unit_test(placed),         cmocka_unit_test(prey_network),    cmocka_unit_test(frozen_prey),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

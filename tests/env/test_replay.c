@@ -4,6 +4,7 @@
 #include "core/json.h"
 #include "env/replay.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 
 static void records(void **state) {
@@ -19,22 +20,27 @@ static void records(void **state) {
     const float points[3][2] = {{0, 0}, {0.25f, -1}, {1e-3f, 2}};
     CHECK_OK(mw_env_create(&env, "world", NULL, &error), error);
     CHECK_OK(mw_replay_create(&replay, env, subtitle, &error), error);
-    CHECK_FAILS(mw_replay_path(replay, points, 3, 1, true, &error), MW_ERR_ARGUMENT, error, "frame");
+    CHECK_FAILS(mw_replay_path(replay, points, 3, 0, &error), MW_ERR_ARGUMENT, error, "frame");
     CHECK_OK(mw_replay_frame(replay, env, NULL, &error), error);
-    CHECK_OK(mw_replay_candidates(replay, (const float[]){-1.5f, NAN}, 2, 0,
+    CHECK_OK(mw_replay_candidates(replay, (const float[]){-1.5f, NAN}, (const float[]){1, 0}, 2, 0,
                                   (const char *const[]){"attack <0>", "stop"}, &error),
              error);
-    CHECK_OK(mw_replay_path(replay, points, 3, -1.5, true, &error), error);
-    CHECK_FAILS(mw_replay_candidates(replay, points[0], 2, 0, NULL, &error), MW_ERR_ARGUMENT, error,
+    CHECK_OK(mw_replay_path(replay, points, 3, 0, &error), error);
+    CHECK_FAILS(mw_replay_candidates(replay, points[0], NULL, 2, 0, NULL, &error), MW_ERR_ARGUMENT, error,
                 "before");
-    CHECK_OK(mw_replay_path(replay, points, 1, NAN, false, &error), error);
+    CHECK_OK(mw_replay_path(replay, points, 1, 1, &error), error);
     CHECK_OK(mw_replay_frame(replay, env, (const float[]){1, 2, INFINITY}, &error), error);
     CHECK_OK(mw_replay_write(replay, path, &error), error);
+    char *page, *printed;
+    size_t size, printed_size;
+    FILE *stream = open_memstream(&printed, &printed_size);
+    CHECK_OK(mw_replay_print(replay, stream, &error), error);
+    assert_int_equal(fclose(stream), 0);
     mw_replay_free(replay);
-
-    char *page;
-    size_t size;
     CHECK_OK(mw_file_read_text(path, &page, &size, &error), error);
+    assert_int_equal(printed_size, size);
+    assert_memory_equal(printed, page, size);
+    free(printed);
     char *begin = strstr(page, "id='data'>") + strlen("id='data'>"), *end = strstr(begin, "</script>");
     json_t *data, *frame, *first;
     CHECK_OK(mw_json_parse(&data, begin, (size_t)(end - begin), "page", &error), error);
@@ -48,8 +54,8 @@ static void records(void **state) {
     assert_true(json_is_null(json_array_get(json_object_get(frame, "scores"), 1)));
     assert_string_equal(json_string_value(json_array_get(json_object_get(frame, "labels"), 0)), "attack <0>");
     first = json_array_get(json_object_get(frame, "paths"), 0);
-    CHECK_NEAR(json_number_value(json_object_get(first, "score")), -1.5, 0);
-    assert_true(json_is_true(json_object_get(first, "chosen")));
+    assert_int_equal(json_integer_value(json_object_get(first, "of")), 0);
+    CHECK_NEAR(json_number_value(json_array_get(json_object_get(frame, "weights"), 0)), 1, 0);
     for (size_t i = 0; i < 6; i++)
         CHECK_NEAR(json_number_value(json_array_get(json_object_get(first, "points"), i)),
                    points[i / 2][i % 2], 1e-5);
@@ -62,7 +68,66 @@ static void records(void **state) {
     unlink(path);
 }
 
+static char *read_back(mw_replay *replay, const char *path) {
+    mw_error error;
+    char *text;
+    size_t size;
+    CHECK_OK(mw_replay_write(replay, path, &error), error);
+    CHECK_OK(mw_file_read_text(path, &text, &size, &error), error);
+    unlink(path);
+    return text;
+}
+
+static int count(const char *text, const char *part) {
+    int found = 0;
+    for (; (text = strstr(text, part)); text++) found++;
+    return found;
+}
+
+/* An episode beside, and the film strip of both: five moments each, paths where there are candidates. */
+static void strip(void **state) {
+    (void)state;
+    mw_env *env;
+    mw_replay *replay, *other;
+    mw_error error;
+    const float points[2][2] = {{0, 0}, {0.5f, 0.5f}}, zero[6] = {0}, rewards[3] = {1, 2, 3};
+    mw_outcome outcome;
+    float earned[3];
+    CHECK_OK(mw_env_create(&env, "spread", NULL, &error), error);
+    CHECK_OK(mw_replay_create(&replay, env, "", &error), error);
+    CHECK_OK(mw_replay_create(&other, env, "", &error), error);
+    for (int t = 0; t < 6; t++) {
+        CHECK_OK(mw_replay_frame(replay, env, t ? rewards : NULL, &error), error);
+        CHECK_OK(mw_replay_frame(other, env, t ? earned : NULL, &error), error);
+        CHECK_FAILS(mw_replay_path(replay, points, 2, 0, &error), MW_ERR_ARGUMENT, error, "0 candidates");
+        CHECK_OK(mw_replay_candidates(replay, (const float[]){1, 2, 3}, NULL, 3, 2, NULL, &error), error);
+        for (int m = 0; m < 3; m++) CHECK_OK(mw_replay_path(replay, points, 2, m, &error), error);
+        CHECK_FAILS(mw_replay_path(replay, points, 2, 3, &error), MW_ERR_ARGUMENT, error, "candidate 3");
+        CHECK_OK(mw_env_step(env, (mw_action){.real = zero}, earned, &outcome, &error), error);
+    }
+    char *alone = read_back(other, "strip-alone.svg");
+    CHECK_FAILS(mw_replay_horizon(replay, -1, &error), MW_ERR_ARGUMENT, error, "horizon");
+    CHECK_OK(mw_replay_horizon(replay, 8, &error), error);
+    CHECK_OK(mw_replay_beside(replay, other, "beside", &error), error);
+    char *both = read_back(replay, "strip.svg"), *page = read_back(replay, "strip.html");
+    assert_int_equal(count(alone, ">step "), 5);
+    assert_int_equal(count(alone, "<polyline"), 0);
+    assert_non_null(strstr(alone, "played: return"));
+    assert_int_equal(count(both, ">step "), 10);
+    assert_int_equal(count(both, "<polyline"), 5 * (3 + 1)); /* the chosen one has an edge */
+    assert_non_null(strstr(both, "planned: return 10.0"));
+    assert_non_null(strstr(both, "the policy alone: return"));
+    assert_non_null(strstr(page, "\"beside\":{\"label\":\"beside\""));
+    assert_non_null(strstr(page, "\"horizon\":8"));
+    free(alone);
+    free(both);
+    free(page);
+    mw_replay_free(other);
+    mw_replay_free(replay);
+    mw_env_free(env);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(records)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(records), cmocka_unit_test(strip)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

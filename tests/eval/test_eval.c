@@ -325,11 +325,13 @@ static void refusals(void **state) {
     options = small_options();
     options.episodes = -1;
     CHECK_FAILS(mw_eval_run(&result, bundle, &options, &error), MW_ERR_ARGUMENT, error, "episodes");
-    CHECK_FAILS(mw_eval_replay(bundle, &options, "/nonexistent/page.html", &error), MW_ERR_IO, error,
-                "/nonexistent");
+    mw_replay *replay;
+    CHECK_OK(mw_eval_replay(&replay, bundle, &options, &error), error);
+    CHECK_FAILS(mw_replay_write(replay, "/nonexistent/page.html", &error), MW_ERR_IO, error, "/nonexistent");
+    mw_replay_free(replay);
     options.stop = &(mw_stop_flag){1};
-    CHECK_FAILS(mw_eval_replay(bundle, &options, "/nonexistent/page.html", &error), MW_ERR_INTERRUPTED, error,
-                "step 0");
+    CHECK_FAILS(mw_eval_replay(&replay, bundle, &options, &error), MW_ERR_INTERRUPTED, error, "step 0");
+    assert_null(replay);
     mw_bundle_free(bundle);
 }
 

@@ -61,7 +61,7 @@ command_of() {
 again_of() {
     case $1 in
     train | behavior-train | study) echo --resume ;;
-    make | import-* | export) echo --overwrite ;;
+    make | import-* | export | eval) echo --overwrite ;;
     esac
 }
 # What of a result is the same in every run: numbers, not times. Weights are what follows a safetensors header.

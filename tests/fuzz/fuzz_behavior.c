@@ -8,6 +8,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     mw_error error;
     mw_env *env;
     if (mw_behavior_load(&behavior, fuzz_file(data, size), &error) != MW_OK) return 0;
+    fuzz_accepted++;
     if (mw_env_create(&env, behavior.task, NULL, &error) == MW_OK) {
         mw_behavior_check(&behavior, mw_env_describe(env), "input", &error);
         mw_env_free(env);

@@ -14,9 +14,11 @@ static const mw_command commands[] = {
     {"diagnose", "", mw_cli_diagnose},
     {"env", "", mw_cli_env},
     {"eval", "", mw_cli_eval},
+    {"live", "", mw_cli_live},
     {"study", "", mw_cli_study},
     {"train", "", mw_cli_train},
     {"verify", "", mw_cli_verify},
+    {"zoo", "", mw_cli_zoo},
     {NULL, NULL, NULL},
 };
 

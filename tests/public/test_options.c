@@ -230,7 +230,7 @@ static void null_is_refused(void **state) {
     NEEDS(mw_bundle_evaluate(NULL, NULL, NULL, &error));
     NEEDS(mw_bundle_evaluate(&result, NULL, NULL, &error));
     NEEDS(mw_eval_result_save(NULL, "", "x", &error));
-    NEEDS(mw_eval_replay(NULL, NULL, "x", &error));
+    NEEDS(mw_eval_replay(NULL, NULL, NULL, &error));
     NEEDS(mw_same_state_run(NULL, NULL, NULL, &error));
     NEEDS(mw_snippets_run(NULL, NULL, NULL, NULL, &error));
     NEEDS(mw_bundle_train(NULL, "x", NULL, NULL, &error));
@@ -240,6 +240,8 @@ static void null_is_refused(void **state) {
     NEEDS(mw_model_classes_parse("flow", NULL, &error));
     NEEDS(mw_bench_run(NULL, NULL, &error));
     NEEDS(mw_replay_create(NULL, NULL, "", &error));
+    NEEDS(mw_replay_beside(NULL, NULL, "", &error));
+    NEEDS(mw_replay_horizon(NULL, 1, &error));
     NEEDS(mw_verify_env(NULL, &report, &error));
     NEEDS(mw_diagnosis_print(NULL, "", stdout, &error));
     NEEDS(mw_diagnosis_print(&(mw_diagnosis){0}, "", stdout, &error));

@@ -88,10 +88,14 @@ def test_replay_pages(bundle, tmp_path):
     page = mawam.Replay(env, "by hand")
     page.frame(env)
     page.candidates([0.5, 1.0], 1, ["left", "right"])
-    page.path(env.places(obs), 1.0, chosen=True)
+    page.path(env.places(obs), candidate=1)
+    page.horizon(8)
     page.frame(env, env.step(env.script("random"))[1])
     page.write(tmp_path / "own.html")
     assert "by hand" in (tmp_path / "own.html").read_text()
+    page.beside(page, "once more")
+    page.write(tmp_path / "own.svg")
+    assert (tmp_path / "own.svg").read_text().count(">step ") == 10
     with pytest.raises(mawam.ArgumentError, match="labels: expected 2; found 1"):
         page.candidates([0.5, 1.0], 0, ["left"])
     with pytest.raises(mawam.ArgumentError, match=r"points: expected .*\(4, 2\); found .*\(4, 3\)"):

@@ -123,3 +123,34 @@ def test_ten_thousand_lives_leave_no_memory_behind(bundle):
     before = lives(500)
     grown = lives(9000) - before
     assert grown < max(2 << 20, 20 * size), f"{grown} bytes more after 9,000 lives of {size} bytes"
+
+
+def test_play_goes_on_from_a_snapshot_with_other_settings_too(bundle):
+    env = mawam.Env("spread")
+    planner = mawam.Planner(bundle, candidates=4, threads=1)
+    obs = env.reset(seed=1)[0]
+    for _ in range(3):
+        obs = env.step(planner.act(obs))[0]
+    kept = planner.snapshot()
+    first = planner.act(obs)
+    planner.restore(kept)
+    assert np.array_equal(planner.act(obs), first)
+    taken = planner.take((planner.candidates().chosen + 1) % 4)
+    assert np.array_equal(taken, planner.candidates().actions[planner.candidates().chosen, 0])
+    with pytest.raises(mawam.ArgumentError, match="had 0 to 3"):
+        planner.take(4)
+    mawam.Planner(bundle, candidates=2, horizon=2, threads=1).restore(kept)
+    with pytest.raises(mawam.FormatError, match="bytes"):
+        planner.restore(kept[:-1])
+
+
+def test_things_are_moved_and_routes_sum_to_one(bundle):
+    env = mawam.Env("spread")
+    env.reset(seed=1)
+    env.place("landmark", 1, [0.25, -0.5])
+    assert np.allclose(env.observe()[:, 2:4] + env.observe()[:, 6:8], [0.25, -0.5])
+    with pytest.raises(mawam.ArgumentError, match="no landmark 7"):
+        env.place("landmark", 7, [0, 0])
+    routes = mawam.Routes(bundle)
+    mass = routes.look(env.observe(), np.zeros((3, 2), np.float32))
+    assert mass.shape == (3, routes.experts) and np.allclose(mass.sum(axis=1), 1, atol=1e-5)

@@ -40,6 +40,27 @@ static void comparison(void **state) {
     assert_int_equal(mw_compare(ours, other, NULL, NULL, 6).intervals, 0);
 }
 
+/* Holm by hand; tails against tables. */
+static void how_sure(void **state) {
+    (void)state;
+    const double p[] = {0.01, NAN, 0.04, 0.012, 0.5, 0.03};
+    bool firm[6];
+    mw_holm(firm, p, 6); /* bounds 0.01, 0.0125, 0.0167: 0.03 and all behind it fall */
+    const bool expected[] = {true, false, false, true, false, false};
+    for (int i = 0; i < 6; i++) assert_int_equal(firm[i], expected[i]);
+    mw_holm(firm, (const double[]){0.06}, 1);
+    assert_false(firm[0]);
+    CHECK_NEAR(mw_interval_p(1.959964, 0, 2 * 1.959964, 0), 0.05, 1e-6);
+    CHECK_NEAR(mw_interval_p(-2.575829, -2.575829 - 1.959964, -2.575829 + 1.959964, 0), 0.01, 1e-6);
+    CHECK_NEAR(mw_interval_p(2.776, 0, 2 * 2.776, 4), 0.05, 1e-4);
+    CHECK_NEAR(mw_interval_p(4.604, 4.604 - 2.776, 4.604 + 2.776, 4), 0.01, 1e-4);
+    CHECK_NEAR(mw_interval_p(1e6, 1e6 - 1, 1e6 + 1, 4), 0, 1e-8);
+    CHECK_NEAR(mw_interval_p(0, 0, 0, 0), 1, 0);
+    CHECK_NEAR(mw_interval_p(1, 1, 1, 4), 0, 0);
+    assert_true(isnan(mw_interval_p(1, NAN, 2, 4)));
+    CHECK_NEAR(mw_smallest_visible(-1.959964, 1.959964), 2.801585, 1e-6);
+}
+
 /* Two groups, one entry alone in its group, one without reliability, ties at both medians. */
 static void two_factors(void **state) {
     (void)state;
@@ -106,8 +127,9 @@ static void quantiles(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sign_test), cmocka_unit_test(comparison), cmocka_unit_test(two_factors),
-        cmocka_unit_test(quality),   cmocka_unit_test(selectors),  cmocka_unit_test(quantiles),
+        cmocka_unit_test(sign_test),   cmocka_unit_test(comparison), cmocka_unit_test(how_sure),
+        cmocka_unit_test(two_factors), cmocka_unit_test(quality),    cmocka_unit_test(selectors),
+        cmocka_unit_test(quantiles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -333,7 +333,8 @@ static void make_file(const char *name, const char *words) {
 /* Sweeps, cost, routes, selectors and the paper's method appear once their files are there, and only then. */
 static void test_beside(void **state) {
     (void)state;
-    static const char *const folders_made[] = {"beside/results", "beside/sweeps", "beside/routing",
+    static const char *const folders_made[] = {"beside/results",   "beside/sweeps",
+                                               "beside/routing",   "beside/paper/routing",
                                                "beside/selectors", "beside/paper/results"};
     mw_error error;
     for (size_t i = 0; i < sizeof folders_made / sizeof *folders_made; i++)
@@ -360,6 +361,9 @@ static void test_beside(void **state) {
         "\"statistics\": {\"nmi_agent\": {\"corrected\": "
         "0.125}, "
         "\"nmi_context\": {\"corrected\": 0.375}, \"effective_experts\": 6.5}}}}");
+    make_file("beside/paper/routing/tag-medium.json",
+              "{\"routing\": {\"trained\": {\"statistics\": {\"nmi_agent\": {\"corrected\": 0.25}, "
+              "\"nmi_context\": {\"corrected\": 0.75}}}}}");
     make_file(
         "beside/selectors/tag-medium.json",
         "{\"eval\": {\"task\": \"tag\", \"quality\": \"medium\", \"arms\": {\"paper\": {\"score\": 61.5}, "
@@ -382,6 +386,7 @@ static void test_beside(void **state) {
         {"cost", ">68.8</td>"},
         {"cost", ">2.5</td>"},
         {"routing", "in 1 of 1 settings; mean difference 0.250"},
+        {"routing", "in 1 of 1 settings; mean difference 0.500"},
         {"selectors", "largest mean in 0 of 1 settings"},
         {"controls", "better than its reactive policy in 1 of 1 (1 with an interval above zero)"}};
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {

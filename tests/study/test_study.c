@@ -62,6 +62,8 @@ static mw_study_options options_of(const char *folder, const char *const *names,
     o.anchors = 2;
     o.snippets = 8;
     o.command = "test";
+    o.parts = 1u << MW_STUDY_MAIN;
+    o.play_again = true;
     o.stop = &seen.stop;
     o.progress = listen;
     o.context = &seen;
@@ -333,10 +335,13 @@ static void test_program(void **state) {
     assert_non_null(strstr(output, "no setting 'no-such'"));
     assert_int_equal(run("run --budget slow"), 2);
     assert_int_equal(run("run --arms psychic"), 2);
+    assert_int_equal(run("run --parts main,soul"), 2);
+    assert_int_equal(run("run --episodes chess=3"), 2);
+    assert_int_equal(run("run --episodes mpe=2,battle=0"), 2);
     snprintf(arguments, sizeof arguments, "run spread-random --dir %s", scratch("study"));
     assert_int_equal(run(arguments), 1);
     assert_non_null(strstr(output, "holds results of an earlier run"));
-    snprintf(arguments, sizeof arguments, "run spread-medium --dir %s --behaviors %s", scratch("failing"),
+    snprintf(arguments, sizeof arguments, "run spread-medium --parts main --dir %s --behaviors %s", scratch("failing"),
              scratch("nothing"));
     assert_int_equal(run(arguments), 1);
     assert_non_null(strstr(output, "1 of the settings failed"));

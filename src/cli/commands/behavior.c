@@ -1,6 +1,7 @@
 /* mawam behavior: learn the policies that collect datasets, measure them. */
-#include "cli/cli.h"
+#include "cli/table.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,10 +11,9 @@ static const char train_help[] =
     "usage: mawam behavior train TASK [-o DIR] [--seed S] [--steps N] [--set FIELD=VALUE] [--threads N]\n"
     "                            [--prey FILE] [--resume]\n"
     "\n"
-    "Learns a policy for the task from scratch and keeps snapshots along the way. DIR (TASK) receives the\n"
-    "checkpoint, the learning curve (curve.jsonl, curve.svg) and snapshots/. Ctrl-C saves and exits with "
-    "130;\n"
-    "--resume continues. The outcome depends on the seed and the preset only.\n"
+    "Learns a policy for the task from scratch and keeps snapshots along the way. DIR (TASK) receives\n"
+    "the checkpoint, the learning curve (curve.jsonl, curve.svg) and snapshots/. Ctrl-C saves and exits\n"
+    "with 130; --resume continues. The outcome depends on the seed and the preset only.\n"
     "\n"
     "  -o DIR             folder of the run\n"
     "  --seed S           seed (0)\n"
@@ -100,13 +100,12 @@ static int behavior_train(int argc, char **argv) {
 /* ---- prey ---- */
 
 static const char prey_help[] =
-    "usage: mawam behavior prey TASK [-o DIR] [--rounds R] [--predator-steps N] [--prey-steps N] [--seed S]\n"
-    "                           [--version V] [--threads N]\n"
+    "usage: mawam behavior prey TASK [-o DIR] [--rounds R] [--predator-steps N] [--prey-steps N]\n"
+    "                           [--seed S] [--version V] [--threads N]\n"
     "\n"
-    "Learns a prey for tag or world: in every round predators learn against the last prey (the scripted one "
-    "at\n"
-    "first), then a new prey learns against all predators so far. DIR (TASK-prey) receives a prey file per\n"
-    "round. An interrupted recipe continues where it was.\n"
+    "Learns a prey for tag or world: in every round predators learn against the last prey (the scripted\n"
+    "one at first), then a new prey learns against all predators so far. DIR (TASK-prey) receives a\n"
+    "prey file per round. An interrupted recipe continues where it was.\n"
     "\n"
     "  --rounds R          rounds, 1 to 8 (3)\n"
     "  --predator-steps N  environment steps of the predators in a round (1e6)\n"
@@ -153,60 +152,61 @@ static int behavior_prey(int argc, char **argv) {
 /* ---- list ---- */
 
 static const char list_help[] =
-    "usage: mawam behavior list [TASK] [--episodes N] [--markdown | --csv] [--seed S] [--threads N] "
-    "[--behaviors "
-    "DIR]\n"
+    "usage: mawam behavior list [TASK] [--episodes N] [--seed S] [--threads N] [--behaviors DIR]\n"
+    "                           [--json | --csv | --markdown]\n"
     "\n"
-    "The settings (task-quality) with the policies that collect their data. With --episodes they are played, "
-    "and\n"
-    "mean return, std, score, win rate and the wanted range are shown too.\n"
+    "The settings (task-quality) with the policies that collect their data. With --episodes they are\n"
+    "played, and mean return, standard deviation over episodes, score, win rate and length are shown.\n"
     "\n"
     "  --episodes N     episodes of each setting (0: only what the files say)\n"
-    "  --markdown       as a table for documents\n"
-    "  --csv            as comma-separated values\n"
     "  --seed S         seed of the episodes (0)\n"
     "  --threads N      threads (0: one per core)\n"
     "  --behaviors DIR  behaviour files (those of $MAWAM_DATA, or that came with mawam)\n"
+    "  --json, --csv    as JSON, or as comma-separated values\n"
+    "  --markdown       as a table for documents\n"
     "\n"
     "example: mawam behavior list spread --episodes 1000\n";
 
 typedef struct {
     const char *task, *behaviors;
     mw_measure_options play;
-    bool markdown, csv;
+    mw_table table;
 } list_request;
 
-static void list_head(const list_request *r) {
-    if (r->csv)
-        puts("setting,policies,learning_steps,noise,return,std,score,wins,length,wanted");
-    else if (r->markdown)
-        printf("| setting | policies | learning steps | noise | return | std | score | wins | length | "
-               "wanted score |\n|---|---|---|---|---|---|---|---|---|---|\n");
-    else
-        printf("%-22s %8s %12s %6s %10s %10s %8s %6s %7s  %s\n", "setting", "policies", "learning", "noise",
-               "return", "std", "score", "wins", "length", "wanted score");
-}
+static const mw_column list_columns[] = {{"setting", "setting", -20, NULL},
+                                         {"policies", "policies", 8, "%.0f"},
+                                         {"learning_steps", "learning", 9, "%.0f"},
+                                         {"noise", "noise", 5, "%g"},
+                                         {"episodes", NULL, 0, "%.0f"},
+                                         {"return", "return", 8, "%.2f"},
+                                         {"std", "std", 7, "%.2f"},
+                                         {"score", "score", 6, "%.1f"},
+                                         {"wins", "wins", 5, "%.3f"},
+                                         {"length", "length", 6, "%.1f"},
+                                         {"wanted_score", "wanted", -16, NULL},
+                                         {NULL, NULL, 0, NULL}};
 
-static void list_row(const list_request *r, const mw_setting *s, const mw_behavior_summary *b,
+static void list_row(list_request *r, const mw_setting *s, const mw_behavior_summary *b,
                      const mw_measure *m) {
-    char name[64], wanted[64], last[32] = "-";
+    char name[64], wanted[64];
+    const bool played = r->play.episodes > 0;
     mw_setting_name(s, name, sizeof name);
-    if (b) snprintf(last, sizeof last, "%.0f", b->steps[b->count - 1]);
     if (s->high > 1e6)
         snprintf(wanted, sizeof wanted, ">= %g", s->low);
     else
         snprintf(wanted, sizeof wanted, "%g to %g", s->low, s->high);
     if (s->least_wins > 0)
         snprintf(wanted + strlen(wanted), sizeof wanted - strlen(wanted), ", wins >= %g", s->least_wins);
-    const char *format = r->csv        ? "%s,%d,%s,%g,%.10g,%.10g,%.10g,%.10g,%.10g,\"%s\"\n"
-                         : r->markdown ? "| `%s` | %d | %s | %g | %.2f | %.2f | %.1f | %.3f | %.1f | %s |\n"
-                                       : "%-22s %8d %12s %6g %10.2f %10.2f %8.1f %6.3f %7.1f  %s\n";
-    printf(format, name, b ? b->count : 0, last, b ? (double)b->noise : 1.0, m->mean, m->std,
-           mw_score(s->task, m->mean), m->win_rate, m->length, wanted);
-    fflush(stdout);
+    mw_table_row(&r->table, (mw_cell[]){MW_TEXT(name), MW_NUMBER(b ? b->count : 0),
+                                        MW_NUMBER(b ? b->steps[b->count - 1] : NAN),
+                                        MW_NUMBER(b ? b->noise : 1), MW_NUMBER(r->play.episodes),
+                                        MW_NUMBER(played ? m->mean : NAN), MW_NUMBER(played ? m->std : NAN),
+                                        MW_NUMBER(played ? mw_score(s->task, m->mean) : NAN),
+                                        MW_NUMBER(played ? m->win_rate : NAN),
+                                        MW_NUMBER(played ? m->length : NAN), MW_TEXT(wanted)});
 }
 
-static mw_status list_one(const list_request *r, const mw_setting *s, mw_error *error) {
+static mw_status list_one(list_request *r, const mw_setting *s, mw_error *error) {
     char path[512];
     mw_behavior_summary behavior;
     mw_measure m = {0};
@@ -220,11 +220,13 @@ static mw_status list_one(const list_request *r, const mw_setting *s, mw_error *
 
 static int behavior_list(int argc, char **argv) {
     list_request request = {0};
+    mw_show show = MW_SHOW_TEXT;
     mw_measure_options_init(&request.play, sizeof request.play);
     request.play.episodes = 0;
     const mw_option options[] = {{"episodes", MW_OPT_INT, &request.play.episodes, 0, 1e7},
-                                 {"markdown", MW_OPT_FLAG, &request.markdown, 0, 0},
-                                 {"csv", MW_OPT_FLAG, &request.csv, 0, 0},
+                                 {"markdown", MW_OPT_SHOW, &show, 0, 0},
+                                 {"json", MW_OPT_SHOW, &show, 0, 0},
+                                 {"csv", MW_OPT_SHOW, &show, 0, 0},
                                  {"seed", MW_OPT_U64, &request.play.seed, 0, 0},
                                  {"threads", MW_OPT_INT, &request.play.threads, 0, MW_MAX_THREADS},
                                  {"behaviors", MW_OPT_STRING, &request.behaviors, 0, 0},
@@ -233,26 +235,32 @@ static int behavior_list(int argc, char **argv) {
     if (code >= 0) return code;
     mw_error error = {0};
     const mw_setting *s;
-    list_head(&request);
+    mw_table_begin(&request.table, show, list_columns);
     for (int i = 0; (s = mw_setting_at(i)); i++) {
         if (request.task && strcmp(request.task, s->task)) continue;
         if (list_one(&request, s, &error) != MW_OK) mw_cli_fail(&error);
     }
-    return error.status == MW_OK ? 0 : 1;
+    if (show == MW_SHOW_TEXT && request.play.episodes)
+        printf("%d episodes of each; std: over episodes\n", request.play.episodes);
+    code = mw_table_end(&request.table);
+    return error.status == MW_OK ? code : 1;
 }
 
 /* ---- eval ---- */
 
 static const char eval_help[] =
     "usage: mawam behavior eval FILE... [--episodes N] [--seed S] [--threads N] [--noise X] [--prey FILE]\n"
+    "                           [--json | --csv]\n"
     "\n"
-    "Plays behaviour files in their task and prints mean return, std, range, win rate and length.\n"
+    "Plays behaviour files in their task and prints mean return, standard deviation over episodes, range,\n"
+    "win rate and length.\n"
     "\n"
     "  --episodes N  episodes of each file (200)\n"
     "  --seed S      seed of the episodes (0)\n"
     "  --threads N   threads (0: one per core)\n"
     "  --noise X     exploration noise instead of the file's own\n"
     "  --prey FILE   tag, world: a prey network in place of the default prey\n"
+    "  --json, --csv as JSON, or as comma-separated values\n"
     "\n"
     "example: mawam behavior eval behaviors/spread-*.safetensors\n";
 
@@ -260,6 +268,13 @@ enum { MOST_FILES = 512 };
 
 static int behavior_eval(int argc, char **argv) {
     static const char *files[MOST_FILES];
+    static const mw_column columns[] = {{"return", "return", 9, "%.3f"}, {"std", "std", 8, "%.3f"},
+                                        {"least", "least", 9, "%.3f"},   {"most", "most", 9, "%.3f"},
+                                        {"wins", "wins", 5, "%.3f"},      {"length", "length", 6, "%.1f"},
+                                        {"noise", "noise", 5, "%.3f"},    {"episodes", "episodes", 8, "%.0f"},
+                                        {"file", "file", -20, NULL},      {NULL, NULL, 0, NULL}};
+    mw_show show = MW_SHOW_TEXT;
+    mw_table table;
     int count;
     mw_env_options world;
     mw_env_options_init(&world, sizeof world);
@@ -271,24 +286,28 @@ static int behavior_eval(int argc, char **argv) {
                                  {"threads", MW_OPT_INT, &play.threads, 0, MW_MAX_THREADS},
                                  {"noise", MW_OPT_DOUBLE, &play.noise, 0, 10},
                                  {"prey", MW_OPT_STRING, &world.prey_file, 0, 0},
+                                 {"json", MW_OPT_SHOW, &show, 0, 0},
+                                 {"csv", MW_OPT_SHOW, &show, 0, 0},
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int code = mw_cli_parse(argc, argv, options, eval_help, files, MOST_FILES, &count);
     if (code >= 0) return code;
     if (count < 1) return mw_cli_usage("behavior eval: name a behaviour file");
-    printf("%10s %10s %10s %10s %7s %7s %6s  %s\n", "return", "std", "least", "most", "wins", "length",
-           "noise", "file");
+    mw_table_begin(&table, show, columns);
     for (int i = 0; i < count; i++) {
         mw_error error = {0};
         mw_behavior_summary behavior;
         mw_measure m;
         if (mw_behavior_describe(&behavior, files[i], &error) != MW_OK ||
-            mw_behavior_play(behavior.task, files[i], &play, &m, &error) != MW_OK)
+            mw_behavior_play(behavior.task, files[i], &play, &m, &error) != MW_OK) {
+            mw_table_drop(&table);
             return mw_cli_fail(&error);
-        printf("%10.3f %10.3f %10.3f %10.3f %7.3f %7.1f %6.3f  %s\n", m.mean, m.std, m.least, m.most,
-               m.win_rate, m.length, play.noise >= 0 ? play.noise : (double)behavior.noise, files[i]);
-        fflush(stdout);
+        }
+        mw_table_row(&table, (mw_cell[]){MW_NUMBER(m.mean), MW_NUMBER(m.std), MW_NUMBER(m.least),
+                                         MW_NUMBER(m.most), MW_NUMBER(m.win_rate), MW_NUMBER(m.length),
+                                         MW_NUMBER(play.noise >= 0 ? play.noise : (double)behavior.noise),
+                                         MW_NUMBER(play.episodes), MW_TEXT(files[i])});
     }
-    return 0;
+    return mw_table_end(&table);
 }
 
 /* ---- pick ---- */
@@ -296,12 +315,11 @@ static int behavior_eval(int argc, char **argv) {
 static const char pick_help[] =
     "usage: mawam behavior pick TASK RUN [-o DIR] [--episodes N] [--seed S] [--threads N] [--prey FILE]\n"
     "\n"
-    "Measures every snapshot of a learning run with the noise of the datasets and writes the behaviour files "
-    "of\n"
-    "the task's qualities to DIR (behaviors).\n"
+    "Measures every snapshot of a learning run with the noise of the datasets and writes the behaviour\n"
+    "files of the task's qualities to DIR (behaviors).\n"
     "\n"
-    "  --episodes N  episodes per snapshot (200); likely candidates are measured again with four times as "
-    "many\n"
+    "  --episodes N  episodes per snapshot (200); likely candidates are measured again with four times\n"
+    "                as many\n"
     "  --every K     looks at every K-th snapshot (1)\n"
     "  --seed S      seed of the episodes (0)\n"
     "  --threads N   threads (0: one per core)\n"
@@ -351,11 +369,11 @@ static int behavior_pick(int argc, char **argv) {
 
 /* ---- embed ---- */
 
-static const char embed_help[] = "usage: mawam behavior embed FILE... -o prey_weights.c\n"
-                                 "\n"
-                                 "Writes prey networks as C source: the frozen preys of the library. The "
-                                 "default worlds, and with them their\n"
-                                 "rules versions, change when the library is built with it.\n";
+static const char embed_help[] =
+    "usage: mawam behavior embed FILE... -o prey_weights.c\n"
+    "\n"
+    "Writes prey networks as C source: the frozen preys of the library. The default worlds, and with\n"
+    "them their rules versions, change when the library is built with it.\n";
 
 static int behavior_embed(int argc, char **argv) {
     const char *files[8], *path = NULL;

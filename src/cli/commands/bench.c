@@ -1,5 +1,5 @@
 /* mawam bench: how fast this machine scores, generates and trains. */
-#include "cli/cli.h"
+#include "cli/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,34 +7,30 @@
 
 static const char help[] =
     "usage: mawam bench [options]\n"
-    "       mawam bench --cost BUNDLE... [--threads N] [--json]\n"
+    "       mawam bench --cost BUNDLE... [--threads N] [--json | --csv]\n"
     "\n"
-    "Measures, in one run: the machine's own rate of single-precision matrix products, then scoring of "
-    "candidate futures by\n"
-    "the world model, generation by the proposer (all candidates in one batch, and one after the other), and "
-    "with --train a\n"
-    "training step of each network. Prints medians, rates, the share of the machine's rate and the "
-    "workspace.\n"
+    "Measures, in one run: the machine's own rate of single-precision matrix products, then scoring of\n"
+    "candidate futures by the world model, generation by the proposer (all candidates in one batch, and\n"
+    "one after the other), and with --train a training step of each network. Prints medians, rates, the\n"
+    "share of the machine's rate and the workspace.\n"
     "\n"
     "  --task T       spread, tag, world, 2ant, 4ant, 3m, 8m, 5m_vs_6m, 2s3z   (spread)\n"
-    "  --preset P     trained: networks of the sizes that mawam train makes, or paper: of the paper's   "
-    "(trained)\n"
+    "  --preset P     trained: networks of the sizes that mawam train makes, or paper: of the paper's\n"
+    "                 (trained)\n"
     "  --envs E       environments planned together                            (1)\n"
     "  --M M          candidates of each                                       (8)\n"
     "  --K K          sampling steps                                           (3)\n"
     "  --H H          planning horizon                                         (the task's)\n"
     "  --threads N    threads; 0: one per core                                 (0)\n"
     "  --train        also training steps, of the batches of mawam train\n"
-    "  --only W       one of score, generate, sequential, world, policy: nothing else but the machine's "
-    "rate\n"
+    "  --only W       one of score, generate, sequential, world, policy: nothing else but the machine's\n"
+    "                 rate\n"
     "  --seconds S    time for each measurement                                (1)\n"
-    "  --json         one JSON object instead of the table\n"
+    "  --json, --csv  one JSON object instead of the table, or comma-separated values\n"
     "\n"
-    "With --cost: what planning with bundles costs as the paper measures it. 4 environments, K=3, H=8, 3 "
-    "repeats\n"
-    "of 10 warm-up and 30 timed real steps; generation, scoring and its share at M = 1 to 16; at M = 8 one "
-    "thread\n"
-    "and one candidate after the other beside it.\n"
+    "With --cost: what planning with bundles costs as the paper measures it. 4 environments, K=3, H=8,\n"
+    "3 repeats of 10 warm-up and 30 timed real steps; generation, scoring and its share at M = 1 to 16;\n"
+    "at M = 8 one thread and one candidate after the other beside it.\n"
     "\n"
     "examples:\n"
     "  mawam bench --train\n"
@@ -46,17 +42,40 @@ static const char *preset_name(const mw_bench_options *o) {
     return o->paper ? "paper" : "trained";
 }
 
-static void print_table(const mw_bench_options *o, const mw_bench_report *r, const char *cpu) {
+static void print_head(const mw_bench_options *o, const mw_bench_report *r, const char *cpu) {
     printf("%s, preset %s: %d environment%s x %d candidates, K=%d, H=%d\n", o->task, preset_name(o), o->envs,
            o->envs == 1 ? "" : "s", o->candidates, o->steps, r->horizon);
     printf("%s, %s, %d thread%s; parameters: world %zu, policy %zu\n", cpu, mw_cpu_name(), r->threads,
            r->threads == 1 ? "" : "s", r->world_parameters, r->policy_parameters);
     printf("sgemm peak: %.1f GFLOP/s on %d, %.1f on one\n\n", r->peak, r->threads, r->peak_one);
-    printf("%-24s %10s %10s %8s %12s\n", "", "median ms", "GFLOP/s", "of peak", "workspace");
-    for (int i = 0; i < MW_BENCH_ITEMS; i++)
-        if (r->item[i].measured)
-            printf("%-24s %10.3f %10.1f %7.0f%% %9.1f MB\n", r->item[i].name, r->item[i].ms,
-                   r->item[i].gflops, 100 * r->item[i].share, (double)r->item[i].bytes / 1e6);
+}
+
+static int print_table(const mw_bench_options *o, const mw_bench_report *r, mw_show show) {
+    static const mw_column columns[] = {{"name", "", -24, NULL},
+                                        {"ms", "median ms", 10, "%.3f"},
+                                        {"gflops", "GFLOP/s", 10, "%.1f"},
+                                        {"share_of_peak", "of peak", 8, "%.2f"},
+                                        {"workspace_bytes", "bytes of work", 14, "%.0f"},
+                                        {"task", NULL, 0, NULL},
+                                        {"preset", NULL, 0, NULL},
+                                        {"envs", NULL, 0, "%.0f"},
+                                        {"M", NULL, 0, "%.0f"},
+                                        {"K", NULL, 0, "%.0f"},
+                                        {"H", NULL, 0, "%.0f"},
+                                        {"threads", NULL, 0, "%.0f"},
+                                        {NULL, NULL, 0, NULL}};
+    mw_table table;
+    mw_table_begin(&table, show, columns);
+    for (int i = 0; i < MW_BENCH_ITEMS; i++) {
+        const mw_bench_item *item = &r->item[i];
+        if (item->measured)
+            mw_table_row(&table,
+                         (mw_cell[]){MW_TEXT(item->name), MW_NUMBER(item->ms), MW_NUMBER(item->gflops),
+                                     MW_NUMBER(item->share), MW_NUMBER(item->bytes), MW_TEXT(o->task),
+                                     MW_TEXT(preset_name(o)), MW_NUMBER(o->envs), MW_NUMBER(o->candidates),
+                                     MW_NUMBER(o->steps), MW_NUMBER(r->horizon), MW_NUMBER(r->threads)});
+    }
+    return mw_table_end(&table);
 }
 
 /* NULL unless the value has the text that it was read from: jansson leaves out letters for want of memory. */
@@ -113,39 +132,63 @@ static double number(const json_t *object, const char *key) {
     return json_number_value(json_object_get(object, key));
 }
 
-static void print_points(const char *name, const json_t *points) {
+static void print_points(mw_table *table, const char *name, const json_t *points) {
     json_t *p;
     size_t i;
     json_array_foreach((json_t *)(uintptr_t)points, i, p)
-        printf("%-24s %4.0f %10.2f %10.2f %10.2f %7.1f%%\n", name, number(p, "M"), number(p, "generate"),
-               number(p, "score"), number(p, "total"), number(p, "share"));
+        mw_table_row(table, (mw_cell[]){MW_TEXT(name), MW_NUMBER(number(p, "M")),
+                                        MW_NUMBER(number(p, "generate")), MW_NUMBER(number(p, "score")),
+                                        MW_NUMBER(number(p, "total")), MW_NUMBER(number(p, "share"))});
 }
 
-static void print_cost(const json_t *root) {
-    const json_t *cost = json_object_get(root, "cost");
+static void print_batching(const json_t *settings) {
+    static const mw_column columns[] = {{"setting", "M=8, generation", -24, NULL},
+                                        {"sequential", "sequential", 14, "%.2f"},
+                                        {"batched", "batched", 10, "%.2f"},
+                                        {"ratio", "ratio", 8, "%.2f"},
+                                        {"sequential_one_thread", "one thread: s.", 14, "%.2f"},
+                                        {"batched_one_thread", "b.", 10, "%.2f"},
+                                        {"ratio_one_thread", "ratio", 8, "%.2f"},
+                                        {NULL, NULL, 0, NULL}};
     json_t *s;
     size_t i;
-    printf("%s, %s, %.0f threads; %.0f environments, K=%.0f\n",
-           json_string_value(json_object_get(root, "cpu")), json_string_value(json_object_get(root, "level")),
-           number(root, "threads"), number(cost, "envs"), number(cost, "K"));
-    printf("%-24s %4s %10s %10s %10s %8s\n", "ms", "M", "generate", "score", "total", "share");
-    json_array_foreach(json_object_get(cost, "settings"), i, s)
-        print_points(json_string_value(json_object_get(s, "setting")), json_object_get(s, "points"));
-    print_points("mean", json_object_get(cost, "mean"));
-    printf("%-24s %14s %10s %8s %14s %10s %8s\n", "M=8, generation", "sequential", "batched", "ratio",
-           "one thread: s.", "b.", "ratio");
-    json_array_foreach(json_object_get(cost, "settings"), i, s) {
+    mw_table table;
+    mw_table_begin(&table, MW_SHOW_TEXT, columns);
+    json_array_foreach((json_t *)(uintptr_t)settings, i, s) {
         const json_t *all = json_object_get(s, "batching"), *one = json_object_get(s, "batching_one_thread");
-        printf("%-24s %14.2f %10.2f %8.2f %14.2f %10.2f %8.2f\n",
-               json_string_value(json_object_get(s, "setting")), number(all, "sequential"),
-               number(all, "batched"), number(all, "ratio"), number(one, "sequential"),
-               number(one, "batched"), number(one, "ratio"));
+        mw_table_row(&table,
+                     (mw_cell[]){MW_TEXT(json_string_value(json_object_get(s, "setting"))),
+                                 MW_NUMBER(number(all, "sequential")), MW_NUMBER(number(all, "batched")),
+                                 MW_NUMBER(number(all, "ratio")), MW_NUMBER(number(one, "sequential")),
+                                 MW_NUMBER(number(one, "batched")), MW_NUMBER(number(one, "ratio"))});
     }
+}
+
+/* As comma-separated values the points alone; JSON has everything. */
+static void print_cost(const json_t *root, mw_show show) {
+    static const mw_column columns[] = {
+        {"setting", "ms", -24, NULL},   {"M", "M", 4, "%.0f"},          {"generate", "generate", 10, "%.2f"},
+        {"score", "score", 10, "%.2f"}, {"total", "total", 10, "%.2f"}, {"share", "share %", 8, "%.1f"},
+        {NULL, NULL, 0, NULL}};
+    const json_t *cost = json_object_get(root, "cost"), *settings = json_object_get(cost, "settings");
+    json_t *s;
+    size_t i;
+    mw_table table;
+    if (show == MW_SHOW_TEXT)
+        printf("%s, %s, %.0f threads; %.0f environments, K=%.0f; means of %.0f repeats of %.0f steps\n",
+               json_string_value(json_object_get(root, "cpu")),
+               json_string_value(json_object_get(root, "level")), number(root, "threads"),
+               number(cost, "envs"), number(cost, "K"), number(cost, "repeats"), number(cost, "timed"));
+    mw_table_begin(&table, show, columns);
+    json_array_foreach((json_t *)(uintptr_t)settings, i, s)
+        print_points(&table, json_string_value(json_object_get(s, "setting")), json_object_get(s, "points"));
+    print_points(&table, "mean", json_object_get(cost, "mean"));
+    if (show == MW_SHOW_TEXT) print_batching(settings);
 }
 
 enum { MOST_BUNDLES = 16 };
 
-static int cost_of(const char *const *paths, int count, int threads, bool json, const char *command) {
+static int cost_of(const char *const *paths, int count, int threads, mw_show show, const char *command) {
     mw_bundle *bundles[MOST_BUNDLES] = {NULL};
     mw_error error = {0};
     mw_status status = MW_OK;
@@ -163,11 +206,11 @@ static int cost_of(const char *const *paths, int count, int threads, bool json, 
     if (status == MW_OK) status = mw_cost_run(&text, (const mw_bundle *const *)bundles, count, &o, &error);
     for (int i = 0; i < count; i++) mw_bundle_free(bundles[i]);
     if (status != MW_OK) return mw_cli_fail(&error);
-    json_t *root = json ? NULL : json_loads(text, 0, NULL);
-    if (json)
+    json_t *root = show == MW_SHOW_JSON ? NULL : json_loads(text, 0, NULL);
+    if (show == MW_SHOW_JSON)
         puts(text);
     else
-        print_cost(root);
+        print_cost(root, show);
     json_decref(root);
     free(text);
     return 0;
@@ -177,7 +220,8 @@ int mw_cli_bench(int argc, char **argv) {
     mw_bench_options o;
     mw_bench_options_init(&o, sizeof o);
     const char *preset = "trained", *only = NULL;
-    bool json = false, train = false, cost = false;
+    mw_show show = MW_SHOW_TEXT;
+    bool train = false, cost = false;
     const char *paths[MOST_BUNDLES];
     const mw_option options[] = {{"task", MW_OPT_STRING, &o.task, 0, 0},
                                  {"preset", MW_OPT_STRING, &preset, 0, 0},
@@ -189,7 +233,8 @@ int mw_cli_bench(int argc, char **argv) {
                                  {"train", MW_OPT_FLAG, &train, 0, 0},
                                  {"only", MW_OPT_STRING, &only, 0, 0},
                                  {"seconds", MW_OPT_DOUBLE, &o.seconds, 0.01, 60},
-                                 {"json", MW_OPT_FLAG, &json, 0, 0},
+                                 {"json", MW_OPT_SHOW, &show, 0, 0},
+                                 {"csv", MW_OPT_SHOW, &show, 0, 0},
                                  {"cost", MW_OPT_FLAG, &cost, 0, 0},
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count;
@@ -198,7 +243,7 @@ int mw_cli_bench(int argc, char **argv) {
     if (cost != (count > 0)) return mw_cli_usage("bench: bundles and --cost belong together");
     if (cost) {
         char *command = mw_cli_command("", argc, argv);
-        code = cost_of(paths, count, o.threads, json, command);
+        code = cost_of(paths, count, o.threads, show, command);
         free(command);
         return code;
     }
@@ -214,7 +259,7 @@ int mw_cli_bench(int argc, char **argv) {
     if (status != MW_OK) return mw_cli_fail(&error);
     char cpu[128];
     mw_cpu_model(cpu, sizeof cpu);
-    if (json) return print_json(&o, &report, cpu);
-    print_table(&o, &report, cpu);
-    return 0;
+    if (show == MW_SHOW_JSON) return print_json(&o, &report, cpu);
+    if (show == MW_SHOW_TEXT) print_head(&o, &report, cpu);
+    return print_table(&o, &report, show);
 }

@@ -1,17 +1,17 @@
 /* mawam bundle: what is in a bundle, for people and programs. */
-#include "cli/cli.h"
+#include "cli/table.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static const char info_help[] =
-    "usage: mawam bundle info BUNDLE [--json]\n"
+    "usage: mawam bundle info BUNDLE [--json | --csv]\n"
     "\n"
-    "The task, its rules and sizes, how the bundle plans by itself, and of every part the number of "
-    "weights,\n"
-    "settings and provenance. BUNDLE is a file, or the name of one that comes with mawam.\n"
+    "The task, its rules and sizes, how the bundle plans by itself, and of every part the number of\n"
+    "weights, settings and provenance. BUNDLE is a file, or the name of one that comes with mawam.\n"
     "\n"
     "  --json   everything as JSON, the curves of the training included\n"
+    "  --csv    the parts and what they were trained on as comma-separated values\n"
     "\n"
     "example: mawam bundle info spread-medium\n";
 
@@ -89,7 +89,7 @@ static void print_part(const mw_bundle_part_summary *part) {
     if (command && *command) {
         char text[400];
         snprintf(text, sizeof text, "%s", command);
-        printf("  %-11s %s\n", "command", mw_text_clean(text));
+        mw_cli_wrap(printf("  %-11s ", "command"), 14, mw_text_clean(text));
     }
     json_decref(all);
 }
@@ -112,10 +112,37 @@ static int print_text(const mw_bundle *bundle) {
     return 0;
 }
 
+/* A text member of a part's provenance; "" if it has none. */
+static const char *made(const json_t *part, const char *key) {
+    const char *text = json_string_value(json_object_get(json_object_get(part, "provenance"), key));
+    return text ? text : "";
+}
+
+static int print_csv(const mw_bundle *bundle) {
+    static const mw_column columns[] = {{"task", NULL, 0, NULL},         {"quality", NULL, 0, NULL},
+                                        {"rules", NULL, 0, NULL},        {"part", NULL, 0, NULL},
+                                        {"parameters", NULL, 0, "%.0f"}, {"data", NULL, 0, NULL},
+                                        {"revision", NULL, 0, NULL},     {NULL, NULL, 0, NULL}};
+    const mw_bundle_summary b = mw_bundle_describe(bundle);
+    mw_table table;
+    mw_table_begin(&table, MW_SHOW_CSV, columns);
+    for (int i = 0; i < b.parts; i++) {
+        const mw_bundle_part_summary part = mw_bundle_part_describe(bundle, i);
+        json_t *all = json_loads(part.provenance, 0, NULL);
+        mw_table_row(&table, (mw_cell[]){MW_TEXT(b.task), MW_TEXT(b.quality), MW_TEXT(b.rules),
+                                         MW_TEXT(part.name), MW_NUMBER(part.parameters),
+                                         MW_TEXT(made(all, "data")), MW_TEXT(made(all, "revision"))});
+        json_decref(all);
+    }
+    return mw_table_end(&table);
+}
+
 static int bundle_info(int argc, char **argv) {
     const char *name = NULL;
-    bool json = false;
-    const mw_option options[] = {{"json", MW_OPT_FLAG, &json, 0, 0}, {NULL, MW_OPT_FLAG, NULL, 0, 0}};
+    mw_show show = MW_SHOW_TEXT;
+    const mw_option options[] = {{"json", MW_OPT_SHOW, &show, 0, 0},
+                                 {"csv", MW_OPT_SHOW, &show, 0, 0},
+                                 {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, info_help, &name, 1, &count);
     if (code >= 0) return code;
     if (count != 1) return mw_cli_usage("bundle info: name a bundle");
@@ -125,7 +152,9 @@ static int bundle_info(int argc, char **argv) {
     if (mw_cli_bundle_path(path, sizeof path, name, &error) != MW_OK ||
         mw_bundle_load(&bundle, path, &error) != MW_OK)
         return mw_cli_fail(&error);
-    code = json ? print_json(bundle) : print_text(bundle);
+    code = show == MW_SHOW_JSON  ? print_json(bundle)
+           : show == MW_SHOW_CSV ? print_csv(bundle)
+                                 : print_text(bundle);
     mw_bundle_free(bundle);
     return code;
 }

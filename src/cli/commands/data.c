@@ -1,7 +1,8 @@
 /* mawam data: datasets on disk: what is in them, whether they are sound, bringing others in and taking ours
  * out. Making them is in data_make.c. */
-#include "cli/cli.h"
+#include "cli/table.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,7 @@ static mw_status find_features(const mw_dataset *dataset, mw_feature **features,
 /* ---- info ---------------------------------------------------------------------------------------------- */
 
 static const char info_help[] =
-    "usage: mawam data info DIR [--svg FILE [--overwrite]] [--json]\n"
+    "usage: mawam data info DIR [--svg FILE [--overwrite]] [--json | --csv]\n"
     "\n"
     "What a dataset holds: where it comes from, sizes, the distribution of returns, the\n"
     "range of every observation feature (dead ones are marked), and how the actions are\n"
@@ -43,15 +44,60 @@ static const char info_help[] =
     "  --svg FILE   also draw the histogram of returns\n"
     "  --overwrite  replace a drawing that is there\n"
     "  --json       print everything as JSON instead\n"
+    "  --csv        print the features and actions as comma-separated values instead\n"
     "\n"
     "examples: mawam data info data/spread-medium\n"
     "          mawam data info data/spread-medium --svg returns.svg\n";
 
+static double number_of(const json_t *object, const char *key) {
+    const json_t *value = json_object_get(object, key);
+    return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
+static void csv_rows(mw_table *table, const char *kind, const json_t *list) {
+    json_t *item;
+    size_t i;
+    json_array_foreach((json_t *)(uintptr_t)list, i, item)
+        mw_table_row(table, (mw_cell[]){MW_TEXT(kind), MW_NUMBER(i),
+                                        MW_TEXT(json_string_value(json_object_get(item, "name"))),
+                                        MW_NUMBER(number_of(item, "low")), MW_NUMBER(number_of(item, "high")),
+                                        MW_NUMBER(number_of(item, "mean")), MW_NUMBER(number_of(item, "std")),
+                                        MW_NUMBER(number_of(item, "step_change"))});
+}
+
+/* The tables of the report's own JSON. */
+static mw_status info_csv(const mw_data_report *report, mw_error *error) {
+    static const mw_column columns[] = {
+        {"kind", NULL, 0, NULL}, {"index", NULL, 0, "%.0f"},     {"name", NULL, 0, NULL},
+        {"low", NULL, 0, "%g"},  {"high", NULL, 0, "%g"},        {"mean", NULL, 0, "%g"},
+        {"std", NULL, 0, "%g"},  {"step_change", NULL, 0, "%g"}, {NULL, NULL, 0, NULL}};
+    char *text = NULL;
+    size_t size = 0;
+    FILE *memory = open_memstream(&text, &size);
+    if (!memory) return mw_fail(error, MW_ERR_MEMORY, "out of memory for the report");
+    mw_status status = mw_data_report_json(report, memory, error);
+    if (fclose(memory) != 0 && status == MW_OK)
+        status = mw_fail(error, MW_ERR_MEMORY, "out of memory for the report");
+    json_t *root = status == MW_OK ? json_loadb(text, size, 0, NULL) : NULL;
+    if (status == MW_OK && !root) status = mw_fail(error, MW_ERR_MEMORY, "out of memory for the report");
+    mw_table table;
+    if (status == MW_OK) {
+        mw_table_begin(&table, MW_SHOW_CSV, columns);
+        csv_rows(&table, "feature", json_object_get(root, "features"));
+        csv_rows(&table, "action", json_object_get(root, "actions"));
+    }
+    json_decref(root);
+    free(text);
+    return status;
+}
+
 static int data_info(int argc, char **argv) {
     const char *folder, *svg = NULL;
-    bool json = false, overwrite = false;
+    mw_show show = MW_SHOW_TEXT;
+    bool overwrite = false;
     const mw_option options[] = {{"svg", MW_OPT_STRING, &svg, 0, 0},
-                                 {"json", MW_OPT_FLAG, &json, 0, 0},
+                                 {"json", MW_OPT_SHOW, &show, 0, 0},
+                                 {"csv", MW_OPT_SHOW, &show, 0, 0},
                                  {"overwrite", MW_OPT_FLAG, &overwrite, 0, 0},
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, info_help, &folder, 1, &count);
@@ -67,8 +113,10 @@ static int data_info(int argc, char **argv) {
     if (status == MW_OK) status = find_features(dataset, &features, &error);
     if (status == MW_OK) status = mw_data_report_create(&report, dataset, features, &error);
     if (status == MW_OK && svg) status = mw_data_report_svg(report, svg, &error);
-    if (status == MW_OK && json)
+    if (status == MW_OK && show == MW_SHOW_JSON)
         status = mw_data_report_json(report, stdout, &error);
+    else if (status == MW_OK && show == MW_SHOW_CSV)
+        status = info_csv(report, &error);
     else if (status == MW_OK)
         mw_data_report_text(report, stdout);
     mw_data_report_free(report);

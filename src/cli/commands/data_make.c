@@ -1,16 +1,16 @@
 /* mawam data make: plays the shipped behaviours and records datasets. */
-#include "cli/cli.h"
+#include "cli/table.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static const char help[] =
-    "usage: mawam data make SETTING|all -o DIR [--transitions N] [--seed S] [--threads N] [--behaviors DIR]\n"
-    "                       [--overwrite]\n"
+    "usage: mawam data make SETTING|all -o DIR [--transitions N] [--seed S] [--threads N]\n"
+    "                       [--behaviors DIR] [--overwrite] [--json | --csv]\n"
     "\n"
-    "Plays the behaviour of a setting (task-quality) and records a dataset in DIR/SETTING. The same seed "
-    "gives\n"
-    "the same bits on any number of threads. Ctrl-C leaves no half dataset and exits with 130.\n"
+    "Plays the behaviour of a setting (task-quality) and records a dataset in DIR/SETTING. The same\n"
+    "seed gives the same bits on any number of threads. Ctrl-C leaves no half dataset and exits with\n"
+    "130.\n"
     "\n"
     "  -o DIR           folder that receives the datasets\n"
     "  --transitions N  joint steps, at least; the last episode is kept whole (250000; ant 200000)\n"
@@ -18,6 +18,7 @@ static const char help[] =
     "  --threads N      threads (0: one per core)\n"
     "  --behaviors DIR  behaviour files (those of $MAWAM_DATA, or that came with mawam)\n"
     "  --overwrite      replace datasets that are there\n"
+    "  --json, --csv    what was made as JSON, or as comma-separated values\n"
     "\n"
     "examples: mawam data make spread-medium-replay -o data\n"
     "          mawam data make all -o data --seed 1\n";
@@ -34,7 +35,7 @@ static void write_command(char *out, size_t size, const char *name, long transit
 }
 
 static mw_status make_one(const mw_setting *setting, const mw_make_options *options, const char *root,
-                          mw_error *error) {
+                          mw_table *table, mw_error *error) {
     char name[64], folder[512], command[160];
     mw_progress progress;
     mw_make_result r;
@@ -51,15 +52,22 @@ static mw_status make_one(const mw_setting *setting, const mw_make_options *opti
     mw_status status = mw_dataset_make(name, folder, &one, &r, error);
     mw_progress_finish(&progress);
     if (status != MW_OK) return mw_fail_within(error, status, "%s", name);
-    printf("%-22s %8ld %7ld %10.3f %9.3f %10.3f %10.3f %8.1f", name, r.steps, r.episodes, r.mean, r.std,
-           r.least, r.most, mw_score(setting->task, r.mean));
-    printf(" %6.3f %7.1f\n", r.win_rate, mw_cli_seconds() - start);
-    fflush(stdout);
+    mw_table_row(table, (mw_cell[]){MW_TEXT(name), MW_NUMBER(r.steps), MW_NUMBER(r.episodes),
+                                    MW_NUMBER(r.mean), MW_NUMBER(r.std), MW_NUMBER(r.least),
+                                    MW_NUMBER(r.most), MW_NUMBER(mw_score(setting->task, r.mean)),
+                                    MW_NUMBER(r.win_rate), MW_NUMBER(mw_cli_seconds() - start)});
     return MW_OK;
 }
 
 int mw_cli_data_make(int argc, char **argv) {
+    static const mw_column columns[] = {
+        {"setting", "setting", -20, NULL}, {"steps", "steps", 8, "%.0f"}, {"episodes", "episodes", 8, "%.0f"},
+        {"return", "return", 9, "%.3f"},   {"std", "std", 8, "%.3f"},     {"least", "least", 9, "%.3f"},
+        {"most", "most", 9, "%.3f"},       {"score", "score", 6, "%.1f"}, {"wins", "wins", 5, "%.3f"},
+        {"seconds", "seconds", 7, "%.1f"}, {NULL, NULL, 0, NULL}};
     const char *name = NULL, *root = NULL;
+    mw_show show = MW_SHOW_TEXT;
+    mw_table table;
     int transitions = 0, count;
     mw_make_options request;
     mw_make_options_init(&request, sizeof request);
@@ -69,6 +77,8 @@ int mw_cli_data_make(int argc, char **argv) {
                                  {"threads", MW_OPT_INT, &request.threads, 0, MW_MAX_THREADS},
                                  {"behaviors", MW_OPT_STRING, &request.behaviors, 0, 0},
                                  {"overwrite", MW_OPT_FLAG, &request.overwrite, 0, 0},
+                                 {"json", MW_OPT_SHOW, &show, 0, 0},
+                                 {"csv", MW_OPT_SHOW, &show, 0, 0},
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int code = mw_cli_parse(argc, argv, options, help, &name, 1, &count);
     if (code >= 0) return code;
@@ -81,11 +91,11 @@ int mw_cli_data_make(int argc, char **argv) {
     mw_status status = all ? MW_OK : mw_setting_find(&setting, name, &error);
     if (status != MW_OK) return mw_cli_fail(&error);
     request.stop = mw_cli_stop();
-    printf("%-22s %8s %7s %10s %9s %10s %10s %8s %6s %7s\n", "setting", "steps", "episodes", "return", "std",
-           "least", "most", "score", "wins", "seconds");
+    mw_table_begin(&table, show, columns);
     for (int i = 0; status == MW_OK && (all ? mw_setting_at(i) != NULL : i < 1); i++)
-        status = make_one(all ? mw_setting_at(i) : setting, &request, root, &error);
-    if (status == MW_OK) return 0;
+        status = make_one(all ? mw_setting_at(i) : setting, &request, root, &table, &error);
+    if (status == MW_OK) return mw_table_end(&table);
+    mw_table_drop(&table);
     mw_cli_fail(&error);
     return status == MW_ERR_INTERRUPTED ? 130 : 1;
 }

@@ -2,45 +2,50 @@
  * that leads to them. */
 #include "cli/cli.h"
 
-#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const char help[] =
-    "usage: mawam demo [BUNDLE ...] [-o DIR] [--seeds N] [--threads N] [--PLAN-SETTING X]...\n"
+    "usage: mawam demo [BUNDLE ...] [-o DIR] [--episodes N] [--seeds N] [--threads N] [--PLAN-SETTING X]...\n"
     "\n"
-    "Plays a few episodes of every bundle (those that come with mawam if none is named) with all arms: "
-    "reactive "
-    "takes\n"
-    "the policy's first idea, random any of eight, plan the one it judges best, paper the same\n"
-    "among candidates as the policy draws them (where planning alters them), oracle the one that the true\n"
-    "simulator would choose. Prints what they earn and how long a decision takes, and writes DIR/index.html "
-    "(demo/)\n"
-    "with a replay of a planned episode each. A taste, not a result: for those see mawam eval and mawam "
-    "study.\n"
+    "Plays episodes of every bundle (those that come with mawam if none is named), the same ones in every "
+    "way:\n"
+    "the policy alone (its first idea), any idea (one of eight at random), planning (the idea that it "
+    "judges\n"
+    "best), planning as published (the same among ideas as the policy has them, where planning alters "
+    "them),\n"
+    "and if the simulator itself judged (which no world model can exceed by much). Prints what they earn, "
+    "what\n"
+    "was found and how sure that is, and writes DIR/index.html (demo/) with a replay of a planned episode "
+    "each.\n"
+    "By itself it takes as many episodes as fit into three minutes on two cores; more: --episodes, mawam "
+    "eval,\n"
+    "and mawam study for all worlds.\n"
     "\n"
     "example: mawam demo bundles/spread-medium.safetensors -o demo\n";
 
 #define MAX_BUNDLES 32
 
 typedef struct {
-    char name[72], replay[96];
+    char name[72];
     mw_eval_result *result;
 } shown;
 
-/* Few episodes: about half a minute for each family. */
+/* Enough for an interval, and few enough for three minutes on two cores: a battle takes 0.4 core seconds in
+ * all arms together, a particle episode 0.7, one of Ant up to 25. */
 static int episodes_of(const char *family) {
-    return !strcmp(family, "ant") ? 1 : !strcmp(family, "battle") ? 20 : 40;
+    return !strcmp(family, "ant") ? 6 : !strcmp(family, "battle") ? 100 : 40;
 }
 
 static void print_rows(const shown *s) {
+    char found[512];
     for (int a = 0; a < MW_ARMS; a++) {
         const mw_eval_report *r = mw_eval_arm(s->result, a);
-        const bool scaled = isfinite(r->score);
         if (!r->played) continue;
-        printf("%-16s %-9s %9.1f", a ? "" : s->name, mw_arm_name(a), scaled ? r->score : r->total);
+        printf("%-14s %-30s %9.1f", a ? "" : s->name, mw_cli_arm_words(a),
+               isfinite(r->score) ? r->score : r->total);
         if (isfinite(r->won))
             printf(" %6.0f%%", 100 * r->won);
         else
@@ -49,56 +54,92 @@ static void print_rows(const shown *s) {
             printf(" %9s", "");
         else
             printf(" %+8.1f%%", 100 * r->relative_gain);
-        if (a == MW_ARM_PLAN && isfinite(r->oracle_share))
-            printf(" %9.2f", r->oracle_share);
-        else
-            printf(" %9s", "");
         if (isfinite(r->decision.p50)) printf(" %9.1f", r->decision.p50);
         putchar('\n');
     }
+    mw_cli_found(found, sizeof found, s->name, s->result);
+    printf("%s\n\n", found);
     fflush(stdout);
 }
 
-/* The page: one card per bundle. Names were checked when the bundles were loaded. */
+/* ---- the page: one card per bundle ---- */
+
+static const char page_head[] =
+    "<!doctype html>\n<html lang='en'>\n<head>\n<meta charset='utf-8'>\n"
+    "<meta name='viewport' content='width=device-width, initial-scale=1'>\n"
+    "<title>mawam demo</title>\n<style>\n"
+    ":root { color-scheme: light dark; }\n"
+    "body { font: 16px/1.5 system-ui, sans-serif; max-width: 66rem; margin: 1.5rem auto; padding: 0 1rem; }\n"
+    "section { border: 1px solid #8886; border-radius: 12px; padding: 1rem; margin: 1.2rem 0; }\n"
+    "h2 { margin: 0 0 .3rem; }\nimg { width: 100%; border-radius: 6px; background: #fff; }\n"
+    ".wide { overflow-x: auto; }\ntable { border-collapse: collapse; width: 100%; }\n"
+    "td, th { padding: .25rem .6rem; text-align: right; border-bottom: 1px solid #8884; }\n"
+    "td:first-child, th:first-child, td:nth-child(2), th:nth-child(2) { text-align: left; }\n"
+    "tr.plan td { font-weight: 600; }\n</style>\n</head>\n<body>\n<h1>mawam demo</h1>\n"
+    "<p>A policy that was learned from recorded play proposes several joint futures at every step,\n"
+    "a learned world model imagines how each would turn out, and the planner takes the first step of\n"
+    "the best one. Policy and world model are frozen: all of the difference below is planning.\n"
+    "Each arm played the same episodes; they are few, a taste and not a result.</p>\n";
+
+/* What is seen in the pictures of a family. */
+static const char *seen_in(const char *family) {
+    if (!strcmp(family, "mpe"))
+        return "Discs are agents; in spread, crosses are the landmarks that they are to cover.\n"
+               "Lines are the ways that the candidates imagine.";
+    if (!strcmp(family, "battle"))
+        return "A team fights the other one, in orange; yellow lines are attacks.\n"
+               "Candidates are joint orders: who attacks whom, who moves where.";
+    return "Two or four agents move the legs of one ant, seen from above, which is to run to the right.\n"
+           "Lines are how far the candidates think that it gets.";
+}
+
+static void write_table(FILE *page, const mw_eval_result *result) {
+    const mw_eval_report *plan = mw_eval_arm(result, MW_ARM_PLAN);
+    const bool battle = isfinite(plan->won), scaled = isfinite(plan->score);
+    fprintf(page,
+            "<div class='wide'><table><tr><th>arm<th>who plays<th>%s<th>gain over the policy alone%s"
+            "<th>ms per decision\n",
+            scaled ? "normalised score" : "return", battle ? "<th>won" : "");
+    mw_arm arm;
+    for (int a = 0; mw_arm_at(a, &arm); a++) {
+        const mw_eval_report *r = mw_eval_arm(result, a);
+        if (!r->played) continue;
+        fprintf(page, "<tr class='%s'><td>%s<td>%s<td>%.1f<td>", arm.name, arm.name, arm.help,
+                scaled ? r->score : r->total);
+        if (a != MW_ARM_REACTIVE && isfinite(r->relative_gain))
+            fprintf(page, "%+.1f%%", 100 * r->relative_gain);
+        if (battle) fprintf(page, "<td>%.0f%%", 100 * r->won);
+        fputs("<td>", page);
+        if (isfinite(r->decision.p50)) fprintf(page, "%.1f", r->decision.p50);
+        fputc('\n', page);
+    }
+    fputs("</table></div>\n", page);
+}
+
+/* Names were checked when the bundles were loaded. */
 static mw_status write_index(const char *folder, const shown *list, int count, mw_error *error) {
     char path[4096], *text = NULL;
     size_t size = 0;
     FILE *page = open_memstream(&text, &size);
     if (!page) return mw_fail(error, MW_ERR_MEMORY, "cannot make the index page");
-    fputs(
-        "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content=\"width=device-width\">"
-        "<title>mawam demo</title><style>:root{color-scheme:light dark}body{font:16px/1.5 "
-        "system-ui,sans-serif;"
-        "max-width:56rem;margin:2rem auto;padding:0 1rem}table{border-collapse:collapse;width:100%}"
-        "td,th{padding:.3rem .6rem;text-align:right;border-bottom:1px solid #8884}"
-        "td:first-child,th:first-child{text-align:left}h2{margin:2rem 0 .3rem}a{color:#2a7ae2}"
-        "tr.plan td{font-weight:600}</style><h1>mawam demo</h1><p>Frozen policies, planned at test time: "
-        "each arm played "
-        "the same episodes.</p>",
-        page);
+    fputs(page_head, page);
     for (int i = 0; i < count; i++) {
         const shown *s = &list[i];
-        const mw_eval_report *plan = mw_eval_arm(s->result, MW_ARM_PLAN);
-        const bool battle = isfinite(plan->won), scaled = isfinite(plan->score);
-        fprintf(page,
-                "<h2>%s</h2><p><a href=\"%s\">Replay of a planned episode, with all candidates</a></p>"
-                "<table><tr><th>arm<th>%s<th>relative gain<th>%s<th>ms per decision",
-                s->name, s->replay, scaled ? "normalised score" : "return", battle ? "won" : "");
-        for (int a = 0; a < MW_ARMS; a++) {
-            const mw_eval_report *r = mw_eval_arm(s->result, a);
-            if (!r->played) continue;
-            fprintf(page, "<tr class=%s><td>%s<td>%.1f<td>", mw_arm_name(a), mw_arm_name(a),
-                    scaled ? r->score : r->total);
-            if (a != MW_ARM_REACTIVE && isfinite(r->relative_gain))
-                fprintf(page, "%+.1f%%", 100 * r->relative_gain);
-            fputs("<td>", page);
-            if (battle) fprintf(page, "%.0f%%", 100 * r->won);
-            fputs("<td>", page);
-            if (isfinite(r->decision.p50)) fprintf(page, "%.1f", r->decision.p50);
-        }
-        fputs("</table>", page);
+        const mw_eval_summary about = mw_eval_describe(s->result);
+        fprintf(
+            page,
+            "<section>\n<h2>%s</h2>\n<p>%s</p>\n"
+            "<a href='%s.html'><img src='%s.svg' alt='five moments of a planned episode'></a>\n"
+            "<p><a href='%s.html'>Play this episode</a>: planned beside the policy alone, with the\n"
+            "candidates of every decision, their scores, and what was imagined against what happened.</p>\n",
+            s->name, seen_in(about.family), s->name, s->name, s->name);
+        write_table(page, s->result);
+        fputs("</section>\n", page);
     }
-    fputs("</html>\n", page);
+    fputs("<p>How the arms differ: <code>mawam eval --help</code>. With intervals:\n"
+          "<code>mawam eval BUNDLE</code>, and for all settings <code>results/</code>.</p>\n"
+          "</body>\n</html>\n",
+          page);
     mw_status status =
         fclose(page) == 0 ? MW_OK : mw_fail(error, MW_ERR_MEMORY, "cannot make the index page");
     snprintf(path, sizeof path, "%s/index.html", folder);
@@ -106,6 +147,8 @@ static mw_status write_index(const char *folder, const shown *list, int count, m
     free(text);
     return status;
 }
+
+/* ---- playing ---- */
 
 static void show_progress(void *context, int arm, long done, long total) {
     mw_progress *progress = context;
@@ -115,20 +158,31 @@ static void show_progress(void *context, int arm, long done, long total) {
     if (done == total) mw_progress_finish(progress);
 }
 
+static mw_status write_pictures(const shown *s, const mw_bundle *bundle, const char *folder,
+                                const mw_eval_options *options, mw_error *error) {
+    static const char *const kinds[] = {"html", "svg"};
+    mw_replay *replay;
+    mw_status status = mw_eval_replay(&replay, bundle, options, error);
+    for (int i = 0; i < 2 && status == MW_OK; i++) {
+        char path[4096];
+        snprintf(path, sizeof path, "%.3900s/%s.%s", folder, s->name, kinds[i]);
+        status = mw_replay_write(replay, path, error);
+    }
+    mw_replay_free(replay);
+    return status;
+}
+
 static mw_status show(shown *s, const char *path, const char *folder, mw_eval_options options,
                       mw_error *error) {
     mw_bundle *bundle;
     mw_progress progress = {.label = ""};
     mw_env *env = NULL;
-    char page[4096];
     char found[4096];
     MW_TRY(mw_cli_bundle_path(found, sizeof found, path, error));
     MW_TRY(mw_bundle_load(&bundle, found, error));
     mw_bundle_summary about = mw_bundle_describe(bundle);
     snprintf(s->name, sizeof s->name, "%s-%s", about.task, about.quality);
     mw_text_clean(s->name);
-    snprintf(s->replay, sizeof s->replay, "%.72s.html", s->name);
-    snprintf(page, sizeof page, "%s/%s", folder, s->replay);
     options.progress = show_progress;
     options.context = &progress;
     const mw_plan_settings plan = mw_bundle_plan(bundle);
@@ -137,68 +191,47 @@ static mw_status show(shown *s, const char *path, const char *folder, mw_eval_op
         options.arms &= ~(1u << MW_ARM_PAPER); /* then it is the same as plan */
     mw_status status = mw_env_create(&env, about.task, NULL, error);
     if (status == MW_OK) {
-        options.episodes = episodes_of(mw_env_describe(env)->family);
+        if (!options.episodes) options.episodes = episodes_of(mw_env_describe(env)->family);
         status = mw_bundle_evaluate(&s->result, bundle, &options, error);
     }
     if (status == MW_OK) {
         print_rows(s);
-        status = mw_eval_replay(bundle, &options, page, error);
+        status = write_pictures(s, bundle, folder, &options, error);
     }
     mw_env_free(env);
     mw_bundle_free(bundle);
     return status;
 }
 
-static int bundles_only(const struct dirent *entry) {
-    const char *end = strrchr(entry->d_name, '.');
-    return end && !strcmp(end, ".safetensors");
-}
-
-/* The bundles of the first folder that has any, in order of name. */
-static int find_bundles(char (*paths)[2400], const char **list) {
-    struct dirent **entries = NULL;
-    char root[2048], folder[2100];
-    int found = 0, count = 0;
-    for (int i = 0; found <= 0 && mw_data_folder(root, sizeof root, i); i++) {
-        snprintf(folder, sizeof folder, "%s/bundles", root);
-        found = scandir(folder, &entries, bundles_only, alphasort);
-    }
-    for (int i = 0; i < found; i++) {
-        if (count < MAX_BUNDLES) {
-            snprintf(paths[count], sizeof *paths, "%s/%s", folder, entries[i]->d_name);
-            list[count] = paths[count];
-            count++;
-        }
-        free(entries[i]);
-    }
-    free(entries);
-    return count;
-}
-
 int mw_cli_demo(int argc, char **argv) {
     static shown list[MAX_BUNDLES];
-    static char paths[MAX_BUNDLES][2400];
+    static mw_bundle_list shipped;
     mw_eval_options o;
     mw_eval_options_init(&o, sizeof o);
     const char *bundles[MAX_BUNDLES], *folder = "demo";
     mw_assignments plan = {0};
+    int episodes = 0;
     o.seeds = 1;
     const mw_option options[] = {{"plan", MW_OPT_PLAN, &plan, 0, 0},
                                  {"o", MW_OPT_STRING, &folder, 0, 0},
+                                 {"episodes", MW_OPT_INT, &episodes, 1, 100000},
                                  {"seeds", MW_OPT_INT, &o.seeds, 1, 100},
                                  {"threads", MW_OPT_INT, &o.threads, 0, MW_MAX_THREADS},
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, help, bundles, MAX_BUNDLES, &count);
     if (code >= 0) return code;
-    if (count == 0) count = find_bundles(paths, bundles);
+    if (count == 0) {
+        mw_cli_bundles(&shipped);
+        for (; count < shipped.count; count++) bundles[count] = shipped.paths[count];
+    }
     if (count == 0) return mw_cli_usage("demo: no folder has bundles; name some");
+    o.episodes = episodes;
     o.assignments = plan.items;
     o.assignment_count = plan.count;
     mw_error error = {0};
     mw_status status = mw_dir_make(folder, &error);
     if (status == MW_OK)
-        printf("%-16s %-9s %9s %7s %9s %9s %9s\n", "setting", "arm", "earns", "won", "gain", "of oracle",
-               "ms");
+        printf("%-14s %-30s %9s %7s %9s %9s\n", "world", "who plays", "earns", "won", "gain", "ms");
     for (int i = 0; i < count && status == MW_OK; i++) status = show(&list[i], bundles[i], folder, o, &error);
     if (status == MW_OK) status = write_index(folder, list, count, &error);
     for (int i = 0; i < count; i++) mw_eval_result_free(list[i].result);

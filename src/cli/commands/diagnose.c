@@ -1,5 +1,5 @@
 /* mawam diagnose: how well a bundle's world model ranks futures. */
-#include "cli/cli.h"
+#include "cli/table.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -7,18 +7,15 @@
 #include <string.h>
 
 static const char help[] =
-    "usage: mawam diagnose BUNDLE [DATASET] [--anchors N] [--M N] [--H N] [--K N] [--snippets N] [--seed S]\n"
-    "                      [--split-seed S] [--threads N] [--prey FILE] [--accept-rules]\n"
-    "                      [--json | --json=FILE] [--overwrite]\n"
+    "usage: mawam diagnose BUNDLE [DATASET] [--anchors N] [--M N] [--H N] [--K N] [--snippets N]\n"
+    "                      [--seed S] [--split-seed S] [--threads N] [--prey FILE] [--accept-rules]\n"
+    "                      [--json | --json=FILE | --csv] [--overwrite]\n"
     "\n"
     "Same state: at anchors of reactive play the M candidates, as the policy draws them, are scored by\n"
-    "everything that the bundle holds (or by --scorer alone) and executed in the simulator, restored before\n"
-    "each; do the orders agree? Where the bundle plans with offsets or a warm start, the same for states "
-    "and\n"
-    "candidates of its own play. Snippets, with a dataset: the world model\n"
-    "rolled from held-out recorded observations under recorded actions, at horizons 1 to 16, ranked in "
-    "groups\n"
-    "of 8.\n"
+    "everything that the bundle holds (or by --scorer alone) and executed in the simulator, restored\n"
+    "before each; do the orders agree? Where the bundle plans with offsets or a warm start, the same\n"
+    "for states and candidates of its own play. Snippets, with a dataset: the world model rolled from\n"
+    "held-out recorded observations under recorded actions, at horizons 1 to 16, ranked in groups of 8.\n"
     "\n"
     "  --anchors N     states (64); 0: no same-state test\n"
     "  --snippets N    recorded snippets (2000)\n"
@@ -28,6 +25,7 @@ static const char help[] =
     "  --prey FILE     tag, world: a prey network (safetensors) in place of the default prey\n"
     "  --accept-rules  play although the bundle was trained under other rules; results say so\n"
     "  --json          the result as JSON, printed or written to a file\n"
+    "  --csv           the tables as one of comma-separated values\n"
     "  --overwrite     replace a file of --json that is there\n"
     "\n"
     "The router of the world model: mawam diagnose --routing --help.\n"
@@ -35,10 +33,10 @@ static const char help[] =
     "example: mawam diagnose spread-medium.bundle data/spread-medium\n";
 
 static void print_same_state(const mw_same_state *r) {
-    printf(
-        "same state, candidates %s, rules %s: %d anchors of %ld episodes, M=%d, H=%d, executions repeat %s\n",
-        r->planned ? "as planned" : "as drawn", r->rules, r->anchors, r->episodes, r->candidates, r->horizon,
-        r->exact ? "to the bit" : "WITH DIFFERENT BITS");
+    printf("same state, candidates %s, rules %s: %d states of %ld episodes, M=%d, H=%d;\n"
+           "executions repeat %s; Spearman and pairs: means over states, pooled: all pairs at once\n",
+           r->planned ? "as planned" : "as drawn", r->rules, r->anchors, r->episodes, r->candidates,
+           r->horizon, r->exact ? "to the bit" : "WITH DIFFERENT BITS");
     printf("%-12s %7s %7s %9s %7s %7s %10s %9s %9s\n", "", "top 1", "top 2", "Spearman", "pairs", "pooled",
            "regret", "norm.", "return");
     for (int j = 0; j < r->judges; j++) {
@@ -54,13 +52,49 @@ static void print_same_state(const mw_same_state *r) {
 }
 
 static void print_snippets(const mw_snippets *r) {
-    printf("snippets: %d held-out\n", r->count);
+    printf("snippets: %d of held-out episodes, ranked in groups of 8\n", r->count);
     printf("%3s %8s %8s %7s %7s %7s %9s %9s %11s\n", "H", "Pearson", "Spearman", "top 1", "top 2", "pairs",
            "regret", "norm.", "MSE");
     for (int h = 0; h < r->horizons; h++) {
         const mw_ranking *k = &r->ranking[h];
         printf("%3d %8.3f %8.3f %7.3f %7.3f %7.3f %9.4g %9.3f %11.4g\n", h + 1, k->pearson, k->spearman,
                k->top1, k->top2, k->pair_accuracy, k->regret, k->normalized_regret, r->error[h]);
+    }
+}
+
+static const mw_column columns[] = {{"test", NULL, 0, NULL},         {"scorer", NULL, 0, NULL},
+                                    {"count", NULL, 0, "%.0f"}, /* states, or snippets */
+                                    {"candidates", NULL, 0, "%.0f"}, {"horizon", NULL, 0, "%.0f"},
+                                    {"top1", NULL, 0, "%g"},         {"top2", NULL, 0, "%g"},
+                                    {"spearman", NULL, 0, "%g"},     {"pairs", NULL, 0, "%g"},
+                                    {"regret", NULL, 0, "%g"},       {"normalized_regret", NULL, 0, "%g"},
+                                    {"return", NULL, 0, "%g"},       {"pearson", NULL, 0, "%g"},
+                                    {"rollout_mse", NULL, 0, "%g"},  {NULL, NULL, 0, NULL}};
+
+/* All tables as one: the same-state tests with the means of their states, then the snippets. */
+static void print_csv(const mw_same_state *const *tests, int count, const mw_snippets *snippets) {
+    mw_table table;
+    mw_table_begin(&table, MW_SHOW_CSV, columns);
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j < tests[i]->judges; j++) {
+            const mw_same_state *r = tests[i];
+            const mw_ranking *k = &r->judge[j].ranking;
+            mw_table_row(&table,
+                         (mw_cell[]){MW_TEXT(r->planned ? "planned" : "drawn"), MW_TEXT(r->judge[j].scorer),
+                                     MW_NUMBER(r->anchors), MW_NUMBER(r->candidates), MW_NUMBER(r->horizon),
+                                     MW_NUMBER(k->top1), MW_NUMBER(k->top2), MW_NUMBER(k->spearman_within),
+                                     MW_NUMBER(k->pair_accuracy_within), MW_NUMBER(k->regret),
+                                     MW_NUMBER(k->normalized_regret), MW_NUMBER(r->judge[j].chosen),
+                                     MW_NUMBER(k->pearson), MW_NUMBER(NAN)});
+        }
+    for (int h = 0; h < snippets->horizons; h++) {
+        const mw_ranking *k = &snippets->ranking[h];
+        mw_table_row(&table,
+                     (mw_cell[]){MW_TEXT("snippets"), MW_TEXT("rwm"), MW_NUMBER(snippets->count),
+                                 MW_NUMBER(8), MW_NUMBER(h + 1), MW_NUMBER(k->top1), MW_NUMBER(k->top2),
+                                 MW_NUMBER(k->spearman), MW_NUMBER(k->pair_accuracy), MW_NUMBER(k->regret),
+                                 MW_NUMBER(k->normalized_regret), MW_NUMBER(NAN), MW_NUMBER(k->pearson),
+                                 MW_NUMBER(snippets->error[h])});
     }
 }
 
@@ -85,6 +119,7 @@ int mw_cli_diagnose(int argc, char **argv) {
     mw_snippet_options_init(&snippets, sizeof snippets, NULL);
     anchors.world = &world;
     mw_assignments plan = {0};
+    mw_show show = MW_SHOW_TEXT;
     bool overwrite = false;
     uint64_t split_seed = UINT64_MAX; /* not given */
     const char *positional[2] = {NULL, NULL}, *json = NULL;
@@ -97,11 +132,14 @@ int mw_cli_diagnose(int argc, char **argv) {
                                  {"prey", MW_OPT_STRING, &world.prey_file, 0, 0},
                                  {"accept-rules", MW_OPT_FLAG, &anchors.accept_rules, 0, 0},
                                  {"json", MW_OPT_OPTIONAL, &json, 0, 0},
+                                 {"csv", MW_OPT_SHOW, &show, 0, 0},
                                  {"overwrite", MW_OPT_FLAG, &overwrite, 0, 0},
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, help, positional, 2, &count);
     if (code >= 0) return code;
     if (count < 1) return mw_cli_usage("diagnose: name a bundle");
+    if (show == MW_SHOW_CSV && json && !*json)
+        return mw_cli_usage("diagnose: only one of --csv and --json is printed; --json=FILE goes with --csv");
     anchors.assignments = plan.items;
     anchors.assignment_count = plan.count;
     if (count < 2 && !anchors.anchors)
@@ -139,7 +177,10 @@ int mw_cli_diagnose(int argc, char **argv) {
                        : mw_diagnosis_print(&all, command, stdout, &error);
         free(command);
     }
-    if (status == MW_OK && !(json && !*json)) {
+    if (status == MW_OK && show == MW_SHOW_CSV) {
+        const mw_same_state *tests[2] = {&same, &planned};
+        print_csv(tests, 2, &calibration);
+    } else if (status == MW_OK && !(json && !*json)) {
         if (same.anchors) print_same_state(&same);
         if (planned.anchors) print_same_state(&planned);
         if (calibration.count) print_snippets(&calibration);

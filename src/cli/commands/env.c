@@ -1,5 +1,5 @@
 /* mawam env: what worlds there are, and scripted play in them for a scale. */
-#include "cli/cli.h"
+#include "cli/table.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -30,49 +30,49 @@ static const char list_help[] = "usage: mawam env list [--json | --csv]\n"
                                 "example: mawam env list\n";
 
 static int env_list(int argc, char **argv) {
-    bool json = false, csv = false;
-    const mw_option options[] = {{"json", MW_OPT_FLAG, &json, 0, 0},
-                                 {"csv", MW_OPT_FLAG, &csv, 0, 0},
+    static const mw_column columns[] = {{"task", "task", -9, NULL},
+                                        {"family", "family", -7, NULL},
+                                        {"rules", NULL, 0, NULL},
+                                        {"agents", "agents", 6, "%.0f"},
+                                        {"obs_size", "obs", 4, "%.0f"},
+                                        {"act_size", "actions", 7, "%.0f"},
+                                        {"discrete", "discrete", 8, MW_TRUTH},
+                                        {"episode_limit", "limit", 5, "%.0f"},
+                                        {"summary", "what it is", -30, NULL},
+                                        {NULL, NULL, 0, NULL}};
+    mw_show show = MW_SHOW_TEXT;
+    const mw_option options[] = {{"json", MW_OPT_SHOW, &show, 0, 0},
+                                 {"csv", MW_OPT_SHOW, &show, 0, 0},
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, list_help, NULL, 0, &count);
     if (code >= 0) return code;
-    json_t *array = json_array();
+    mw_table table;
     const char *task;
-    if (csv)
-        puts("task,family,rules,agents,obs_size,act_size,discrete,episode_limit");
-    else if (!json)
-        printf("%-9s %-7s %6s %5s %-12s %6s%s\n", "task", "family", "agents", "obs", " actions", "limit", "");
+    mw_table_begin(&table, show, columns);
     for (int i = 0; (task = mw_env_task(i)); i++) {
         mw_env *env;
         mw_error error;
         if (mw_env_create(&env, task, NULL, &error) != MW_OK) {
-            json_decref(array);
+            mw_table_drop(&table);
             return mw_cli_fail(&error);
         }
-        const mw_env_info *info = mw_env_describe(env);
-        if (json)
-            array = append(array, info_json(info));
-        else if (csv)
-            printf("%s,%s,%s,%d,%d,%d,%d,%d\n", info->task, info->family, info->rules, info->agents,
-                   info->obs_size, info->act_size, info->discrete, info->episode_limit);
-        else
-            printf("%-9s %-7s %6d %5d %3d %-8s %6d  %s\n", info->task, info->family, info->agents,
-                   info->obs_size, info->act_size, info->discrete ? "discrete" : "real", info->episode_limit,
-                   info->summary);
+        const mw_env_info *e = mw_env_describe(env);
+        mw_table_row(&table,
+                     (mw_cell[]){MW_TEXT(e->task), MW_TEXT(e->family), MW_TEXT(e->rules),
+                                 MW_NUMBER(e->agents), MW_NUMBER(e->obs_size), MW_NUMBER(e->act_size),
+                                 MW_NUMBER(e->discrete), MW_NUMBER(e->episode_limit), MW_TEXT(e->summary)});
         mw_env_free(env);
     }
-    if (json) return mw_cli_print(array, 10);
-    json_decref(array);
-    return 0;
+    return mw_table_end(&table);
 }
 
 /* ---- describe ---- */
 
 static const char describe_help[] =
-    "usage: mawam env describe TASK [--json]\n"
+    "usage: mawam env describe TASK [--json | --csv]\n"
     "\n"
     "Sizes, rules version, scripted policies, every discrete action and every observation feature of a\n"
-    "task.\n"
+    "task; --csv has the actions and features.\n"
     "\n"
     "example: mawam env describe spread\n";
 
@@ -107,6 +107,29 @@ static int describe_json(const mw_env *env) {
     return mw_cli_print(NULL, 10);
 }
 
+/* What an agent may do, if that has names, and what it sees. */
+static void describe_parts(const mw_env *env, mw_show show) {
+    static const mw_column columns[] = {{"kind", "", -8, NULL},      {"index", "index", 5, "%.0f"},
+                                        {"name", "name", -34, NULL}, {"unit", "unit", -14, NULL},
+                                        {"low", "low", 9, "%g"},     {"high", "high", 9, "%g"},
+                                        {NULL, NULL, 0, NULL}};
+    const mw_env_info *info = mw_env_describe(env);
+    mw_table table;
+    mw_table_begin(&table, show, columns);
+    for (int i = 0; info->discrete && i < info->act_size; i++) {
+        char action[64];
+        mw_env_action_name(env, i, action, sizeof action);
+        mw_table_row(&table, (mw_cell[]){MW_TEXT("action"), MW_NUMBER(i), MW_TEXT(action), MW_TEXT(NULL),
+                                         MW_NUMBER(NAN), MW_NUMBER(NAN)});
+    }
+    for (int i = 0; i < info->obs_size; i++) {
+        mw_feature f;
+        mw_env_feature(env, i, &f);
+        mw_table_row(&table, (mw_cell[]){MW_TEXT("feature"), MW_NUMBER(i), MW_TEXT(f.name), MW_TEXT(f.unit),
+                                         MW_NUMBER(f.low), MW_NUMBER(f.high)});
+    }
+}
+
 static void describe_text(const mw_env *env) {
     const mw_env_info *info = mw_env_describe(env);
     printf("%s: %s\n", info->task, info->summary);
@@ -117,23 +140,15 @@ static void describe_text(const mw_env *env) {
     printf("scripted policies:");
     const char *name;
     for (int i = 0; (name = mw_script_name(info->task, i)); i++) printf(" %s", name);
-    if (info->discrete) printf("\n\n%5s  action", "index");
-    for (int i = 0; info->discrete && i < info->act_size; i++) {
-        char action[64];
-        mw_env_action_name(env, i, action, sizeof action);
-        printf("\n%5d  %s", i, action);
-    }
-    printf("\n\n%5s  %-34s %-14s %s\n", "index", "feature", "unit", "range");
-    for (int i = 0; i < info->obs_size; i++) {
-        mw_feature f;
-        mw_env_feature(env, i, &f);
-        printf("%5d  %-34s %-14s [%g, %g]\n", i, f.name, *f.unit ? f.unit : "-", f.low, f.high);
-    }
+    puts("\n");
+    describe_parts(env, MW_SHOW_TEXT);
 }
 
 static int env_describe(int argc, char **argv) {
-    bool json = false;
-    const mw_option options[] = {{"json", MW_OPT_FLAG, &json, 0, 0}, {NULL, MW_OPT_FLAG, NULL, 0, 0}};
+    mw_show show = MW_SHOW_TEXT;
+    const mw_option options[] = {{"json", MW_OPT_SHOW, &show, 0, 0},
+                                 {"csv", MW_OPT_SHOW, &show, 0, 0},
+                                 {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     const char *task = NULL;
     int count, code = mw_cli_parse(argc, argv, options, describe_help, &task, 1, &count);
     if (code >= 0) return code;
@@ -142,8 +157,10 @@ static int env_describe(int argc, char **argv) {
     mw_error error;
     if (mw_env_create(&env, task, NULL, &error) != MW_OK) return mw_cli_fail(&error);
     code = 0;
-    if (json)
+    if (show == MW_SHOW_JSON)
         code = describe_json(env);
+    else if (show == MW_SHOW_CSV)
+        describe_parts(env, show);
     else
         describe_text(env);
     mw_env_free(env);
@@ -154,12 +171,12 @@ static int env_describe(int argc, char **argv) {
 
 static const char play_help[] =
     "usage: mawam env play TASK [--policy P] [--episodes N] [--seed S] [--envs E] [--threads N]\n"
-    "                      [--prey FILE] [--spawn-jitter X] [--json] [--replay FILE.html] [--overwrite]\n"
+    "                      [--prey FILE] [--spawn-jitter X] [--replay FILE.html] [--overwrite]\n"
+    "                      [--json | --csv]\n"
     "\n"
-    "Plays episodes with a scripted policy and prints the mean return (sum over steps of the agents' mean\n"
-    "reward) with its standard error, win rate, episode length and speed. Episode k depends on the seed and "
-    "k\n"
-    "only, not on --envs and --threads.\n"
+    "Plays episodes with a scripted policy and prints the mean return (sum over steps of the agents'\n"
+    "mean reward) with its standard error, win rate, episode length and speed. Episode k depends on the\n"
+    "seed and k only, not on --envs and --threads.\n"
     "\n"
     "  --policy P        a scripted policy of the task (random); mawam env describe TASK lists them\n"
     "  --episodes N      how many episodes (100)\n"
@@ -168,7 +185,7 @@ static const char play_help[] =
     "  --threads N       threads over the batch (1); 0: one per core\n"
     "  --prey FILE       tag, world: a prey network (safetensors) or \"script\" in place of the frozen prey\n"
     "  --spawn-jitter X  battles: displacement of units at reset (the task's default)\n"
-    "  --json            the result as JSON\n"
+    "  --json, --csv     the result as JSON, or as comma-separated values\n"
     "  --replay FILE     also writes the first episode as a page that plays it in a browser\n"
     "  --overwrite       replace a file that is there\n"
     "\n"
@@ -179,7 +196,7 @@ typedef struct {
     const char *task, *policy, *replay;
     int episodes, envs, threads;
     uint64_t seed;
-    bool json;
+    mw_show show;
     mw_env_options world;
 } play_request;
 
@@ -326,39 +343,88 @@ static void mean_and_error(const double *values, int count, double *mean, double
     *error = count > 1 ? sqrt(square / (count - 1) / count) : NAN;
 }
 
-static int report(const play_request *request, const play_result *result, const mw_env_info *info) {
-    double mean, error, length = 0;
-    mean_and_error(result->returns, request->episodes, &mean, &error);
-    for (int k = 0; k < request->episodes; k++) length += result->lengths[k];
-    length /= request->episodes;
-    double rate = (double)result->steps / result->seconds;
-    double won = (double)result->wins / request->episodes;
-    double won_error = sqrt(won * (1 - won) / request->episodes);
-    bool battle = !strcmp(info->family, "battle"), spread = !strcmp(info->task, "spread");
-    double normalised = 100 * (mean - 159.8) / (516.8 - 159.8); /* random and expert of the OMAR paper */
-    if (request->json) {
-        json_t *object =
-            json_pack("{s:s, s:s, s:s, s:I, s:i, s:f, s:o, s:f, s:f, s:f}", "task", info->task, "rules",
-                      info->rules, "policy", request->policy, "seed", (json_int_t)request->seed, "episodes",
-                      request->episodes, "return", mean, "return_error", bound_json(error), "episode_length",
-                      length, "seconds", result->seconds, "steps_per_second", rate);
-        bool whole = object != NULL;
-        if (battle) whole = whole && json_object_set_new(object, "win_rate", json_real(won)) == 0;
-        if (battle) whole = whole && json_object_set_new(object, "win_rate_error", json_real(won_error)) == 0;
-        if (spread)
-            whole = whole && json_object_set_new(object, "normalised_score", json_real(normalised)) == 0;
-        if (whole) return mw_cli_print(object, 10);
-        json_decref(object);
-        return mw_cli_print(NULL, 10);
+/* What was measured; NAN where the task has no such thing. */
+typedef struct {
+    double mean, error, length, rate, won, won_error, score;
+} play_figures;
+
+static play_figures figures_of(const play_request *request, const play_result *result,
+                               const mw_env_info *info) {
+    const double episodes = request->episodes;
+    play_figures f = {
+        .rate = (double)result->steps / result->seconds, .won = NAN, .won_error = NAN, .score = NAN};
+    mean_and_error(result->returns, request->episodes, &f.mean, &f.error);
+    for (int k = 0; k < request->episodes; k++) f.length += result->lengths[k] / episodes;
+    if (!strcmp(info->family, "battle")) {
+        f.won = (double)result->wins / episodes;
+        f.won_error = sqrt(f.won * (1 - f.won) / episodes);
     }
-    printf("%s (%s), policy %s, %d episodes, seed %llu\n", info->task, info->rules, request->policy,
-           request->episodes, (unsigned long long)request->seed);
-    printf("return            %.4g", mean);
-    if (isfinite(error)) printf(" +- %.2g", error);
-    if (spread) printf("\nnormalised score  %.1f", normalised);
-    if (battle) printf("\nwin rate          %.1f%% +- %.1f", 100 * won, 100 * won_error);
-    printf("\nepisode length    %.1f\n", length);
-    printf("speed             %.4g steps/s (%ld steps in %.3g s)\n", rate, result->steps, result->seconds);
+    if (!strcmp(info->task, "spread"))
+        f.score = 100 * (f.mean - 159.8) / (516.8 - 159.8); /* random and expert of the OMAR paper */
+    return f;
+}
+
+static int report_json(const play_request *request, const play_result *result, const mw_env_info *info,
+                       const play_figures *f) {
+    json_t *object =
+        json_pack("{s:s, s:s, s:s, s:I, s:i, s:f, s:o, s:f, s:f, s:f}", "task", info->task, "rules",
+                  info->rules, "policy", request->policy, "seed", (json_int_t)request->seed, "episodes",
+                  request->episodes, "return", f->mean, "return_error", bound_json(f->error),
+                  "episode_length", f->length, "seconds", result->seconds, "steps_per_second", f->rate);
+    bool whole = object != NULL;
+    if (isfinite(f->won)) {
+        whole = whole && json_object_set_new(object, "win_rate", json_real(f->won)) == 0;
+        whole = whole && json_object_set_new(object, "win_rate_error", json_real(f->won_error)) == 0;
+    }
+    if (isfinite(f->score))
+        whole = whole && json_object_set_new(object, "normalised_score", json_real(f->score)) == 0;
+    if (whole) return mw_cli_print(object, 10);
+    json_decref(object);
+    return mw_cli_print(NULL, 10);
+}
+
+static void report_csv(const play_request *request, const play_result *result, const mw_env_info *info,
+                       const play_figures *f) {
+    static const mw_column columns[] = {{"task", NULL, 0, NULL},
+                                        {"rules", NULL, 0, NULL},
+                                        {"policy", NULL, 0, NULL},
+                                        {"seed", NULL, 0, NULL},
+                                        {"episodes", NULL, 0, "%.0f"},
+                                        {"return", NULL, 0, "%g"},
+                                        {"return_error", NULL, 0, "%g"},
+                                        {"normalised_score", NULL, 0, "%g"},
+                                        {"win_rate", NULL, 0, "%g"},
+                                        {"win_rate_error", NULL, 0, "%g"},
+                                        {"episode_length", NULL, 0, "%g"},
+                                        {"seconds", NULL, 0, "%g"},
+                                        {"steps_per_second", NULL, 0, "%g"},
+                                        {NULL, NULL, 0, NULL}};
+    char seed[32];
+    mw_table table;
+    snprintf(seed, sizeof seed, "%llu", (unsigned long long)request->seed);
+    mw_table_begin(&table, MW_SHOW_CSV, columns);
+    mw_table_row(&table, (mw_cell[]){MW_TEXT(info->task), MW_TEXT(info->rules), MW_TEXT(request->policy),
+                                     MW_TEXT(seed), MW_NUMBER(request->episodes), MW_NUMBER(f->mean),
+                                     MW_NUMBER(f->error), MW_NUMBER(f->score), MW_NUMBER(f->won),
+                                     MW_NUMBER(f->won_error), MW_NUMBER(f->length),
+                                     MW_NUMBER(result->seconds), MW_NUMBER(f->rate)});
+}
+
+static int report(const play_request *request, const play_result *result, const mw_env_info *info) {
+    const play_figures f = figures_of(request, result, info);
+    if (request->show == MW_SHOW_JSON) return report_json(request, result, info, &f);
+    if (request->show == MW_SHOW_CSV) {
+        report_csv(request, result, info, &f);
+        return 0;
+    }
+    printf("%s (%s), policy %s, %d episodes, seed %llu; +-: standard error\n", info->task, info->rules,
+           request->policy, request->episodes, (unsigned long long)request->seed);
+    printf("return            %.4g", f.mean);
+    if (isfinite(f.error)) printf(" +- %.2g", f.error);
+    if (isfinite(f.score)) printf("\nnormalised score  %.1f", f.score);
+    if (isfinite(f.won)) printf("\nwin rate          %.1f%% +- %.1f", 100 * f.won, 100 * f.won_error);
+    printf("\nepisode length    %.1f\n", f.length);
+    printf("speed             %.4g steps/s (%ld steps in %.3g s)\n", f.rate, result->steps, result->seconds);
     return 0;
 }
 
@@ -392,7 +458,8 @@ static int env_play(int argc, char **argv) {
                                  {"threads", MW_OPT_INT, &request.threads, 0, MW_MAX_THREADS},
                                  {"prey", MW_OPT_STRING, &request.world.prey_file, 0, 0},
                                  {"spawn-jitter", MW_OPT_DOUBLE, &request.world.spawn_jitter, 0, 16},
-                                 {"json", MW_OPT_FLAG, &request.json, 0, 0},
+                                 {"json", MW_OPT_SHOW, &request.show, 0, 0},
+                                 {"csv", MW_OPT_SHOW, &request.show, 0, 0},
                                  {"replay", MW_OPT_STRING, &request.replay, 0, 0},
                                  {"overwrite", MW_OPT_FLAG, &overwrite, 0, 0},
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};

@@ -1,5 +1,5 @@
 /* mawam eval: a bundle's arms on the same episodes. */
-#include "cli/cli.h"
+#include "cli/table.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,40 +8,39 @@
 
 static const char help[] =
     "usage: mawam eval BUNDLE [--arms A,B,...] [--seeds N] [--episodes N] [--first-seed S] [--envs N]\n"
-    "                  [--threads N] [--timed N] [--prey FILE] [--json | --json=FILE] [--replay FILE.html]\n"
-    "                  [--accept-rules] [--csv] [--overwrite] [--sweep M=1,2,4]... [--PLAN-SETTING X]...\n"
+    "                  [--threads N] [--timed N] [--prey FILE] [--json | --json=FILE | --csv]\n"
+    "                  [--replay FILE.html] [--accept-rules] [--overwrite] [--sweep M=1,2,4]...\n"
+    "                  [--PLAN-SETTING X]...\n"
     "\n"
-    "Plays the same episodes with every arm and compares them. BUNDLE is a file, or the name of one that\n"
-    "comes with mawam (spread-medium). Return: sum over steps of the agents' mean\n"
-    "reward; mean over episodes, +- standard deviation over seeds. Gain: paired difference of returns to\n"
-    "reactive with a 95% bootstrap interval over episodes. Relative gain: over |reactive|, in normalised\n"
-    "scores where the task has them. Share: of the oracle's gain. Milliseconds: of one decision for a "
-    "single\n"
-    "environment, median and 95th percentile, measured in a run of its own. Episodes depend on seeds only,\n"
-    "not on --arms, --envs and --threads.\n"
+    "Plays the same episodes with every arm and compares them. BUNDLE is a file, or the name of one\n"
+    "that comes with mawam (spread-medium). Return: sum over steps of the agents' mean reward; mean\n"
+    "over episodes, +- standard deviation over seeds. Gain: paired difference of returns to reactive\n"
+    "with a 95% bootstrap interval over episodes. Relative gain: over |reactive|, in normalised scores\n"
+    "where the task has them. Share: of the oracle's gain. Milliseconds: of one decision for a single\n"
+    "environment, median and 95th percentile, measured in a run of its own. Episodes depend on seeds\n"
+    "only, not on --arms, --envs and --threads.\n"
     "\n"
     "  --arms LIST     see below (reactive, random, plan, paper, oracle)\n"
-    "  --seeds N       evaluation seeds (5), from --first-seed (1000) on. Seeds 1000 to 1004 are for "
-    "reported\n"
-    "                  results: tune on others\n"
+    "  --seeds N       evaluation seeds (5), from --first-seed (1000) on. Those have been tuned on;\n"
+    "                  results to be reported use 20000 to 20004, which nothing may be tuned on\n"
     "  --episodes N    of each seed (40; battles 20, Ant 4)\n"
     "  --envs N        environments playing together (up to 32)\n"
     "  --threads N     (one per core)\n"
     "  --timed N       decisions timed for a single environment (60); 0: none\n"
     "  --prey FILE     tag, world: a prey network (safetensors) in place of the default prey\n"
-    "  --sweep LIST    a plan setting and its values, M=1,2,4,8,16 or H=1..8: all of them on the same "
-    "episodes;\n"
-    "                  may be given several times. Arms: reactive and plan, with H the oracle too. With\n"
-    "                  --json=FILE a run that was interrupted continues\n"
+    "  --sweep LIST    a plan setting and its values, M=1,2,4,8,16 or H=1..8: all of them on the same\n"
+    "                  episodes; may be given several times. Arms: reactive and plan, with H the oracle\n"
+    "                  too. With --json=FILE a run that was interrupted continues\n"
     "  --accept-rules  play although the bundle was trained under other rules; results say so\n"
     "  --json          the result as JSON, printed or written to a file\n"
     "  --csv           the table as comma-separated values, with the columns that it has no room for\n"
     "  --overwrite     replace files of --json and --replay that are there\n"
-    "  --replay FILE   also writes one planned episode as a page with the candidates of every decision\n"
+    "  --replay FILE   also writes one planned episode as a page with the candidates of every decision, "
+    "beside\n"
+    "                  the policy alone; FILE.svg: a film strip of a few moments\n"
     "\n"
     "examples: mawam eval spread-medium.safetensors\n"
-    "          mawam eval 3m-medium.safetensors --arms plan,reactive --seeds 2 --first-seed 1 --M 16 "
-    "--json=tuning.json\n"
+    "          mawam eval 3m-medium --arms plan,reactive --seeds 2 --first-seed 1 --M 16 --json=tuning.json\n"
     "          mawam eval spread-medium.safetensors --sweep M=1,2,4,8,16 --sweep K=1..5 --json=sweep.json\n";
 
 static void show_progress(void *context, int arm, long done, long total) {
@@ -134,24 +133,44 @@ static void print_table(const mw_eval_result *result) {
 }
 
 static void print_csv(const mw_eval_result *result) {
+    static const mw_column columns[] = {{"task", NULL, 0, NULL},           {"rules", NULL, 0, NULL},
+                                        {"accepted_rules", NULL, 0, NULL}, {"arm", NULL, 0, NULL},
+                                        {"episodes", NULL, 0, "%.0f"},     {"return", NULL, 0, "%g"},
+                                        {"return_std", NULL, 0, "%g"},     {"score", NULL, 0, "%g"},
+                                        {"score_std", NULL, 0, "%g"},      {"won", NULL, 0, "%g"},
+                                        {"won_std", NULL, 0, "%g"},        {"steps", NULL, 0, "%g"},
+                                        {"gain", NULL, 0, "%g"},           {"gain_low", NULL, 0, "%g"},
+                                        {"gain_high", NULL, 0, "%g"},      {"relative_gain", NULL, 0, "%g"},
+                                        {"oracle_share", NULL, 0, "%g"},   {"generate_ms", NULL, 0, "%g"},
+                                        {"score_ms", NULL, 0, "%g"},       {"ms_p50", NULL, 0, "%g"},
+                                        {"ms_p95", NULL, 0, "%g"},         {NULL, NULL, 0, NULL}};
     const mw_eval_summary about = mw_eval_describe(result);
-    puts("task,rules,accepted_rules,arm,episodes,return,return_std,score,score_std,won,won_std,steps,gain,"
-         "gain_low,gain_high,relative_gain,oracle_share,generate_ms,score_ms,ms_p50,ms_p95");
+    mw_table table;
+    mw_table_begin(&table, MW_SHOW_CSV, columns);
     for (int a = 0; a < MW_ARMS; a++) {
         const mw_eval_report *r = mw_eval_arm(result, a);
         if (!r->played) continue;
-        const double values[] = {
-            r->total,         r->total_std,    r->score,          r->score_std,   r->won,
-            r->won_std,       r->length,       r->gain.mean,      r->gain.low,    r->gain.high,
-            r->relative_gain, r->oracle_share, r->generation.p50, r->scoring.p50, r->decision.p50,
-            r->decision.p95};
-        printf("%s,%s,%s,%s,%d", about.task, about.rules, about.accepted_rules ? about.accepted_rules : "",
-               mw_arm_name(a), about.seeds * about.episodes);
-        for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
-            putchar(',');
-            if (isfinite(values[i])) printf("%.10g", values[i]);
-        }
-        putchar('\n');
+        mw_table_row(&table, (mw_cell[]){MW_TEXT(about.task),
+                                         MW_TEXT(about.rules),
+                                         MW_TEXT(about.accepted_rules),
+                                         MW_TEXT(mw_arm_name(a)),
+                                         MW_NUMBER(about.seeds * about.episodes),
+                                         MW_NUMBER(r->total),
+                                         MW_NUMBER(r->total_std),
+                                         MW_NUMBER(r->score),
+                                         MW_NUMBER(r->score_std),
+                                         MW_NUMBER(r->won),
+                                         MW_NUMBER(r->won_std),
+                                         MW_NUMBER(r->length),
+                                         MW_NUMBER(r->gain.mean),
+                                         MW_NUMBER(r->gain.low),
+                                         MW_NUMBER(r->gain.high),
+                                         MW_NUMBER(r->relative_gain),
+                                         MW_NUMBER(r->oracle_share),
+                                         MW_NUMBER(r->generation.p50),
+                                         MW_NUMBER(r->scoring.p50),
+                                         MW_NUMBER(r->decision.p50),
+                                         MW_NUMBER(r->decision.p95)});
     }
 }
 
@@ -159,7 +178,8 @@ static void print_csv(const mw_eval_result *result) {
 
 typedef struct {
     const char *bundle, *json, *replay;
-    bool csv, overwrite;
+    mw_show show;
+    bool overwrite;
 } request;
 
 static int run(const mw_eval_options *options, const request *r, const char *command) {
@@ -177,11 +197,14 @@ static int run(const mw_eval_options *options, const request *r, const char *com
     if (status == MW_OK && json)
         status = *json ? mw_eval_result_save(result, command, json, &error)
                        : mw_eval_result_print(result, command, stdout, &error);
-    if (status == MW_OK && r->csv)
+    if (status == MW_OK && r->show == MW_SHOW_CSV)
         print_csv(result);
     else if (status == MW_OK && !(json && !*json))
         print_table(result);
-    if (status == MW_OK && replay) status = mw_eval_replay(bundle, options, replay, &error);
+    mw_replay *played = NULL;
+    if (status == MW_OK && replay) status = mw_eval_replay(&played, bundle, options, &error);
+    if (status == MW_OK && replay) status = mw_replay_write(played, replay, &error);
+    mw_replay_free(played);
     mw_eval_result_free(result);
     mw_bundle_free(bundle);
     return status == MW_OK ? 0 : mw_cli_fail(&error);
@@ -210,7 +233,7 @@ int mw_cli_eval(int argc, char **argv) {
                                  {"prey", MW_OPT_STRING, &world.prey_file, 0, 0},
                                  {"accept-rules", MW_OPT_FLAG, &o.accept_rules, 0, 0},
                                  {"json", MW_OPT_OPTIONAL, &r.json, 0, 0},
-                                 {"csv", MW_OPT_FLAG, &r.csv, 0, 0},
+                                 {"csv", MW_OPT_SHOW, &r.show, 0, 0},
                                  {"overwrite", MW_OPT_FLAG, &r.overwrite, 0, 0},
                                  {"replay", MW_OPT_STRING, &r.replay, 0, 0},
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
@@ -222,11 +245,14 @@ int mw_cli_eval(int argc, char **argv) {
     o.assignments = plan.items;
     o.assignment_count = plan.count;
     o.progress = show_progress;
-    if (r.csv || (r.json && !*r.json)) mw_progress_every(mw_cli_quiet ? -1 : 0); /* programs read this */
+    if (r.show == MW_SHOW_CSV && r.json && !*r.json)
+        return mw_cli_usage("eval: only one of --csv and --json is printed; --json=FILE goes with --csv");
+    if (r.show == MW_SHOW_CSV || (r.json && !*r.json))
+        mw_progress_every(mw_cli_quiet ? -1 : 0); /* programs read this */
     o.context = &progress;
     char *command = mw_cli_command("", argc, argv);
     if (sweeps.count) o.stop = mw_cli_stop();
-    code = sweeps.count ? mw_cli_sweep(&o, &sweeps, r.bundle, r.json, command) : run(&o, &r, command);
+    code = sweeps.count ? mw_cli_sweep(&o, &sweeps, r.bundle, r.json, r.show, command) : run(&o, &r, command);
     free(command);
     return code;
 }

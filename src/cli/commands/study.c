@@ -11,52 +11,63 @@ enum { MOST = 64 }; /* settings, with room for more than there are */
 static const char run_help[] =
     "usage: mawam study run [SETTING ...] [--dir DIR] [--resume] [--method mawam|paper]\n"
     "                       [--budget quick|full] [--set NAME=VALUE]...\n"
-    "                       [--seed S] [--threads N] [--arms LIST] [--seeds N] [--episodes N] [...]\n"
+    "                       [--parts LIST] [--seed S] [--threads N] [--arms LIST] [--seeds N] [--episodes "
+    "N]\n"
+    "                       [...]\n"
     "\n"
-    "For every setting (task-quality; all 30 without names): make data, train, evaluate the arms, diagnose.\n"
-    "DIR receives data/, bundles/, eval/, diagnose/, a summary per setting in results/, and stages.jsonl "
-    "with\n"
-    "a line for every finished stage. Ctrl-C saves and exits with 130; --resume continues, and does again\n"
+    "For every setting (task-quality; all 30 without names): make data, train, evaluate the arms, diagnose,\n"
+    "look at routing; the same by the paper's method in DIR/paper; on stated settings (docs/study.md) "
+    "compare\n"
+    "selectors, sweep, and train with further seeds in DIR/seeds; last the cost of planning.\n"
+    "DIR receives data/, bundles/, eval/, diagnose/, a summary per setting in results/, analyses beside it,\n"
+    "and stages.jsonl with a line for every finished stage. Ctrl-C saves and exits with 130; --resume "
+    "continues, and does again\n"
     "only what does not belong to the present settings. A setting that fails is recorded and the next one\n"
     "begins; the exit code is 1 then.\n"
     "\n"
     "  --dir DIR          where everything goes (study)\n"
+    "  --parts LIST       of main,paper,seeds,routing,selectors,sweeps,cost; main is always done (all)\n"
     "  --resume           continue in a folder that holds results\n"
     "  --method NAME      mawam, or paper: everything as published, at the size of a CPU (mawam)\n"
     "  --budget B         quick or full: training steps of the task's preset (full)\n"
     "  --set NAME=VALUE   override a training setting; may be given several times (mawam train "
     "--list-settings)\n"
     "  --seed S           of data and training (0)\n"
+    "  --training-seeds N of the nine middle settings: S to S+N-1 (3)\n"
     "  --threads N        threads; 0: one per core (0)\n"
     "  --behaviors DIR    behaviour files (those of $MAWAM_DATA, or that came with mawam)\n"
     "  --transitions N    joint steps of a dataset (250000; ant 200000)\n"
     "  --arms LIST        names of mawam eval --help (reactive, random, plan, paper, oracle)\n"
-    "  --seeds N          evaluation seeds from 1000 on (5)\n"
-    "  --episodes N       of each seed (40; battles 20; ant 4)\n"
+    "  --first-seed S     of the evaluation (20000)\n"
+    "  --seeds N          evaluation seeds from there on (5)\n"
+    "  --episodes N       of each seed, or by family (mpe=40,battle=160,ant=16)\n"
+    "  --play-again       also on seeds that another bundle of the setting has played in DIR: they are for "
+    "once\n"
     "  --anchors N        states of the same-state test; 0: none (64)\n"
     "  --snippets N       recorded snippets of the calibration; 0: none (2000)\n"
     "  --drop-data        remove a setting's dataset after its last stage\n"
     "\n"
     "examples: mawam study run --dir study\n"
-    "          mawam study run spread-medium tag-random --budget quick --dir try\n"
+    "          mawam study run spread-medium tag-random --budget quick --parts main --dir try\n"
     "          mawam study run --dir study --resume\n";
 
 static const char report_help[] =
     "usage: mawam study report [--dir DIR]... [-o FOLDER]\n"
     "\n"
-    "Reads what there is in one or several study folders (of a file in several the last one counts) and "
-    "writes\n"
-    "FOLDER/index.html with a page per chapter of the paper, our tables and figures next to its own, "
-    "README.md,\n"
-    "settings.csv, summary.json and the results it was made of, so that --dir FOLDER makes the same report "
-    "again.\n"
+    "Reads what there is in one or several study folders (of a file in several the last one counts) and writes\n"
+    "FOLDER/index.html with a page per chapter of the paper, our tables and figures next to its own, README.md,\n"
+    "settings.csv, summary.json and the results it was made of, so that --dir FOLDER makes the same report again.\n"
     "\n"
     "  DIR/results/SETTING.json    of mawam study run (or settings/, of a report)\n"
-    "  DIR/paper/results/          the same of mawam study run --method paper --dir DIR/paper\n"
-    "  DIR/selectors/SETTING.json  of mawam eval --arms reactive,random,paper,oracle,... --json\n"
-    "  DIR/routing/SETTING.json    of mawam diagnose --routing --json\n"
-    "  DIR/sweeps/SETTING.json     of mawam eval --sweep --json\n"
-    "  DIR/cost.json               of mawam bench --cost --json\n"
+    "  DIR/paper/results/          the same by the paper's method\n"
+    "  DIR/seeds/N/results/        the same with further training seeds\n"
+    "  DIR/selectors/SETTING.json  the same, or of mawam eval --arms reactive,random,paper,oracle,... "
+    "--json\n"
+    "  DIR/routing/SETTING.json    the same, or of mawam diagnose --routing --json\n"
+    "  DIR/sweeps/SETTING.json     the same, or of mawam eval --sweep --json\n"
+    "  DIR/cost.json               the same, or of mawam bench --cost --json\n"
+    "\n"
+    "All must be of one revision of mawam; a folder whose file 'revision' says 'mixed' is taken as it is.\n"
     "\n"
     "FOLDER/replays/SETTING.html, where it exists, is linked from the setting's name.\n"
     "\n"
@@ -112,11 +123,11 @@ static void show(void *context, const mw_study_event *e) {
         return;
     case MW_STUDY_DONE:
         end_bar(d);
-        printf("[%2d/%d] %-22s %-8s %8s  %s; about %s left\n", e->index + 1, e->count, e->setting, stage,
+        printf("[%2d/%d] %-28s %-9s %8s  %s; about %s left\n", e->index + 1, e->count, e->setting, stage,
                took, e->note, left);
         break;
     case MW_STUDY_KEPT:
-        printf("[%2d/%d] %-22s %-8s %8s\n", e->index + 1, e->count, e->setting, stage, "kept");
+        printf("[%2d/%d] %-28s %-9s %8s\n", e->index + 1, e->count, e->setting, stage, "kept");
         break;
     case MW_STUDY_FAILED:
         end_bar(d);
@@ -153,8 +164,44 @@ static int run_study(mw_study_options *o) {
     return failed ? 1 : 0;
 }
 
+/* "40", or "mpe=40,battle=160,ant=16" with some of them; false: neither. */
+static bool take_episodes(mw_study_options *o, const char *text) {
+    static const char *const families[MW_STUDY_FAMILIES] = {"mpe", "battle", "ant"};
+    char *end;
+    for (const char *at = text; *at;) {
+        const size_t name = strcspn(at, "=,");
+        int *into = &o->episodes, f = 0;
+        if (at[name] == '=') {
+            while (f < MW_STUDY_FAMILIES && (strlen(families[f]) != name || strncmp(families[f], at, name)))
+                f++;
+            if (f == MW_STUDY_FAMILIES) return false;
+            into = &o->family_episodes[f];
+            at += name + 1;
+        }
+        const long value = strtol(at, &end, 10);
+        if (end == at || (*end && *end != ',') || value < 1 || value > 100000) return false;
+        *into = (int)value;
+        at = end + (*end == ',');
+    }
+    return *text;
+}
+
+static bool take_parts(mw_study_options *o, const char *text) {
+    for (const char *at = text; *at;) {
+        const size_t length = strcspn(at, ",");
+        int part = 0;
+        while (mw_study_part_name(part) &&
+               (strlen(mw_study_part_name(part)) != length || strncmp(mw_study_part_name(part), at, length)))
+            part++;
+        if (!mw_study_part_name(part)) return false;
+        o->parts |= 1u << part;
+        at += length + (at[length] == ',');
+    }
+    return *text;
+}
+
 static int study_run(int argc, char **argv) {
-    const char *names[MOST], *budget = "full", *arms = NULL;
+    const char *names[MOST], *budget = "full", *arms = NULL, *episodes = NULL, *parts = NULL;
     const mw_setting *settings[MOST];
     mw_study_options o;
     mw_study_options_init(&o, sizeof o);
@@ -171,7 +218,11 @@ static int study_run(int argc, char **argv) {
                                  {"transitions", MW_OPT_INT, &transitions, 1, 1e9},
                                  {"arms", MW_OPT_STRING, &arms, 0, 0},
                                  {"seeds", MW_OPT_INT, &o.seeds, 1, 10000},
-                                 {"episodes", MW_OPT_INT, &o.episodes, 1, 100000},
+                                 {"first-seed", MW_OPT_U64, &o.first_seed, 0, 0},
+                                 {"episodes", MW_OPT_STRING, &episodes, 0, 0},
+                                 {"parts", MW_OPT_STRING, &parts, 0, 0},
+                                 {"training-seeds", MW_OPT_INT, &o.training_seeds, 1, MW_STUDY_SEEDS},
+                                 {"play-again", MW_OPT_FLAG, &o.play_again, 0, 0},
                                  {"anchors", MW_OPT_INT, &o.anchors, 0, 100000},
                                  {"snippets", MW_OPT_INT, &o.snippets, 0, 1000000},
                                  {"drop-data", MW_OPT_FLAG, &o.drop_data, 0, 0},
@@ -186,6 +237,11 @@ static int study_run(int argc, char **argv) {
         return mw_cli_usage("study run: --budget must be 'quick' or 'full', not '%s'", budget);
     if (arms && mw_arms_parse(arms, &o.arms, &error) != MW_OK)
         return mw_cli_usage("study run: %s", error.message);
+    if (episodes && !take_episodes(&o, episodes))
+        return mw_cli_usage("study run: --episodes is a number or mpe=N,battle=N,ant=N, not '%s'", episodes);
+    if (parts && !take_parts(&o, parts))
+        return mw_cli_usage("study run: --parts are main,paper,seeds,routing,selectors,sweeps,cost, not '%s'",
+                            parts);
     char *command = mw_cli_command("study", argc, argv);
     if (!command) return mw_cli_fail(&(mw_error){MW_ERR_MEMORY, "out of memory for the command"});
     o.settings = settings;

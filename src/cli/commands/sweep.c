@@ -1,6 +1,6 @@
 /* mawam eval --sweep: a bundle at several values of a plan setting, as a table with the front of those that
  * nothing beats in both return and time. */
-#include "cli/cli.h"
+#include "cli/table.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -21,31 +21,46 @@ static void show_value(void *context, const char *setting, const char *value, in
     fputc('\n', stderr);
 }
 
-static void print_points(const char *symbol, const json_t *points) {
+static void print_points(mw_table *table, const char *symbol, const json_t *points) {
     json_t *point, *arm;
     const char *name;
     size_t i;
-    char interval[64];
     json_array_foreach((json_t *)(uintptr_t)points, i, point) {
         json_object_foreach(json_object_get(point, "arms"), name, arm) {
-            snprintf(interval, sizeof interval, "[%.5g, %.5g]", at(arm, NULL, "return_low"),
-                     at(arm, NULL, "return_high"));
-            printf("%s=%-6s %-10s %10.5g %22s %10.3f %10.3f %10.3f\n", symbol,
-                   json_string_value(json_object_get(point, "value")), name, at(arm, NULL, "return"),
-                   interval, at(arm, "generation", "p50"), at(arm, "scoring", "p50"),
-                   at(arm, "decision", "p50"));
+            mw_table_row(
+                table,
+                (mw_cell[]){MW_TEXT(symbol), MW_TEXT(json_string_value(json_object_get(point, "value"))),
+                            MW_TEXT(name), MW_NUMBER(at(arm, NULL, "return")),
+                            MW_NUMBER(at(arm, NULL, "return_low")), MW_NUMBER(at(arm, NULL, "return_high")),
+                            MW_NUMBER(at(arm, "generation", "p50")), MW_NUMBER(at(arm, "scoring", "p50")),
+                            MW_NUMBER(at(arm, "decision", "p50"))});
         }
     }
 }
 
-static void print_table(const json_t *root) {
+static void print_table(const json_t *root, mw_show show) {
+    static const mw_column columns[] = {{"setting", "", -15, NULL},
+                                        {"value", "value", -8, NULL},
+                                        {"arm", "arm", -9, NULL},
+                                        {"return", "return", 9, "%.5g"},
+                                        {"return_low", "low 95%", 9, "%.5g"},
+                                        {"return_high", "high 95%", 9, "%.5g"},
+                                        {"generate_ms", "generate", 9, "%.3f"},
+                                        {"score_ms", "score", 8, "%.3f"},
+                                        {"ms_p50", "ms p50", 8, "%.3f"},
+                                        {NULL, NULL, 0, NULL}};
+    const json_t *inputs = json_object_get(root, "inputs");
     const char *name;
     json_t *sweep, *point;
     size_t i;
-    printf("%-8s %-10s %10s %22s %10s %10s %10s\n", "", "arm", "return", "95%", "generate", "score",
-           "ms p50");
-    json_object_foreach(json_object_get(root, "sweeps"), name, sweep)
-        print_points(json_string_value(json_object_get(sweep, "symbol")), json_object_get(sweep, "points"));
+    mw_table table;
+    if (show == MW_SHOW_TEXT)
+        printf("%.0f seeds x %.0f episodes for every value; 95%%: bootstrap interval over episodes\n",
+               at(inputs, NULL, "seeds"), at(inputs, NULL, "episodes"));
+    mw_table_begin(&table, show, columns);
+    json_object_foreach(json_object_get(root, "sweeps"), name, sweep) print_points(
+        &table, json_string_value(json_object_get(sweep, "symbol")), json_object_get(sweep, "points"));
+    if (show != MW_SHOW_TEXT) return;
     puts("front of return against time:");
     json_array_foreach(json_object_get(root, "front"), i, point) printf(
         "  %s=%s: %.5g in %.3f ms\n", json_string_value(json_object_get(point, "setting")),
@@ -54,7 +69,7 @@ static void print_table(const json_t *root) {
 }
 
 int mw_cli_sweep(const mw_eval_options *eval, const mw_strings *sweeps, const char *path, const char *json,
-                 const char *command) {
+                 mw_show show, const char *command) {
     mw_bundle *bundle;
     mw_error error = {0};
     char *text = NULL;
@@ -80,7 +95,7 @@ int mw_cli_sweep(const mw_eval_options *eval, const mw_strings *sweeps, const ch
         puts(text);
     } else {
         json_t *root = json_loads(text, 0, NULL);
-        print_table(root);
+        print_table(root, show);
         json_decref(root);
     }
     free(text);

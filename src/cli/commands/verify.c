@@ -1,58 +1,77 @@
 /* mawam verify: compares the running build with recorded numbers and says by how much it is off. */
-#include "cli/cli.h"
+#include "cli/table.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 static const char env_help[] =
-    "usage: mawam verify env DIR\n"
+    "usage: mawam verify env DIR [--json | --csv]\n"
     "\n"
     "Replays recorded trajectories and prints the largest error of every quantity, one line per check.\n"
-    "DIR holds the particle tasks (simple_spread/, ...), the battles (3m/, ...), Ant (qpos.npy, ...), or "
-    "folders\n"
-    "mpe, smac, ant with them. Exits 1 when an error exceeds its tolerance.\n"
+    "DIR holds the particle tasks (simple_spread/, ...), the battles (3m/, ...), Ant (qpos.npy, ...),\n"
+    "or folders mpe, smac, ant with them. Exits 1 when an error exceeds its tolerance.\n"
     "\n"
     "example: mawam verify env golden/mpe\n";
 
-static const char net_help[] = "usage: mawam verify net DIR\n"
-                               "\n"
-                               "Recomputes recorded network outputs, losses and gradients and prints the "
-                               "largest error of every quantity.\n"
-                               "DIR holds folders with world, policy, mono, independent, q or "
-                               "direct.safetensors.\n"
-                               "Exits 1 when an error exceeds its tolerance.\n"
-                               "\n"
-                               "example: mawam verify net golden/net\n";
+static const char net_help[] =
+    "usage: mawam verify net DIR [--json | --csv]\n"
+    "\n"
+    "Recomputes recorded network outputs, losses and gradients and prints the largest error of every\n"
+    "quantity. DIR holds folders with world, policy, mono, independent, q or direct.safetensors. Exits\n"
+    "1 when an error exceeds its tolerance.\n"
+    "\n"
+    "example: mawam verify net golden/net\n";
 
-static const char diagnostics_help[] = "usage: mawam verify diagnostics DIR\n"
-                                       "\n"
-                                       "Recomputes recorded statistics of studies and diagnostics from their "
-                                       "inputs and prints the largest error\n"
-                                       "of every quantity. Exits 1 when an error exceeds its tolerance.\n"
-                                       "\n"
-                                       "example: mawam verify diagnostics golden/diagnostics\n";
+static const char diagnostics_help[] =
+    "usage: mawam verify diagnostics DIR [--json | --csv]\n"
+    "\n"
+    "Recomputes recorded statistics of studies and diagnostics from their inputs and prints the largest\n"
+    "error of every quantity. Exits 1 when an error exceeds its tolerance.\n"
+    "\n"
+    "example: mawam verify diagnostics golden/diagnostics\n";
+
+static const mw_column columns[] = {{"result", "", -4, NULL},
+                                    {"check", "check", -60, NULL},
+                                    {"error", "error", 9, "%.3g"},
+                                    {"tolerance", "tolerance", 9, "%g"},
+                                    {NULL, NULL, 0, NULL}};
 
 static void print_line(void *context, const char *check, double error, double tolerance, bool ok) {
-    (void)context;
-    printf("%-4s  %-60s  error %9.3g  tolerance %g\n", ok ? "ok" : "FAIL", check, error, tolerance);
-    fflush(stdout);
+    mw_table_row(context, (mw_cell[]){MW_TEXT(ok ? "ok" : "FAIL"), MW_TEXT(check), MW_NUMBER(error),
+                                      MW_NUMBER(tolerance)});
+}
+
+/* The end of the table: how many failed, as a line for people and as the exit code for all. */
+static int finish(mw_table *table, const mw_verify *report) {
+    if (table->show == MW_SHOW_TEXT) printf("%d checks, %d failed\n", report->checks, report->failed);
+    const int code = mw_table_end(table);
+    return report->failed ? 1 : code;
 }
 
 typedef mw_status verify_fn(const char *dir, mw_verify *report, mw_error *error);
 
+static int compare(const char *dir, mw_show show, verify_fn *verify) {
+    mw_table table;
+    mw_verify report = {.line = print_line, .context = &table};
+    mw_error error = {0};
+    mw_table_begin(&table, show, columns);
+    if (verify(dir, &report, &error) == MW_OK) return finish(&table, &report);
+    mw_table_drop(&table);
+    return mw_cli_fail(&error);
+}
+
 static int run(int argc, char **argv, const char *help, verify_fn *verify) {
-    static const mw_option none[] = {{NULL, MW_OPT_FLAG, NULL, 0, 0}};
+    mw_show show = MW_SHOW_TEXT;
+    const mw_option options[] = {{"json", MW_OPT_SHOW, &show, 0, 0},
+                                 {"csv", MW_OPT_SHOW, &show, 0, 0},
+                                 {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     const char *dir;
     int count;
-    int code = mw_cli_parse(argc, argv, none, help, &dir, 1, &count);
+    int code = mw_cli_parse(argc, argv, options, help, &dir, 1, &count);
     if (code >= 0) return code;
     if (count != 1) return mw_cli_usage("verify %s: name the folder of recorded numbers", argv[0]);
-    mw_verify report = {.line = print_line};
-    mw_error error = {0};
-    if (verify(dir, &report, &error) != MW_OK) return mw_cli_fail(&error);
-    printf("%d checks, %d failed\n", report.checks, report.failed);
-    return report.failed ? 1 : 0;
+    return compare(dir, show, verify);
 }
 
 static int verify_env(int argc, char **argv) {
@@ -82,9 +101,7 @@ static bool is_folder(const char *path) {
 }
 
 /* The folder's own kind, or whatever kinds of folders it holds. */
-static int verify_folder(const char *dir) {
-    mw_verify report = {.line = print_line};
-    mw_error error = {0};
+static mw_status verify_all(const char *dir, mw_verify *report, mw_error *error) {
     size_t length = strlen(dir);
     while (length > 1 && dir[length - 1] == '/') length--;
     int checked = 0;
@@ -96,14 +113,12 @@ static int verify_folder(const char *dir) {
         snprintf(path, sizeof path, own ? "%.*s" : "%.*s/%s", (int)length, dir, kinds[i].name);
         if (!is_folder(path)) continue;
         checked++;
-        if (kinds[i].verify(path, &report, &error) != MW_OK) return mw_cli_fail(&error);
+        MW_TRY(kinds[i].verify(path, report, error));
     }
-    if (!checked)
-        return mw_cli_usage("verify: '%s' is neither one of mpe, smac, ant, net, selectors and diagnostics "
-                            "nor holds one",
-                            dir);
-    printf("%d checks, %d failed\n", report.checks, report.failed);
-    return report.failed ? 1 : 0;
+    if (checked) return MW_OK;
+    return mw_fail(
+        error, MW_ERR_ARGUMENT,
+        "verify: '%s' is neither one of mpe, smac, ant, net, selectors and diagnostics nor holds one", dir);
 }
 
 int mw_cli_verify(int argc, char **argv) {
@@ -114,17 +129,17 @@ int mw_cli_verify(int argc, char **argv) {
         {NULL, NULL, NULL},
     };
     static const char help[] =
-        "usage: mawam verify DIR\n"
-        "       mawam verify COMMAND DIR\n"
+        "usage: mawam verify DIR [--json | --csv]\n"
+        "       mawam verify COMMAND DIR [--json | --csv]\n"
         "\n"
-        "Without a command: every folder mpe, smac, ant, net, selectors and diagnostics in "
-        "DIR, or DIR itself if it\n"
-        "is one of them.\n"
+        "Without a command: every folder mpe, smac, ant, net, selectors and diagnostics in DIR, or DIR\n"
+        "itself if it is one of them.\n"
         "\n"
         "example: mawam verify golden\n"
         "\n"
         "commands:\n";
-    bool command = argc != 2 || !is_folder(argv[1]);
+    bool command = argc < 2 || !is_folder(argv[1]);
     for (int i = 0; argc > 1 && commands[i].name; i++) command |= !strcmp(argv[1], commands[i].name);
-    return command ? mw_cli_dispatch("verify", commands, help, argc, argv) : verify_folder(argv[1]);
+    return command ? mw_cli_dispatch("verify", commands, help, argc, argv)
+                   : run(argc, argv, help, verify_all);
 }

@@ -3,6 +3,8 @@
 
 #include <stdatomic.h>
 #include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 static _Atomic size_t used, limit;
 
@@ -18,11 +20,10 @@ mw_status mw_memory_take(size_t bytes, mw_error *error) {
     const size_t most = atomic_load(&limit), before = atomic_fetch_add(&used, bytes);
     if (!most || (before <= most && bytes <= most - before)) return MW_OK;
     atomic_fetch_sub(&used, bytes);
-    return mw_fail(
-        error, MW_ERR_MEMORY,
-        "this needs more than %.1f GB, and no more than %.1f GB are free; smaller settings need less, "
-        "--force tries all the same",
-        (double)(before + bytes) * 1e-9, (double)most * 1e-9);
+    return mw_fail(error, MW_ERR_MEMORY,
+                   "this needs more than %.1f GB, and no more than %.1f GB may be taken of what is free; "
+                   "smaller settings need less, --force tries all the same",
+                   (double)(before + bytes) * 1e-9, (double)most * 1e-9);
 }
 
 void mw_memory_give(size_t bytes) {
@@ -53,10 +54,20 @@ static size_t available(void) {
     return bytes;
 }
 
-/* A container's own limit counts where it is below what the machine has. */
+/* What the process's own limit of address space (ulimit -v) leaves. */
+static size_t own_limit(void) {
+    struct rlimit own;
+    if (getrlimit(RLIMIT_AS, &own) != 0 || own.rlim_cur == RLIM_INFINITY) return SIZE_MAX;
+    const size_t pages = number_in("/proc/self/statm"), most = (size_t)own.rlim_cur,
+                 now = pages == SIZE_MAX ? 0 : pages * (size_t)sysconf(_SC_PAGESIZE);
+    return most > now ? most - now : 0;
+}
+
+/* A container's or the process's own limit counts where it is below what the machine has. */
 size_t mw_memory_free(void) {
-    const size_t machine = available(), most = number_in("/sys/fs/cgroup/memory.max"),
+    const size_t machine = available(), own = own_limit(), most = number_in("/sys/fs/cgroup/memory.max"),
                  now = number_in("/sys/fs/cgroup/memory.current");
     const size_t group = most == SIZE_MAX || now == SIZE_MAX ? SIZE_MAX : most > now ? most - now : 0;
-    return machine < group ? machine : group;
+    const size_t least = machine < group ? machine : group;
+    return own < least ? own : least;
 }

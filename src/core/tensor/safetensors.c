@@ -200,7 +200,7 @@ mw_status mw_safetensors_read(mw_safetensors *file, mw_map map, const char *path
 mw_status mw_safetensors_open(mw_safetensors *file, const char *path, mw_error *error) {
     mw_map map;
     *file = (mw_safetensors){0};
-    MW_TRY(mw_map_open(&map, path, error));
+    MW_TRY(mw_map_copy(&map, path, error));
     return mw_safetensors_read(file, map, path, error);
 }
 

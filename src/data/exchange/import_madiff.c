@@ -229,6 +229,8 @@ static mw_status import(source *s, mw_error *error) {
     MW_TRY(
         mw_dataset_writer_open(&writer, s->request->folder, &s->spec, s->request->options.overwrite, error));
     mw_status status = copy_episodes(s, writer, error);
+    for (int i = 0; i < FILES && status == MW_OK; i++)
+        status = mw_map_intact(&s->files[i].map, s->paths[i], error);
     if (status == MW_OK) return mw_dataset_writer_commit(writer, error);
     mw_dataset_writer_abandon(writer);
     return mw_fail_within(error, status, "%s", s->request->source);

@@ -234,6 +234,9 @@ static mw_status import(source *s, mw_error *error) {
         if (status == MW_OK) status = check_seed(s, &d, error);
         if (status == MW_OK && (status = cut_episodes(s, &d, error)) != MW_OK)
             mw_fail_within(error, status, "%s", d.folder);
+        for (int k = 0; k < KINDS && status == MW_OK; k++)
+            for (int a = 0; d.files[k] && a < d.agents && status == MW_OK; a++)
+                status = mw_map_intact(&d.files[k][a].map, d.folder, error);
         seed_close(&d);
     }
     if (status == MW_OK) return mw_dataset_writer_commit(s->writer, error);

@@ -210,6 +210,20 @@ static int draw(const mw_env *env, mw_shape *shapes, int capacity) {
     return count;
 }
 
+static bool place(mw_env *env, const char *role, int id, const float to[2]) {
+    const mw_mpe_task *task = model_of(env)->task;
+    mw_mpe_state *state = env->state;
+    for (int e = 0; e < task->entities; e++) {
+        if (strcmp(task->entity[e].role, role) || ordinal(task, e) != id) continue;
+        for (int c = 0; c < 2; c++) {
+            state->pos[e][c] = to[c];
+            if (e < task->agents) state->vel[e][c] = 0;
+        }
+        return true;
+    }
+    return false;
+}
+
 /* An agent's own position follows its velocity. */
 static int places(const mw_env *env, const float *obs, float (*out)[2], int capacity) {
     int count = 0;
@@ -234,5 +248,6 @@ const mw_env_class mw_mpe_class = {
     .check = check,
     .load = load,
     .draw = draw,
+    .place = place,
     .task_scripts = mw_mpe_scripts,
 };

@@ -154,7 +154,8 @@ mw_status mw_routing_run(mw_routing **out, const mw_bundle *bundle, const mw_dat
     MW_NEED(dataset);
     mw_routing *result = calloc(1, sizeof *result);
     if (!result) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a routing diagnosis");
-    const mw_status status = inquire(&q, result, error);
+    mw_status status = inquire(&q, result, error);
+    if (status == MW_OK) status = mw_dataset_intact(dataset, error);
     mw_model_free(q.untrained);
     mw_pool_free(q.pool);
     result->seconds = mw_clock_seconds() - start;

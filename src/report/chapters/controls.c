@@ -160,7 +160,7 @@ void mw_item_method_paper(mw_page *page) {
     char text[160];
     if (!method->present) {
         mw_page_missing(page, "no study by the paper's method",
-                        "mawam study run --method paper --dir study/paper; mawam study report --dir study");
+                        "mawam study run --parts main,paper --resume; mawam study report --dir study");
         return;
     }
     const mw_comparison c = mw_table_compare_arms(method, NULL, MW_ARM_PLAN, MW_ARM_REACTIVE);

@@ -10,15 +10,23 @@ static const char command[] =
     "mawam diagnose --routing study/bundles/SETTING.safetensors study/data/SETTING --json="
     "study/routing/SETTING.json";
 
+static const json_t *routing_by(const mw_page *page, mw_source_kind kind, int i) {
+    return json_object_get(page->sources->files[kind][i], "routing");
+}
+
 static const json_t *routing_of(const mw_page *page, int i) {
-    return json_object_get(page->sources->files[MW_SOURCE_ROUTING][i], "routing");
+    return routing_by(page, MW_SOURCE_ROUTING, i);
+}
+
+static int present_by(mw_page *page, mw_source_kind kind, const char *what, const char *how) {
+    int count = 0;
+    for (int i = 0; i < MW_TABLE_ROWS; i++) count += routing_by(page, kind, i) != NULL;
+    if (!count) mw_page_missing(page, what, how);
+    return count;
 }
 
 static int present(mw_page *page, const char *what) {
-    int count = 0;
-    for (int i = 0; i < MW_TABLE_ROWS; i++) count += routing_of(page, i) != NULL;
-    if (!count) mw_page_missing(page, what, command);
-    return count;
+    return present_by(page, MW_SOURCE_ROUTING, what, command);
 }
 
 /* ---- matrices ---- */
@@ -154,16 +162,15 @@ static void say_difference(mw_page *page, const char *what, const double *more, 
                 s.sign_test, published, mw_paper_routing_figures()->settings, mean, low, high);
 }
 
-void mw_item_context(mw_page *page) {
+static void context_by(mw_page *page, mw_source_kind kind) {
     const mw_paper_routing *p = mw_paper_routing_figures();
     double values[FACTS][MW_TABLE_ROWS];
-    if (!present(page, "no result of the routing diagnosis")) return;
     mw_sheet *sheet = mw_page_settings_sheet();
     for (int k = 0; k < FACTS; k++) mw_sheet_column(sheet, NULL, facts[k].title, facts[k].axis);
     mw_sheet_column(sheet, NULL, "experts", "of the model");
     mw_sheet_column(sheet, NULL, "untrained effective", "of the same router before training");
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
-        const json_t *routing = routing_of(page, i);
+        const json_t *routing = routing_by(page, kind, i);
         for (int k = 0; k < FACTS; k++) values[k][i] = mw_json_number(routing, facts[k].path);
         if (!routing) continue;
         mw_sheet_row(sheet, page->table->rows[i].name, NULL);
@@ -181,6 +188,16 @@ void mw_item_context(mw_page *page) {
     mw_page_figure_begin(page, NULL);
     for (int k = 0; k < FACTS; k += 2) fact_points(page, values, k, k + 1);
     mw_page_figure_end(page, sheet);
+}
+
+void mw_item_context(mw_page *page) {
+    if (present(page, "no result of the routing diagnosis")) context_by(page, MW_SOURCE_ROUTING);
+}
+
+void mw_item_context_paper(mw_page *page) {
+    if (present_by(page, MW_SOURCE_PAPER_ROUTING, "no routing diagnosis of bundles by the paper's method",
+                   "mawam study run --parts main,paper,routing --resume"))
+        context_by(page, MW_SOURCE_PAPER_ROUTING);
 }
 
 /* ---- graphs ---- */

@@ -73,7 +73,7 @@ static int plot_axis(mw_page *page, mw_sheet *sheet, int i, const char *name, co
         }
     }
     if (count) {
-        char title[96];
+        char title[144];
         snprintf(title, sizeof title, "%s: %.24s, %.40s", page->table->rows[i].name, symbol ? symbol : "",
                  name);
         mw_plot_curves(page->out, title, mw_axis_fit(values, m, false, title),

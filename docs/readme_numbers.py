@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""The numbers of the README, from the files in results/.
+
+What stands between `<!-- NAME: from FILE -->` and `<!-- end -->` is written here (`make numbers`) and nowhere else;
+`--check` compares instead, also docs/speed.md with the measurements it shows, and refuses a README that has a result
+outside such a block."""
+import csv
+import json
+import pathlib
+import re
+import statistics
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SHIPPED = ("spread-medium", "3m-medium", "2ant-medium")
+FAMILIES = (("all", "all"), ("mpe", "particle worlds"), ("battle", "battles"), ("ant", "Ant"))
+
+
+def read(name):
+    return json.loads((ROOT / "results" / name).read_text())
+
+
+def percent(value):
+    return f"{100 * float(value):+.1f}%"
+
+
+def gain(row):
+    low, high = row["relative_gain_reactive_low"], row["relative_gain_reactive_high"]
+    return f"{row['setting']} {percent(row['relative_gain_reactive'])} ({percent(low)} to {percent(high)})"
+
+
+def results():
+    summary = read("summary.json")
+    rows = {row["setting"]: row for row in csv.DictReader((ROOT / "results/settings.csv").open())}
+    yield "| planning against the policy alone | better | clearly | clearly worse | median gain | gain in the aggregate |"
+    yield "|---|---|---|---|---|---|"
+    for key, name in FAMILIES:
+        part = (summary["all"] if key == "all" else summary["families"][key])["plan_vs_reactive"]
+        yield (f"| {name} | {part['wins']} of {part['settings']} | {part['clear_wins']} | {part['clear_losses']} | "
+               f"{percent(part['median_relative_gain'])} | {percent(part['aggregate_relative_gain'])} |")
+    yield ""
+    every = summary["all"]
+    random, data = every["plan_vs_random"], every["plan_vs_data"]
+    yield f"- The shipped bundles: {'; '.join(gain(rows[name]) for name in SHIPPED if name in rows)}."
+    yield (f"- Against a random choice among the same number of candidates: better in {random['wins']} of "
+           f"{random['settings']}, clearly in {random['clear_wins']}.")
+    yield f"- Above the mean return of the data that was learned from: {data['wins']} of {data['settings']}."
+    yield (f"- Where choosing by the true simulator clearly gains ({every['oracle_share_settings']} settings), the world "
+           f"model reaches {every['oracle_share_median']:.2f} of that gain (median).")
+    worse = [row for row in rows.values() if row["relative_gain_reactive"] and float(row["relative_gain_reactive"]) < 0]
+    yield f"- Where planning came out below the policy alone: {'; '.join(map(gain, worse)) or 'nowhere'}."
+
+
+def decisions():
+    report = read("decision.json")
+    yield "| bundle | mawam ms (p95) | PyTorch ms | ratio |"
+    yield "|---|---|---|---|"
+    for row in report["bundles"]:
+        p50, p95 = (statistics.median(run["decision"][share] for run in row["mawam"]) for share in ("p50", "p95"))
+        torch = min(statistics.median(times) for times in row["torch"].values())
+        yield f"| {row['bundle']} | {p50:.2f} ({p95:.2f}) | {torch:.1f} | {torch / p50:.1f}x |"
+    yield ""
+    yield (f"{report['cpu']}, {report['threads']} threads, eight candidates; PyTorch {report['torch'].rstrip('a0')} on "
+           f"{report['blas']['name']}.")
+
+
+def quickstart():
+    yield "```"
+    yield from (ROOT / "results/quickstart.txt").read_text().splitlines()
+    yield "```"
+
+
+BLOCKS = {"results": results, "decisions": decisions, "quickstart": quickstart}
+MARK = re.compile(r"(<!-- (\w+): from [^>]*-->\n).*?(<!-- end -->)", re.S)
+
+
+def wrapped(line, width=120):
+    """Markdown that goes on in the next line; tables and code stay as they are."""
+    if len(line) <= width or not line.startswith("- "):
+        return [line]
+    lines, rest = [], line
+    while len(rest) > width:
+        cut = rest.rindex(" ", 0, width + 1)
+        lines, rest = lines + [rest[:cut]], "  " + rest[cut + 1:]
+    return lines + [rest]
+
+
+def filled(text):
+    def block(match):
+        lines = [part for line in BLOCKS[match[2]]() for part in wrapped(line)]
+        return match[1] + "\n".join(lines) + "\n" + match[3]
+    return MARK.sub(block, text)
+
+
+def speed_rows():
+    for r in read("speed.json")["results"]:
+        if r["work"] in ("world", "policy") or (r["M"], r["envs"]) == (8, 1):
+            yield (f"| {r['preset']} | {r['task']} | {r['work']} | {r['mawam_ms']:.2f} | {r['torch_ms']:.1f} | "
+                   f"{r['ratio']:.1f}x | {100 * r['share_of_peak']:.0f}% |")
+
+
+def complaints(readme):
+    text = readme.read_text()
+    if filled(text) != text:
+        yield "README.md: numbers differ from results/; `make numbers` writes them"
+    bare = re.sub(r"95%|```.*?```|https?://\S+", "", MARK.sub("", text), flags=re.S)
+    for found in re.findall(r".*\d(?:\.\d+)?(?:%|x\b| ms).*", bare):
+        yield f"README.md: a result outside a block from results/: {found.strip()}"
+    speed = (ROOT / "docs/speed.md").read_text()
+    for row in speed_rows():
+        if row not in speed:
+            yield f"docs/speed.md: results/speed.json has a row that is not there: {row}"
+    for page in [readme, *sorted((ROOT / "docs").glob("*.md"))]:
+        for target in re.findall(r"\]\(([^)#:]+)[^):]*\)", page.read_text()):
+            if not (page.parent / target).exists():
+                yield f"{page.relative_to(ROOT)}: a link to {target}, which is not there"
+
+
+def main():
+    readme = ROOT / "README.md"
+    if sys.argv[1:] != ["--check"]:
+        readme.write_text(filled(readme.read_text()))
+        return 0
+    found = list(complaints(readme))
+    print("\n".join(found) or "README and docs agree with results/")
+    return 1 if found else 0
+
+
+sys.exit(main())

@@ -1,0 +1,158 @@
+/* What visitors may ask for: a table of commands, each a JSON object. All of it is hostile until it is
+ * checked: names must be known ones, numbers finite and in range. */
+#include "live/session_state.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- members ---- */
+
+static mw_status text_of(const json_t *object, const char *name, const char **value, mw_error *error) {
+    *value = json_string_value(json_object_get(object, name));
+    if (*value && strlen(*value) < 256) return MW_OK;
+    return mw_fail(error, MW_ERR_ARGUMENT, "\"%s\" must be a text of at most 255 letters", name);
+}
+
+static mw_status number_of(const json_t *object, const char *name, double low, double high, double *value,
+                           mw_error *error) {
+    const json_t *member = json_object_get(object, name);
+    *value = json_number_value(member);
+    if (json_is_number(member) && *value >= low && *value <= high) return MW_OK;
+    return mw_fail(error, MW_ERR_ARGUMENT, "\"%s\" must be a number from %g to %g", name, low, high);
+}
+
+static mw_status whole_of(const json_t *object, const char *name, double high, long long *value,
+                          mw_error *error) {
+    double number;
+    *value = 0;
+    MW_TRY(number_of(object, name, 0, high, &number, error));
+    if (!json_is_integer(json_object_get(object, name)))
+        return mw_fail(error, MW_ERR_ARGUMENT, "\"%s\" must be a whole number", name);
+    *value = (long long)number;
+    return MW_OK;
+}
+
+/* What is done to a step is done to the one that was looked at. */
+static mw_status go_to_step(mw_session *session, const json_t *object, mw_error *error) {
+    long long step;
+    MW_TRY(whole_of(object, "step", 1e6, &step, error));
+    return step == session->duel->step ? MW_OK : mw_duel_seek(session->duel, (int)step, error);
+}
+
+/* ---- the commands ---- */
+
+static mw_status play(mw_session *session, const json_t *object, mw_error *error) {
+    (void)object;
+    (void)error;
+    session->playing = true;
+    return MW_OK;
+}
+
+static mw_status pause_play(mw_session *session, const json_t *object, mw_error *error) {
+    (void)object;
+    (void)error;
+    session->playing = false;
+    return MW_OK;
+}
+
+static mw_status step(mw_session *session, const json_t *object, mw_error *error) {
+    (void)object;
+    session->playing = false;
+    return mw_duel_advance(session->duel, error);
+}
+
+static mw_status seek(mw_session *session, const json_t *object, mw_error *error) {
+    long long to;
+    MW_TRY(whole_of(object, "step", 1e6, &to, error));
+    session->playing = false;
+    return mw_duel_seek(session->duel, (int)to, error);
+}
+
+static mw_status rate(mw_session *session, const json_t *object, mw_error *error) {
+    double value;
+    MW_TRY(number_of(object, "value", 0.5, 120, &value, error));
+    session->rate = value;
+    return MW_OK;
+}
+
+static mw_status begin(mw_session *session, const json_t *object, mw_error *error) {
+    long long seed;
+    MW_TRY(whole_of(object, "seed", 9007199254740991.0, &seed, error));
+    return mw_duel_begin(session->duel, (uint64_t)seed, 0, error);
+}
+
+static mw_status set(mw_session *session, const json_t *object, mw_error *error) {
+    const char *name, *value;
+    MW_TRY(text_of(object, "name", &name, error));
+    MW_TRY(text_of(object, "value", &value, error));
+    MW_TRY(mw_duel_set(session->duel, name, value, error));
+    session->version++;
+    return MW_OK;
+}
+
+static mw_status arm(mw_session *session, const json_t *object, mw_error *error) {
+    const char *name;
+    MW_TRY(text_of(object, "name", &name, error));
+    MW_TRY(mw_duel_arm(session->duel, name, error));
+    session->version++;
+    return MW_OK;
+}
+
+static mw_status force(mw_session *session, const json_t *object, mw_error *error) {
+    long long candidate;
+    MW_TRY(whole_of(object, "candidate", MW_DUEL_CANDIDATES, &candidate, error));
+    MW_TRY(go_to_step(session, object, error));
+    return mw_duel_force(session->duel, (int)candidate, error);
+}
+
+static mw_status place(mw_session *session, const json_t *object, mw_error *error) {
+    const char *role;
+    long long id;
+    double x, y;
+    MW_TRY(text_of(object, "role", &role, error));
+    MW_TRY(whole_of(object, "id", 1000, &id, error));
+    MW_TRY(number_of(object, "x", -3, 3, &x, error));
+    MW_TRY(number_of(object, "y", -3, 3, &y, error));
+    MW_TRY(go_to_step(session, object, error));
+    return mw_duel_place(session->duel, role, (int)id, (const float[]){(float)x, (float)y}, error);
+}
+
+/* Only a name that the folder lists is ever opened. */
+static mw_status bundle(mw_session *session, const json_t *object, mw_error *error) {
+    const char *wanted;
+    char name[256], path[2400];
+    mw_duel *duel;
+    int index = 0;
+    MW_TRY(text_of(object, "name", &wanted, error));
+    while (mw_session_bundle_at(session, index, name, sizeof name) && strcmp(name, wanted)) index++;
+    if (!mw_session_bundle_at(session, index, name, sizeof name))
+        return mw_fail(error, MW_ERR_ARGUMENT, "the folder has no bundle of this name");
+    snprintf(path, sizeof path, "%s/%s", session->folder, name);
+    MW_TRY(mw_duel_open(&duel, path, session->duel->seed, session->threads, error));
+    mw_duel_close(session->duel);
+    session->duel = duel;
+    snprintf(session->bundle, sizeof session->bundle, "%s", name);
+    session->version++;
+    return MW_OK;
+}
+
+static const struct {
+    const char *name;
+    mw_status (*run)(mw_session *session, const json_t *object, mw_error *error);
+} commands[] = {
+    {"play", play},   {"pause", pause_play}, {"step", step},     {"seek", seek},
+    {"rate", rate},   {"begin", begin},      {"set", set},       {"arm", arm},
+    {"force", force}, {"place", place},      {"bundle", bundle},
+};
+
+mw_status mw_session_execute(mw_session *session, const char *text, size_t size, mw_error *error) {
+    json_t *object = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
+    const char *name = json_string_value(json_object_get(object, "do"));
+    mw_status status = mw_fail(error, MW_ERR_ARGUMENT, "a command is an object with a known \"do\"");
+    for (size_t i = 0; name && i < sizeof commands / sizeof *commands; i++)
+        if (!strcmp(commands[i].name, name)) status = commands[i].run(session, object, error);
+    json_decref(object);
+    return status;
+}

@@ -1,0 +1,329 @@
+/* Two worlds side by side; see duel.h. A step is decided as soon as it is reached, so that what will be done
+ * can be looked at, and overruled, before it is done. */
+#include "live/duel.h"
+
+#include "live/moment.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- opening and closing ---- */
+
+static mw_status open_side(mw_duel_side *side, const mw_bundle_summary *about, mw_error *error) {
+    const size_t n = (size_t)about->agents, o = (size_t)about->obs_size, d = (size_t)about->act_size;
+    MW_TRY(mw_env_create(&side->env, about->task, NULL, error));
+    const mw_env_info *info = mw_env_describe(side->env);
+    if (info->agents != about->agents || info->obs_size != about->obs_size ||
+        info->act_size != about->act_size || info->discrete != about->discrete ||
+        strcmp(info->rules, about->rules))
+        return mw_fail(error, MW_ERR_MISMATCH, "the bundle was trained under rules %s, the world has %s",
+                       about->rules, info->rules);
+    side->obs = calloc(n * o, sizeof *side->obs);
+    side->real = calloc(n * d, sizeof *side->real);
+    side->rewards = calloc(n, sizeof *side->rewards);
+    side->legal = calloc(n * d, sizeof *side->legal);
+    side->index = calloc(n, sizeof *side->index);
+    if (side->obs && side->real && side->rewards && side->legal && side->index) return MW_OK;
+    return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a world of %d agents", about->agents);
+}
+
+static mw_status make_planner(mw_planner **planner, mw_duel *duel, int which, const mw_plan_settings *plan,
+                              mw_error *error) {
+    mw_planner_options options;
+    mw_planner_options_init(&options, sizeof options, duel->bundle);
+    options.threads = duel->threads;
+    options.imagine = which == MW_DUEL_PLANNED;
+    options.envs_played = &duel->side[which].env;
+    options.plan = *plan;
+    return mw_planner_create(planner, duel->bundle, &options, error);
+}
+
+static mw_status open_duel(mw_duel *duel, const char *path, uint64_t seed, mw_error *error) {
+    MW_TRY(mw_bundle_load(&duel->bundle, path, error));
+    duel->about = mw_bundle_describe(duel->bundle);
+    duel->plan = mw_bundle_plan(duel->bundle);
+    duel->arm = MW_ARM_PLAN;
+    for (int s = 0; s < MW_DUEL_SIDES; s++) MW_TRY(open_side(&duel->side[s], &duel->about, error));
+    mw_plan_settings alone = duel->plan;
+    alone.choice = MW_CHOICE_FIRST;
+    MW_TRY(make_planner(&duel->side[MW_DUEL_PLANNED].planner, duel, MW_DUEL_PLANNED, &duel->plan, error));
+    MW_TRY(make_planner(&duel->side[MW_DUEL_REACTIVE].planner, duel, MW_DUEL_REACTIVE, &alone, error));
+    const mw_status status = mw_routes_create(&duel->routes, duel->bundle, error);
+    if (status != MW_OK && status != MW_ERR_UNSUPPORTED) return status;
+    duel->experts = duel->routes ? mw_routes_experts(duel->routes) : 0;
+    return mw_duel_begin(duel, seed, 0, error);
+}
+
+mw_status mw_duel_open(mw_duel **out, const char *path, uint64_t seed, int threads, mw_error *error) {
+    *out = NULL;
+    mw_duel *duel = calloc(1, sizeof *duel);
+    if (!duel) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate two worlds");
+    duel->threads = threads;
+    const mw_status status = open_duel(duel, path, seed, error);
+    if (status != MW_OK) {
+        mw_duel_close(duel);
+        return status;
+    }
+    *out = duel;
+    return MW_OK;
+}
+
+static void forget_from(mw_duel *duel, int step) {
+    for (int t = step; duel->moments && t <= duel->last; t++) {
+        if (duel->moments[t]) duel->kept -= duel->moments[t]->bytes;
+        free(duel->moments[t]);
+        duel->moments[t] = NULL;
+    }
+    if (step <= duel->last) duel->last = step - 1;
+}
+
+void mw_duel_close(mw_duel *duel) {
+    if (!duel) return;
+    forget_from(duel, duel->first);
+    free(duel->moments);
+    mw_routes_free(duel->routes);
+    for (int s = 0; s < MW_DUEL_SIDES; s++) {
+        mw_duel_side *side = &duel->side[s];
+        mw_planner_free(side->planner);
+        mw_env_free(side->env);
+        free(side->obs);
+        free(side->real);
+        free(side->rewards);
+        free(side->legal);
+        free(side->index);
+    }
+    mw_bundle_free(duel->bundle);
+    free(duel);
+}
+
+/* ---- playing ---- */
+
+const mw_duel_moment *mw_duel_at(const mw_duel *duel, int step) {
+    return step >= duel->first && step <= duel->last ? duel->moments[step] : NULL;
+}
+
+const mw_duel_moment *mw_duel_now(const mw_duel *duel) {
+    return duel->moments[duel->step];
+}
+
+static bool ended(const mw_duel_standing *standing) {
+    return standing->outcome.terminated || standing->outcome.truncated;
+}
+
+bool mw_duel_over(const mw_duel *duel) {
+    const mw_duel_moment *now = mw_duel_now(duel);
+    return ended(&now->side[MW_DUEL_PLANNED]) && ended(&now->side[MW_DUEL_REACTIVE]);
+}
+
+/* Keeps a moment as that of the present step; the oldest ones make room. */
+static void keep(mw_duel *duel, mw_duel_moment *moment) {
+    mw_duel_moment **place = &duel->moments[duel->step];
+    if (*place) duel->kept -= (*place)->bytes;
+    free(*place);
+    *place = moment;
+    duel->kept += moment->bytes;
+    if (duel->step > duel->last) duel->last = duel->step;
+    while (duel->kept > MW_DUEL_KEPT && duel->first < duel->step) {
+        duel->kept -= duel->moments[duel->first]->bytes;
+        free(duel->moments[duel->first]);
+        duel->moments[duel->first++] = NULL;
+    }
+}
+
+/* Both sides stand as given: their decisions make the present step's moment. */
+static mw_status decide(mw_duel *duel, const mw_duel_standing standing[MW_DUEL_SIDES], mw_error *error) {
+    mw_duel_moment *moment;
+    MW_TRY(mw_moment_create(&moment, duel, error));
+    memcpy(moment->side, standing, sizeof moment->side);
+    mw_status status = MW_OK;
+    for (int s = 0; s < MW_DUEL_SIDES && status == MW_OK; s++) {
+        mw_duel_side *side = &duel->side[s];
+        mw_env_observe(side->env, side->obs);
+        mw_env_legal(side->env, side->legal);
+        if (ended(&standing[s])) continue;
+        status = mw_planner_act(side->planner, side->obs, side->legal, NULL, side->real, side->index, error);
+        moment->side[s].milliseconds = mw_planner_effort(side->planner).milliseconds;
+    }
+    if (status == MW_OK) status = mw_moment_fill(&moment, duel, !ended(&standing[MW_DUEL_PLANNED]), error);
+    if (status == MW_OK)
+        keep(duel, moment);
+    else
+        free(moment);
+    return status;
+}
+
+/* Everything as it was before the decision of a step. */
+static mw_status go_back(mw_duel *duel, int step, mw_error *error) {
+    const mw_duel_moment *moment = mw_duel_at(duel, step);
+    if (!moment)
+        return mw_fail(error, MW_ERR_ARGUMENT, "step is %d; those kept are %d to %d", step, duel->first,
+                       duel->last);
+    for (int s = 0; s < MW_DUEL_SIDES; s++) {
+        mw_duel_side *side = &duel->side[s];
+        MW_TRY(mw_env_restore(side->env, moment->world[s], mw_env_snapshot_size(side->env), error));
+        MW_TRY(mw_planner_restore(side->planner, 0, moment->memory[s], moment->memory_size[s], error));
+        memcpy(side->rewards, moment->rewards[s], (size_t)duel->about.agents * sizeof *side->rewards);
+    }
+    duel->step = step;
+    return MW_OK;
+}
+
+mw_status mw_duel_begin(mw_duel *duel, uint64_t seed, uint64_t episode, mw_error *error) {
+    uint64_t world, policy;
+    const mw_duel_standing start[MW_DUEL_SIDES] = {0};
+    mw_duel before = *duel;
+    mw_duel_moment **moments = calloc((size_t)duel->about.episode_limit + 1, sizeof *moments);
+    if (!moments) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate an episode");
+    mw_env_episode_seeds(seed, episode, &world, &policy);
+    duel->moments = moments;
+    duel->seed = seed;
+    duel->episode = episode;
+    duel->step = duel->first = 0;
+    duel->last = -1;
+    duel->kept = 0;
+    for (int s = 0; s < MW_DUEL_SIDES; s++) {
+        mw_duel_side *side = &duel->side[s];
+        mw_env_reset(side->env, world);
+        mw_planner_begin(side->planner, 0, policy);
+        memset(side->rewards, 0, (size_t)duel->about.agents * sizeof *side->rewards);
+    }
+    const mw_status status = decide(duel, start, error);
+    if (status == MW_OK) {
+        forget_from(&before, before.first);
+        free(before.moments);
+        return MW_OK;
+    }
+    free(moments);
+    *duel = before;
+    if (duel->moments) go_back(duel, duel->step, NULL);
+    return status;
+}
+
+/* The actions that were decided. */
+static mw_status execute(mw_duel *duel, mw_duel_standing standing[MW_DUEL_SIDES], mw_error *error) {
+    const int n = duel->about.agents;
+    for (int s = 0; s < MW_DUEL_SIDES; s++) {
+        mw_duel_side *side = &duel->side[s];
+        memset(side->rewards, 0, (size_t)n * sizeof *side->rewards);
+        standing[s].milliseconds = 0;
+        if (ended(&standing[s])) continue;
+        const mw_action action =
+            duel->about.discrete ? (mw_action){.index = side->index} : (mw_action){.real = side->real};
+        MW_TRY(mw_env_step(side->env, action, side->rewards, &standing[s].outcome, error));
+        double mean = 0;
+        for (int i = 0; i < n; i++) mean += side->rewards[i] / n;
+        standing[s].total += mean;
+        mw_planner_reward(side->planner, 0, (float)mean);
+    }
+    return MW_OK;
+}
+
+mw_status mw_duel_advance(mw_duel *duel, mw_error *error) {
+    mw_duel_standing standing[MW_DUEL_SIDES];
+    if (mw_duel_over(duel)) return MW_OK;
+    memcpy(standing, mw_duel_now(duel)->side, sizeof standing);
+    mw_status status = execute(duel, standing, error);
+    if (status == MW_OK) {
+        forget_from(duel, duel->step + 1);
+        duel->step++;
+        status = decide(duel, standing, error);
+        if (status != MW_OK) duel->step--;
+    }
+    if (status != MW_OK) go_back(duel, duel->step, NULL);
+    return status;
+}
+
+/* ---- taking a hand ---- */
+
+static mw_status decide_again(mw_duel *duel, mw_error *error) {
+    mw_duel_standing standing[MW_DUEL_SIDES];
+    memcpy(standing, mw_duel_now(duel)->side, sizeof standing);
+    return decide(duel, standing, error);
+}
+
+mw_status mw_duel_seek(mw_duel *duel, int step, mw_error *error) {
+    MW_TRY(go_back(duel, step, error));
+    const int forced = mw_duel_now(duel)->forced ? mw_duel_now(duel)->chosen : -1;
+    MW_TRY(decide_again(duel, error));
+    if (forced < 0 || forced >= mw_duel_now(duel)->candidates) return MW_OK;
+    return mw_duel_force(duel, forced, error);
+}
+
+mw_status mw_duel_force(mw_duel *duel, int candidate, mw_error *error) {
+    mw_duel_side *side = &duel->side[MW_DUEL_PLANNED];
+    mw_duel_moment *moment = duel->moments[duel->step];
+    if (candidate < 0 || candidate >= moment->candidates)
+        return mw_fail(error, MW_ERR_ARGUMENT, "candidate is %d; this step has %d", candidate,
+                       moment->candidates);
+    MW_TRY(mw_planner_take(side->planner, 0, candidate, side->real, side->index, error));
+    moment->forced = true;
+    mw_moment_choose(moment, duel);
+    return MW_OK;
+}
+
+mw_status mw_duel_place(mw_duel *duel, const char *role, int id, const float place[2], mw_error *error) {
+    for (int c = 0; c < 2; c++)
+        if (!(place[c] >= -3 && place[c] <= 3))
+            return mw_fail(error, MW_ERR_ARGUMENT, "coordinate %d is %g; it must be -3 to 3", c,
+                           (double)place[c]);
+    MW_TRY(go_back(duel, duel->step, error));
+    for (int s = 0; s < MW_DUEL_SIDES; s++) MW_TRY(mw_env_place(duel->side[s].env, role, id, place, error));
+    forget_from(duel, duel->step + 1);
+    return decide_again(duel, error);
+}
+
+bool mw_duel_movable(const mw_duel *duel) {
+    const float nowhere[2] = {0, 0};
+    return mw_env_place(duel->side[0].env, "", -1, nowhere, NULL) != MW_ERR_UNSUPPORTED;
+}
+
+static mw_status replan(mw_duel *duel, const mw_plan_settings *plan, int arm, mw_error *error) {
+    mw_duel_side *side = &duel->side[MW_DUEL_PLANNED];
+    mw_planner *planner;
+    if (plan->candidates > MW_DUEL_CANDIDATES)
+        return mw_fail(error, MW_ERR_ARGUMENT, "candidates is %d; the live view shows 1 to %d",
+                       plan->candidates, MW_DUEL_CANDIDATES);
+    MW_TRY(make_planner(&planner, duel, MW_DUEL_PLANNED, plan, error));
+    mw_planner_free(side->planner);
+    side->planner = planner;
+    duel->plan = *plan;
+    duel->arm = arm;
+    MW_TRY(go_back(duel, duel->step, error));
+    forget_from(duel, duel->step + 1);
+    return decide_again(duel, error);
+}
+
+mw_status mw_duel_set(mw_duel *duel, const char *name, const char *value, mw_error *error) {
+    mw_plan_settings plan = duel->plan;
+    MW_TRY(mw_plan_settings_set(&plan, name, value, error));
+    return replan(duel, &plan, duel->arm, error);
+}
+
+bool mw_duel_arm_plays(const mw_duel *duel, int index) {
+    mw_arm arm;
+    return mw_arm_at(index, &arm) && !strcmp(arm.controller, "planner") &&
+           mw_arm_available(index, duel->bundle);
+}
+
+/* An arm is the bundle's own plan with its differences; M, H and K stay as they are. */
+mw_status mw_duel_arm(mw_duel *duel, const char *name, mw_error *error) {
+    mw_plan_settings plan = mw_bundle_plan(duel->bundle);
+    mw_arm arm;
+    int index = 0;
+    while (mw_arm_at(index, &arm) && strcmp(arm.name, name)) index++;
+    if (!mw_duel_arm_plays(duel, index))
+        return mw_fail(error, MW_ERR_ARGUMENT, "'%.32s' is no arm that plans with this bundle", name);
+    plan.candidates = duel->plan.candidates;
+    plan.horizon = duel->plan.horizon;
+    plan.sampling_steps = duel->plan.sampling_steps;
+    char *rest = arm.settings;
+    for (char *word; (word = strsep(&rest, " "));) {
+        char *value = strchr(word, '=');
+        if (!value) continue;
+        *value++ = 0;
+        if (duel->about.discrete && strstr("action_offset temperature warm_start", word)) continue;
+        MW_TRY(mw_plan_settings_set(&plan, word, value, error));
+    }
+    return replan(duel, &plan, index, error);
+}

@@ -1,0 +1,255 @@
+/* The session's clock and messages; see session.h. One thread decides while somebody looks on and it plays;
+ * a message is made once and sent to all. */
+#include "live/session_state.h"
+
+#include "live/frame.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- messages ---- */
+
+void mw_message_release(mw_message *message) {
+    if (!message || atomic_fetch_sub(&message->holders, 1) > 1) return;
+    free(message->text);
+    free(message);
+}
+
+mw_message *mw_session_latest(mw_session *session) {
+    pthread_mutex_lock(&session->post);
+    mw_message *message = session->message;
+    if (message) atomic_fetch_add(&message->holders, 1);
+    pthread_mutex_unlock(&session->post);
+    return message;
+}
+
+/* Out of memory: visitors keep the picture they have. */
+static void publish(mw_session *session) {
+    mw_message *message = calloc(1, sizeof *message);
+    FILE *out = message ? open_memstream(&message->text, &message->size) : NULL;
+    if (!out) {
+        free(message);
+        return;
+    }
+    fprintf(out, "data: {\"playing\":%s,\"rate\":%.4g,\"version\":%u,\"notice\":",
+            session->playing ? "true" : "false", session->rate, session->version);
+    mw_frame_text(out, session->notice);
+    fputc(',', out);
+    mw_frame_print(session->duel, out);
+    fputs("}\n\n", out);
+    const bool whole = !ferror(out);
+    atomic_init(&message->holders, 1);
+    if (fclose(out) != 0 || !whole) {
+        mw_message_release(message);
+        return;
+    }
+    pthread_mutex_lock(&session->post);
+    message->serial = ++session->serial;
+    mw_message *old = session->message;
+    session->message = message;
+    pthread_mutex_unlock(&session->post);
+    mw_message_release(old);
+    if (session->notify) session->notify(session->context);
+}
+
+/* ---- the clock ---- */
+
+static double seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Waits until then, at least a moment so that commands get their turn; false: something changed before. */
+static bool wait_until(mw_session *session, double due) {
+    const double earliest = seconds() + 1e-3;
+    const unsigned touched = session->touched;
+    if (due < earliest) due = earliest;
+    const struct timespec then = {(time_t)floor(due), (long)(1e9 * (due - floor(due)))};
+    while (!session->stop && session->touched == touched)
+        if (pthread_cond_timedwait(&session->changed, &session->lock, &then) == ETIMEDOUT) return true;
+    return false;
+}
+
+/* One step, or the next episode. What cannot go on stops and says so. */
+static void tick(mw_session *session) {
+    mw_error error = {0};
+    mw_duel *duel = session->duel;
+    const mw_status status = mw_duel_over(duel) ? mw_duel_begin(duel, duel->seed, duel->episode + 1, &error)
+                                                : mw_duel_advance(duel, &error);
+    if (status != MW_OK) {
+        session->playing = false;
+        snprintf(session->notice, sizeof session->notice, "%.200s", error.message);
+    }
+    publish(session);
+}
+
+static void *run(void *context) {
+    mw_session *session = context;
+    double last = 0;
+    pthread_mutex_lock(&session->lock);
+    while (!session->stop) {
+        if (!session->playing || !session->visitors) {
+            pthread_cond_wait(&session->changed, &session->lock);
+            continue;
+        }
+        const double pause = mw_duel_over(session->duel) ? fmax(1 / session->rate, 1) : 1 / session->rate;
+        if (!wait_until(session, last + pause) || !session->playing || !session->visitors) continue;
+        last = fmax(last + pause, seconds() - pause); /* an even beat, without catching up */
+        tick(session);
+    }
+    pthread_mutex_unlock(&session->lock);
+    return NULL;
+}
+
+/* ---- opening and closing ---- */
+
+static mw_status start(mw_session *session, mw_error *error) {
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&session->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    pthread_mutex_init(&session->lock, NULL);
+    pthread_mutex_init(&session->post, NULL);
+    publish(session);
+    session->started = pthread_create(&session->thread, NULL, run, session) == 0;
+    return session->started ? MW_OK : mw_fail(error, MW_ERR_MEMORY, "cannot start a thread");
+}
+
+mw_status mw_session_create(mw_session **out, const char *folder, const char *bundle, uint64_t seed,
+                            int threads, mw_error *error) {
+    *out = NULL;
+    mw_session *session = calloc(1, sizeof *session);
+    char path[2400];
+    if (!session) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a session");
+    snprintf(session->folder, sizeof session->folder, "%s", folder);
+    snprintf(session->bundle, sizeof session->bundle, "%s", bundle);
+    snprintf(path, sizeof path, "%s/%s", session->folder, session->bundle);
+    session->threads = threads;
+    session->rate = 10;
+    mw_status status = mw_duel_open(&session->duel, path, seed, threads, error);
+    if (status == MW_OK) status = start(session, error);
+    if (status != MW_OK) {
+        mw_session_free(session);
+        return status;
+    }
+    *out = session;
+    return MW_OK;
+}
+
+void mw_session_free(mw_session *session) {
+    if (!session) return;
+    if (session->started) {
+        pthread_mutex_lock(&session->lock);
+        session->stop = true;
+        pthread_cond_signal(&session->changed);
+        pthread_mutex_unlock(&session->lock);
+        pthread_join(session->thread, NULL);
+    }
+    mw_message_release(session->message);
+    mw_duel_close(session->duel);
+    free(session);
+}
+
+void mw_session_notify(mw_session *session, void (*notify)(void *), void *context) {
+    pthread_mutex_lock(&session->lock);
+    session->notify = notify;
+    session->context = context;
+    pthread_mutex_unlock(&session->lock);
+}
+
+void mw_session_visitors(mw_session *session, int count) {
+    pthread_mutex_lock(&session->lock);
+    session->visitors = count;
+    pthread_cond_signal(&session->changed);
+    pthread_mutex_unlock(&session->lock);
+}
+
+mw_status mw_session_command(mw_session *session, const char *text, size_t size, mw_error *error) {
+    pthread_mutex_lock(&session->lock);
+    session->notice[0] = 0;
+    const mw_status status = mw_session_execute(session, text, size, error);
+    session->touched++;
+    pthread_cond_signal(&session->changed);
+    publish(session);
+    pthread_mutex_unlock(&session->lock);
+    return status;
+}
+
+/* ---- texts ---- */
+
+static int bundles_only(const struct dirent *entry) {
+    const char *end = strrchr(entry->d_name, '.');
+    return entry->d_name[0] != '.' && end && !strcmp(end, ".safetensors") && strlen(entry->d_name) < 256;
+}
+
+bool mw_session_bundle_at(const mw_session *session, int index, char *name, size_t size) {
+    struct dirent **entries = NULL;
+    const int count = scandir(session->folder, &entries, bundles_only, alphasort);
+    if (index < count) snprintf(name, size, "%s", entries[index]->d_name);
+    for (int i = 0; i < count; i++) free(entries[i]);
+    free(entries);
+    return index < count;
+}
+
+static mw_status print_about(mw_session *session, FILE *out, mw_error *error) {
+    char name[256];
+    (void)error;
+    fprintf(out, "{\"version\":%u,\"bundle\":", session->version);
+    mw_frame_text(out, session->bundle);
+    fputs(",\"bundles\":[", out);
+    for (int i = 0; mw_session_bundle_at(session, i, name, sizeof name); i++) {
+        if (i) fputc(',', out);
+        mw_frame_text(out, name);
+    }
+    fputs("],", out);
+    mw_frame_about(session->duel, out);
+    fputc('}', out);
+    return MW_OK;
+}
+
+static mw_status print_history(mw_session *session, FILE *out, mw_error *error) {
+    (void)error;
+    mw_frame_history(session->duel, out);
+    return MW_OK;
+}
+
+static mw_status print_recording(mw_session *session, FILE *out, mw_error *error) {
+    return mw_frame_replay(session->duel, out, error);
+}
+
+/* What `print` says, while nothing changes. */
+static mw_status collect(mw_session *session, mw_status (*print)(mw_session *, FILE *, mw_error *),
+                         char **text, size_t *size, mw_error *error) {
+    *text = NULL;
+    FILE *out = open_memstream(text, size);
+    if (!out) return mw_fail(error, MW_ERR_MEMORY, "out of memory");
+    pthread_mutex_lock(&session->lock);
+    mw_status status = print(session, out, error);
+    pthread_mutex_unlock(&session->lock);
+    const bool whole = !ferror(out);
+    if ((fclose(out) != 0 || !whole) && status == MW_OK)
+        status = mw_fail(error, MW_ERR_MEMORY, "out of memory");
+    if (status == MW_OK) return MW_OK;
+    free(*text);
+    *text = NULL;
+    return status;
+}
+
+mw_status mw_session_about(mw_session *session, char **text, size_t *size, mw_error *error) {
+    return collect(session, print_about, text, size, error);
+}
+
+mw_status mw_session_history(mw_session *session, char **text, size_t *size, mw_error *error) {
+    return collect(session, print_history, text, size, error);
+}
+
+mw_status mw_session_recording(mw_session *session, char **text, size_t *size, mw_error *error) {
+    return collect(session, print_recording, text, size, error);
+}

@@ -1,0 +1,102 @@
+/* The table of what the study does with which setting; see scope.h. */
+#include "study/scope.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char *const mw_study_families[MW_STUDY_FAMILIES] = {"mpe", "battle", "ant"};
+
+/* Where the protocol goes beyond what every setting gets. The paper does not name the ten settings of its
+ * comparison of selectors: here one of each task, and a second one where planning has the most to gain. */
+static const struct {
+    const char *task, *quality;
+    bool middle, selectors, sweeps;
+} rows[] = {
+    {"spread", "medium", true, true, true},    {"tag", "medium", true, true, false},
+    {"tag", "expert", false, true, false},     {"world", "medium", true, true, false},
+    {"3m", "medium", true, true, true},        {"8m", "medium", true, true, false},
+    {"5m_vs_6m", "medium", true, true, false}, {"2s3z", "medium", true, true, false},
+    {"2ant", "medium", true, true, true},      {"4ant", "medium", true, true, false},
+};
+
+static int row_of(const mw_setting *setting) {
+    for (int i = 0; i < (int)(sizeof rows / sizeof *rows); i++)
+        if (!strcmp(rows[i].task, setting->task) && !strcmp(rows[i].quality, setting->quality)) return i;
+    return -1;
+}
+
+bool mw_study_middle(const mw_setting *setting) {
+    const int row = row_of(setting);
+    return row >= 0 && rows[row].middle;
+}
+
+static const char *const part_names[MW_STUDY_PARTS] = {
+    [MW_STUDY_MAIN] = "main",        [MW_STUDY_PAPER] = "paper",        [MW_STUDY_MORE_SEEDS] = "seeds",
+    [MW_STUDY_ROUTINGS] = "routing", [MW_STUDY_COMPARED] = "selectors", [MW_STUDY_SWEPT] = "sweeps",
+    [MW_STUDY_COSTS] = "cost"};
+
+const char *mw_study_part_name(int part) {
+    return part >= 0 && part < MW_STUDY_PARTS ? part_names[part] : NULL;
+}
+
+bool mw_study_wants(const mw_study_options *options, mw_study_part part) {
+    return !options->parts || options->parts & 1u << part;
+}
+
+int mw_study_episodes(const mw_study_options *options, const char *family) {
+    static const int protocol[MW_STUDY_FAMILIES] = {40, 160, 16};
+    int f = 0;
+    while (strcmp(mw_study_families[f], family)) f++;
+    return options->family_episodes[f] ? options->family_episodes[f]
+           : options->episodes         ? options->episodes
+                                       : protocol[f];
+}
+
+/* ---- lines ---- */
+
+static bool asked(const mw_study_options *o, const mw_setting *setting) {
+    for (int k = 0; k < o->count; k++)
+        if (o->settings[k] == setting) return true;
+    return o->count == 0;
+}
+
+static void add(mw_study_line *line, int place, const char *folder, const char *method, uint64_t seed,
+                unsigned stages) {
+    char name[64];
+    *line = (mw_study_line){.place = place, .method = method, .seed = seed, .stages = stages};
+    mw_setting_name(mw_setting_at(place), name, sizeof name);
+    snprintf(line->folder, sizeof line->folder, "%s", folder);
+    snprintf(line->label, sizeof line->label, "%s%s%s", folder, *folder ? "/" : "", name);
+}
+
+static unsigned stages_of(const mw_study_options *o, const mw_setting *setting) {
+    const int row = row_of(setting);
+    unsigned stages =
+        1u << MW_STUDY_DATA | 1u << MW_STUDY_TRAIN | 1u << MW_STUDY_EVAL | 1u << MW_STUDY_DIAGNOSE;
+    if (mw_study_wants(o, MW_STUDY_ROUTINGS)) stages |= 1u << MW_STUDY_ROUTING;
+    if (row >= 0 && rows[row].selectors && mw_study_wants(o, MW_STUDY_COMPARED))
+        stages |= 1u << MW_STUDY_SELECTORS;
+    if (row >= 0 && rows[row].sweeps && mw_study_wants(o, MW_STUDY_SWEPT)) stages |= 1u << MW_STUDY_SWEEPS;
+    return stages;
+}
+
+int mw_study_lines(mw_study_line lines[MW_STUDY_LINES], const mw_study_options *o) {
+    const unsigned analyses = 1u << MW_STUDY_SELECTORS | 1u << MW_STUDY_SWEEPS;
+    const bool papers = o->method && !strcmp(o->method, "paper");
+    int n = 0;
+    for (int i = 0; i < MW_TABLE_ROWS; i++)
+        if (asked(o, mw_setting_at(i)))
+            add(&lines[n++], i, "", o->method, o->seed, stages_of(o, mw_setting_at(i)));
+    for (int i = 0; i < MW_TABLE_ROWS && mw_study_wants(o, MW_STUDY_PAPER) && !papers; i++)
+        if (asked(o, mw_setting_at(i)))
+            add(&lines[n++], i, "paper", "paper", o->seed, stages_of(o, mw_setting_at(i)) & ~analyses);
+    for (int k = 1; k < o->training_seeds && mw_study_wants(o, MW_STUDY_MORE_SEEDS); k++)
+        for (int i = 0; i < MW_TABLE_ROWS; i++) {
+            char folder[24];
+            snprintf(folder, sizeof folder, "seeds/%d", k);
+            if (asked(o, mw_setting_at(i)) && mw_study_middle(mw_setting_at(i)))
+                add(&lines[n++], i, folder, o->method, o->seed + (uint64_t)k,
+                    1u << MW_STUDY_DATA | 1u << MW_STUDY_TRAIN | 1u << MW_STUDY_EVAL);
+        }
+    return n;
+}

@@ -1,0 +1,36 @@
+/* What the study does with which setting: its own data, training, evaluation and diagnosis everywhere, the
+ * paper's method beside it, further training seeds, and analyses on stated settings. One table, so that
+ * nothing of it is decided elsewhere. */
+#ifndef MW_STUDY_SCOPE_H
+#define MW_STUDY_SCOPE_H
+
+#include "report/table.h"
+
+#include "mawam/study.h"
+
+enum { MW_STUDY_LINES = MW_TABLE_ROWS * (MW_STUDY_SEEDS + 1) };
+
+/* One way through the chain: a setting by one method with one training seed. */
+typedef struct mw_study_line {
+    int place;       /* of the setting in its table */
+    char folder[24]; /* within the study's: "", "paper", "seeds/1" */
+    char label[96];  /* "paper/spread-medium" */
+    const char *method;
+    uint64_t seed;   /* of the training; data have the study's */
+    unsigned stages; /* 1 << mw_study_stage */
+} mw_study_line;
+
+/* Lines of what the options ask for: first everything by the study's own method in the order of the settings'
+ * table, then the paper's method, then further seeds. */
+int mw_study_lines(mw_study_line lines[MW_STUDY_LINES], const mw_study_options *options);
+
+bool mw_study_wants(const mw_study_options *options, mw_study_part part);
+
+/* Of the nine middle settings, a task each: they get several training seeds, and the cost profile. */
+bool mw_study_middle(const mw_setting *setting);
+
+/* Evaluation as the options say, or as the protocol does. */
+int mw_study_episodes(const mw_study_options *options, const char *family);
+extern const char *const mw_study_families[MW_STUDY_FAMILIES]; /* "mpe", "battle", "ant" */
+
+#endif

@@ -1,0 +1,90 @@
+/* Ranges that messages name are the real ones: the limits themselves are taken, and what lies beyond is
+ * refused with a message that names the range. An unknown option at the end stops every command before it
+ * does anything. */
+#include "program.h"
+
+static const struct {
+    const char *command, *option;
+    double low, high;
+} ranges[] = {
+    {"behavior eval", "episodes", 1, 1e8},
+    {"behavior eval", "noise", 0, 10},
+    {"behavior eval", "threads", 0, 1024},
+    {"behavior list", "episodes", 0, 1e7},
+    {"behavior pick", "episodes", 1, 1e7},
+    {"behavior pick", "every", 1, 1e6},
+    {"behavior prey", "rounds", 1, 8},
+    {"behavior prey", "predator-steps", 1, 1e12},
+    {"behavior prey", "prey-steps", 1, 1e12},
+    {"behavior train", "steps", 1, 1e12},
+    {"bench", "envs", 1, 4096},
+    {"bench", "M", 1, 1024},
+    {"bench", "K", 1, 5},
+    {"bench", "H", 1, 1000},
+    {"bench", "seconds", 0.01, 60},
+    {"data import", "agents", 1, 1024},
+    {"data import", "actions", 1, 1048576},
+    {"data import", "episode-limit", 1, 1e9},
+    {"data make", "transitions", 1, 1e9},
+    {"demo", "seeds", 1, 100},
+    {"diagnose", "anchors", 0, 100000},
+    {"diagnose", "snippets", 8, 1000000},
+    {"diagnose --routing", "transitions", 1, 1000000},
+    {"diagnose --routing", "consecutive", 1, 1000000},
+    {"diagnose --routing", "anchors", 0, 100000},
+    {"env play", "episodes", 1, 1e8},
+    {"env play", "envs", 1, 65536},
+    {"env play", "spawn-jitter", 0, 16},
+    {"eval", "seeds", 1, 10000},
+    {"eval", "episodes", 1, 100000},
+    {"eval", "envs", 1, 4096},
+    {"eval", "timed", 0, 100000},
+    {"eval", "threads", 0, 1024},
+    {"study run", "seeds", 1, 10000},
+    {"study run", "snippets", 0, 1000000},
+    {"train", "threads", 0, 1024},
+};
+
+static void limits(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+        const double inside[] = {ranges[i].low, ranges[i].high},
+                     outside[] = {ranges[i].low - 1, 2 * ranges[i].high};
+        for (int k = 0; k < 2; k++) {
+            char command[256], range[128];
+            snprintf(command, sizeof command, "%s --%s=%.12g --quux", ranges[i].command, ranges[i].option,
+                     inside[k]);
+            program_expect(2, command, "unknown option '--quux'");
+            snprintf(command, sizeof command, "%s --%s=%.12g", ranges[i].command, ranges[i].option,
+                     outside[k]);
+            snprintf(range, sizeof range, "--%s must be a ", ranges[i].option);
+            program_expect(2, command, range);
+            snprintf(range, sizeof range, "number from %.10g to %.10g, not '%.12g'", ranges[i].low,
+                     ranges[i].high, outside[k]);
+            program_expect(2, command, range);
+        }
+    }
+}
+
+/* Plan settings are checked by the library, when the bundle is known. */
+static void plan_settings(void **state) {
+    (void)state;
+    program_expect(1, "eval spread-medium --candidates 4097", "4096");
+    program_expect(1, "eval spread-medium --K 6", "5");
+    program_expect(1, "eval spread-medium --H 257", "256");
+    program_expect(1, "eval spread-medium --quantile 1.5", "1");
+}
+
+/* What is in range by itself and too much together says so. */
+static void products(void **state) {
+    (void)state;
+    program_expect(1, "eval spread-medium --seeds 10000 --episodes 100000",
+                   "there must be 1 to 10000000 episodes; got 10000 seeds x 100000");
+    program_expect(1, "eval spread-medium --envs 4096 --M 4096 --seeds 1 --episodes 4096", "at most 65536");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(limits), cmocka_unit_test(plan_settings),
+                                       cmocka_unit_test(products)};
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
+}

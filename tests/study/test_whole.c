@@ -1,0 +1,200 @@
+/* The whole study on two settings with tiny networks: every part that the report shows is made where it reads
+ * it, kept when nothing changed, and refused where seeds would be played again. */
+#include "core/file.h"
+#include "core/json.h"
+#include "plan/provenance.h"
+#include "scratch.h"
+#include "study/played.h"
+#include "study/scope.h"
+
+#include <ftw.h>
+
+static const char *const tiny[] = {
+    "flow.dim=16",         "flow.steps=8",    "flow.batch=4",     "rwm.steps=6",
+    "rwm.batch=8",         "rwm.hidden=8",    "inverse.hidden=8", "inverse.steps=8",
+    "inverse.batch=4",     "mono.hidden=8",   "mono.batch=8",     "independent.hidden=8",
+    "independent.batch=8", "q.hidden=8",      "q.batch=8",        "direct.hidden=8",
+    "direct.batch=8",      "plan.target=0.9", "flow.forecast=8",  "flow.forecast_batch=8"};
+enum { TINY = sizeof tiny / sizeof *tiny };
+
+/* What happened, one letter a stage: d(one), k(ept), F(ailed); a space between settings. */
+typedef struct {
+    char letters[128], failure[400];
+    int last;
+    double left; /* after the first training: all other lines are still to come */
+} events;
+static events seen;
+
+static void listen(void *context, const mw_study_event *e) {
+    (void)context;
+    const size_t length = strlen(seen.letters);
+    if (e->what == MW_STUDY_STARTS || e->what == MW_STUDY_RUNS || length + 3 > sizeof seen.letters) return;
+    if (e->what == MW_STUDY_FAILED) snprintf(seen.failure, sizeof seen.failure, "%s", e->note);
+    snprintf(seen.letters + length, sizeof seen.letters - length, "%s%s", e->index != seen.last ? " " : "",
+             e->what == MW_STUDY_DONE   ? "d"
+             : e->what == MW_STUDY_KEPT ? "k"
+                                        : "F");
+    if (e->index == 1 && e->stage == MW_STUDY_DIAGNOSE) seen.left = e->left;
+    seen.last = e->index;
+}
+
+static int expect(const mw_study_options *o, const char *letters) {
+    mw_error error;
+    int failed;
+    seen = (events){0};
+    CHECK_OK(mw_study_run(o, &failed, &error), error);
+    assert_string_equal(seen.letters, letters);
+    return failed;
+}
+
+static mw_study_options options(void) {
+    static const mw_setting *settings[2];
+    static char folder[128];
+    mw_error error;
+    mw_study_options o;
+    mw_study_options_init(&o, sizeof o);
+    CHECK_OK(mw_setting_find(&settings[0], "tag-medium", &error), error);
+    CHECK_OK(mw_setting_find(&settings[1], "3m-medium", &error), error);
+    snprintf(folder, sizeof folder, "%s/whole", scratch_folder);
+    o.folder = folder;
+    o.settings = settings;
+    o.count = 2;
+    o.assignments = tiny;
+    o.assignment_count = TINY;
+    o.behaviors = SOURCE_DIR "/behaviors";
+    o.threads = 1;
+    o.transitions = 600;
+    o.training_seeds = 2;
+    o.seeds = 2;
+    o.family_episodes[0] = 2;
+    o.episodes = 1;
+    o.timed = 1;
+    o.anchors = 2;
+    o.snippets = 8;
+    o.command = "test";
+    o.progress = listen;
+    return o;
+}
+
+static const char *const written[] = {
+    "results/tag-medium",       "results/3m-medium",         "paper/results/3m-medium",
+    "paper/routing/tag-medium", "seeds/1/results/3m-medium", "routing/3m-medium",
+    "selectors/tag-medium",     "sweeps/3m-medium",          "cost"};
+
+static json_t *result(const char *name) {
+    char path[128];
+    json_t *root;
+    mw_error error;
+    snprintf(path, sizeof path, "whole/%s.json", name);
+    CHECK_OK(mw_json_read(&root, scratch(path), &error), error);
+    return root;
+}
+
+static void test_chain(void **state) {
+    (void)state;
+    mw_study_options o = options();
+    assert_int_equal(expect(&o, "dddddd ddddddd kdddd kdddd kdd kdd d"), 0);
+    assert_true(isfinite(seen.left) && seen.left > 0);
+    o.resume = true;
+    assert_int_equal(expect(&o, "kkkkkk kkkkkkk kkkkk kkkkk kkk kkk k"), 0);
+    for (size_t i = 0; i < sizeof written / sizeof *written; i++) {
+        json_t *root = result(written[i]);
+        const json_t *stamp = json_object_get(root, "study");
+        if (!stamp) stamp = json_object_get(root, "provenance");
+        assert_string_equal(json_string_value(json_object_get(stamp, "revision")), mw_revision());
+        json_decref(root);
+    }
+}
+
+/* Seeds, episodes, arms and steps are those of the protocol and the options. */
+static void test_protocol(void **state) {
+    (void)state;
+    json_t *summary = result("results/tag-medium"), *selectors = result("selectors/tag-medium"),
+           *sweeps = result("sweeps/3m-medium"), *other = result("seeds/1/results/3m-medium"),
+           *paper = result("paper/results/3m-medium");
+    const json_t *eval = json_object_get(summary, "eval"), *compared = json_object_get(selectors, "eval");
+    assert_int_equal(json_integer_value(json_object_get(eval, "first_seed")), 20000);
+    assert_int_equal(json_integer_value(json_object_get(eval, "episodes")), 2);
+    assert_int_equal(json_object_size(json_object_get(eval, "arms")), MW_ARM_STANDARD);
+    assert_int_equal(json_object_size(json_object_get(compared, "arms")), 8);
+    assert_non_null(json_object_get(json_object_get(compared, "arms"), "direct"));
+    const json_t *same = json_object_get(json_object_get(selectors, "same_state"), "scorers");
+    assert_non_null(json_object_get(same, "independent"));
+    const json_t *settings =
+        json_object_get(json_object_get(json_object_get(selectors, "study"), "inputs"), "settings");
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(settings, "q"), "steps")), 6);
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(sweeps, "inputs"), "first_seed")),
+                     20100);
+    const json_t *horizon = json_object_get(json_object_get(sweeps, "sweeps"), "horizon");
+    assert_int_equal(json_array_size(json_object_get(horizon, "points")), 3); /* as far as it generates */
+    assert_string_equal(json_string_value(json_object_get(json_object_get(other, "provenance"), "seed")),
+                        "1");
+    assert_string_equal(json_string_value(json_object_get(paper, "method")), "paper");
+    json_decref(summary);
+    json_decref(selectors);
+    json_decref(sweeps);
+    json_decref(other);
+    json_decref(paper);
+    mw_study_options o = options();
+    o.episodes = o.family_episodes[0] = 0;
+    assert_int_equal(mw_study_episodes(&o, "mpe"), 40);
+    assert_int_equal(mw_study_episodes(&o, "battle"), 160);
+    assert_int_equal(mw_study_episodes(&o, "ant"), 16);
+}
+
+/* All 30 by both methods, nine middle ones twice more, ten compared, three swept. */
+static void test_scope(void **state) {
+    (void)state;
+    static mw_study_line lines[MW_STUDY_LINES];
+    mw_study_options o;
+    mw_study_options_init(&o, sizeof o);
+    int counts[MW_STUDY_STAGES] = {0};
+    const int n = mw_study_lines(lines, &o);
+    assert_int_equal(n, 30 + 30 + 2 * 9);
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < MW_STUDY_STAGES; k++) counts[k] += (lines[i].stages >> k) & 1;
+    assert_int_equal(counts[MW_STUDY_EVAL], n);
+    assert_int_equal(counts[MW_STUDY_ROUTING], 60);
+    assert_int_equal(counts[MW_STUDY_SELECTORS], 10);
+    assert_int_equal(counts[MW_STUDY_SWEEPS], 3);
+    o.method = "paper";
+    o.training_seeds = 1;
+    assert_int_equal(mw_study_lines(lines, &o), 30);
+}
+
+/* Other weights on the same seeds are refused, on others they play; the same weights may play more. */
+static void test_played_once(void **state) {
+    (void)state;
+    mw_study_options o = options();
+    o.resume = true;
+    o.count = 1;
+    o.parts = 1u << MW_STUDY_MAIN;
+    o.family_episodes[0] = 3;
+    assert_int_equal(expect(&o, "kkdk"), 0);
+    o.seed = 7;
+    assert_int_equal(expect(&o, "ddF"), 1);
+    assert_non_null(strstr(seen.failure, "seeds 20000 to 20001 are played once"));
+    o.first_seed = 20001; /* one in common */
+    assert_int_equal(expect(&o, "kkF"), 1);
+    o.first_seed = 20002;
+    assert_int_equal(expect(&o, "kkdd"), 0);
+    o.first_seed = 20000;
+    o.play_again = true;
+    assert_int_equal(expect(&o, "kkdk"), 0);
+}
+
+static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *place) {
+    (void)about, (void)kind, (void)place;
+    return remove(path);
+}
+
+static int teardown(void **state) {
+    (void)state;
+    return nftw(scratch_folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_scope), cmocka_unit_test(test_chain),
+                                       cmocka_unit_test(test_protocol), cmocka_unit_test(test_played_once)};
+    return cmocka_run_group_tests(tests, scratch_setup, teardown);
+}
