@@ -7,8 +7,8 @@
 
 static const char help[] =
     "usage: mawam diagnose --routing BUNDLE DATASET [--transitions N] [--consecutive N] [--anchors N]\n"
-    "                      [--seed S] [--threads N] [--prey FILE] [--accept-rules] [--page FILE]\n"
-    "                      [--json | --json=FILE | --csv]\n"
+    "                      [--seed S] [--threads N] [--prey FILE] [--accept-rules]\n"
+    "                      [--json | --json=FILE | --csv] [--page FILE]\n"
     "\n"
     "Which experts serve which agents and contexts, what is lost without one, and whether routes between\n"
     "agents agree with the influence of their actions, in the model and in the simulator. Beside each\n"
