@@ -2,6 +2,7 @@
  * mawam/study.h. The stages themselves are in chain.c. */
 #include "core/clock.h"
 #include "core/file.h"
+#include "core/log.h"
 #include "core/options.h"
 #include "data/dataset.h"
 #include "plan/provenance.h"
@@ -44,7 +45,8 @@ typedef struct {
     int count, index;
     double known[MW_STUDY_LINES][MW_STUDY_STAGES]; /* seconds, by line; NaN: not known */
     mw_played played;
-    int log; /* stages.jsonl, open for appending and locked */
+    char other[64]; /* a revision that worked here before and is not this one; "": none */
+    int log;        /* stages.jsonl, open for appending and locked */
     mw_chain chain;
     mw_study_stage stage;
     double started; /* clock at the start of the stage */
@@ -65,6 +67,8 @@ static mw_status remember(study *s, const char *text, mw_error *error) {
     if (mw_json_parse(&root, text, strlen(text), "a line", &ignored) != MW_OK) return MW_OK;
     const char *label = json_string_value(json_object_get(root, "setting"));
     const char *stage = json_string_value(json_object_get(root, "stage"));
+    const char *revision = json_string_value(json_object_get(root, "revision"));
+    if (revision && strcmp(revision, mw_revision())) snprintf(s->other, sizeof s->other, "%s", revision);
     const json_t *seconds = json_object_get(root, "seconds");
     const int line = label ? line_of(s, label) : -1;
     for (int i = 0; line >= 0 && stage && i < MW_STUDY_STAGES; i++)
@@ -84,6 +88,11 @@ static mw_status read_record(study *s, const char *path, mw_error *error) {
          line = strtok_r(NULL, "\n", &rest))
         status = remember(s, line, error);
     free(text);
+    if (s->other[0])
+        mw_log(MW_LOG_WARNING,
+               "revision %s has worked in '%.300s' before this one, %s: a report of both is refused as a "
+               "mixture",
+               s->other, s->options->folder, mw_revision());
     return status;
 }
 

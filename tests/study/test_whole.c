@@ -162,6 +162,29 @@ static void test_scope(void **state) {
     assert_int_equal(mw_study_lines(lines, &o), 30);
 }
 
+static char warning[500];
+
+static void hear(void *context, mw_log_level level, const char *message) {
+    (void)context;
+    if (level == MW_LOG_WARNING) snprintf(warning, sizeof warning, "%s", message);
+}
+
+/* Going on with another build is possible, but its mixture will not be reported: told at the start. */
+static void test_other_revision(void **state) {
+    (void)state;
+    mw_study_options o = options();
+    o.resume = true;
+    mw_log_set(hear, NULL);
+    expect(&o, "kkkkkk kkkkkkk kkkkk kkkkk kkk kkk k");
+    assert_string_equal(warning, "");
+    FILE *record = fopen(scratch("whole/stages.jsonl"), "a");
+    assert_true(record && fputs("{\"setting\":\"tag-medium\",\"revision\":\"v0\"}\n", record) >= 0 &&
+                fclose(record) == 0);
+    expect(&o, "kkkkkk kkkkkkk kkkkk kkkkk kkk kkk k");
+    assert_non_null(strstr(warning, "revision v0 has worked in"));
+    mw_log_set(NULL, NULL);
+}
+
 /* Other weights on the same seeds are refused, on others they play; the same weights may play more. */
 static void test_played_once(void **state) {
     (void)state;
@@ -195,6 +218,7 @@ static int teardown(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_scope), cmocka_unit_test(test_chain),
-                                       cmocka_unit_test(test_protocol), cmocka_unit_test(test_played_once)};
+                                       cmocka_unit_test(test_protocol), cmocka_unit_test(test_other_revision),
+                                       cmocka_unit_test(test_played_once)};
     return cmocka_run_group_tests(tests, scratch_setup, teardown);
 }
