@@ -23,7 +23,7 @@ static const char help[] =
     "  --host A      listen on this address instead (0.0.0.0: all), for other machines: the address that\n"
     "                is printed then holds a token, and nobody gets in without it\n"
     "  --seed N      of the first episode (0)\n"
-    "  --threads N   of a planner; 0: one per core (0)\n"
+    "  --threads N   of a planner (1, which leaves a core to the browser); 0: one per core\n"
     "  --no-open     do not open the page in the browser of the desktop\n";
 
 #ifdef MAWAM_HAVE_MICROHTTPD
@@ -60,7 +60,7 @@ static int run(const char *name, mw_live_options *live) {
 
 int mw_cli_live(int argc, char **argv) {
     const char *name = "spread-medium", *host = NULL;
-    int port = 8642, threads = 0, count;
+    int port = 8642, threads = 1, count;
     uint64_t seed = 0;
     bool closed = false;
     const mw_option options[] = {
