@@ -45,8 +45,8 @@ void mw_item_uncertainty(mw_page *page) {
     mw_sheet_column(sheet, "planning - reactive", "smallest visible", NULL);
     mw_sheet_column(sheet, "planning - reactive", "p", "two-sided, of this setting alone");
     mw_sheet_column(sheet, "planning - reactive", "Holm", "with all settings looked at");
-    mw_sheet_column(sheet, "deviation", "evaluation seeds", NULL);
-    mw_sheet_column(sheet, "deviation", "training seeds", NULL);
+    mw_sheet_column(sheet, "std", "evaluation seeds", NULL);
+    mw_sheet_column(sheet, "std", "training seeds", NULL);
     mw_sheet_column(sheet, "training seeds", "number", NULL);
     mw_sheet_column(sheet, "training seeds", "mean", NULL);
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
