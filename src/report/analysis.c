@@ -83,6 +83,7 @@ double mw_student(int freedom) {
     static const double known[] = {1.959964, 12.706, 4.303, 3.182, 2.776, 2.571,
                                    2.447,    2.365,  2.306, 2.262, 2.228};
     const int rows = (int)(sizeof known / sizeof *known);
+    if (freedom < 0) return NAN; /* of no seeds at all */
     return freedom < rows ? known[freedom] : 1.96 + 2.4 / freedom;
 }
 
