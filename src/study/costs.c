@@ -10,7 +10,7 @@
 #include <string.h>
 
 static mw_status add_bundle(mw_costs *c, const mw_study_line *line, mw_error *error) {
-    char path[512], checksum[17];
+    char path[640], checksum[17];
     mw_map map;
     mw_bundle *bundle;
     snprintf(path, sizeof path, "%.400s/bundles/%s.safetensors", c->options->folder, line->label);
