@@ -9,10 +9,10 @@ trap 'rm -rf "$folder"' EXIT
 fail() { echo "deb.sh: $*"; exit 1; }
 "$cpack" -G DEB --config "$build/CPackConfig.cmake" -B "$folder" > "$folder/log" 2>&1 || { cat "$folder/log"; exit 1; }
 package=$(ls "$folder"/mawam_*.deb)
-dpkg-deb -x "$package" "$folder/root"
+dpkg-deb -x "$package" "$folder/unpacked"
 dpkg-deb -f "$package" Depends | grep -q libjansson4 || fail "the package does not name Jansson"
 cd "$folder"
-mawam() { env -i HOME="$folder" PATH=/usr/bin:/bin "$folder/root/usr/bin/mawam" "$@"; }
+mawam() { env -i HOME="$folder" PATH="$(getconf PATH)" "$folder/unpacked/usr/bin/mawam" "$@"; }
 mawam bundle info spread-medium > info || fail "the packaged bundle is not found"
 mawam data make spread-medium -o data --transitions 50 --threads 1 > made || fail "the packaged behaviours are not found"
-[ -f root/usr/share/man/man1/mawam-eval.1 ] || [ -f root/usr/share/man/man1/mawam-eval.1.gz ] || fail "no manual"
+[ -f unpacked/usr/share/man/man1/mawam-eval.1 ] || [ -f unpacked/usr/share/man/man1/mawam-eval.1.gz ] || fail "no manual"
