@@ -6,6 +6,7 @@
 #include "check.h"
 
 #include <dirent.h>
+#include <ftw.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -45,6 +46,19 @@ static inline int scratch_teardown(void **state) {
     (void)state;
     scratch_count(true);
     return rmdir(scratch_folder);
+}
+
+static inline int scratch_remove(const char *path, const struct stat *info, int kind, struct FTW *place) {
+    (void)info;
+    (void)kind;
+    (void)place;
+    return remove(path);
+}
+
+/* For tests that leave folders in it. */
+static inline int scratch_teardown_tree(void **state) {
+    (void)state;
+    return nftw(scratch_folder, scratch_remove, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 static inline void scratch_write(const char *path, const void *data, size_t size) {

@@ -6,10 +6,21 @@
 
 #include <sys/wait.h>
 
-static char program_output[1 << 18];
+static char program_output[1 << 20];
 
-/* Runs "mawam ARGUMENTS" with "%" replaced by the test's folder and "@" by the source tree; keeps what it
- * prints, errors too, and returns its exit code. */
+/* Runs a line of the shell; keeps what it prints, errors too, and returns its exit code. */
+static inline int program_shell(const char *line) {
+    char command[4200];
+    snprintf(command, sizeof command, "%.4096s 2>&1", line);
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    program_output[fread(program_output, 1, sizeof program_output - 1, pipe)] = 0;
+    const int status = pclose(pipe);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+/* Runs "mawam ARGUMENTS" with "%" replaced by the test's folder and "@" by the source tree. */
 static inline int program_run(const char *arguments) {
     char command[4096], *end = command;
     end += snprintf(end, 512, "MAWAM_DATA='%s' '%s' ", SOURCE_DIR, MAWAM_PROGRAM);
@@ -21,14 +32,8 @@ static inline int program_run(const char *arguments) {
         else
             *end++ = *c;
     }
-    strcpy(end, " 2>&1");
-    FILE *pipe = popen(command, "r");
-    assert_non_null(pipe);
-    size_t size = fread(program_output, 1, sizeof program_output - 1, pipe);
-    program_output[size] = 0;
-    int status = pclose(pipe);
-    assert_true(WIFEXITED(status));
-    return WEXITSTATUS(status);
+    *end = 0;
+    return program_shell(command);
 }
 
 static inline void program_expect(int code, const char *arguments, const char *text) {

@@ -1,21 +1,13 @@
 /* mawam diagnose --routing: tables of at most 100 columns, JSON, and a page that needs nothing else. */
 #include "core/json.h"
 #include "dataset/fixture.h"
+#include "program.h"
 #include "random_bundle.h"
-
-#include <sys/wait.h>
-
-static char output[1 << 20];
 
 static int run(const char *arguments) {
     char line[1024];
-    snprintf(line, sizeof line, "'%s' diagnose %s 2>&1", MAWAM_PROGRAM, arguments);
-    FILE *pipe = popen(line, "r");
-    assert_non_null(pipe);
-    output[fread(output, 1, sizeof output - 1, pipe)] = 0;
-    const int status = pclose(pipe);
-    assert_true(WIFEXITED(status));
-    return WEXITSTATUS(status);
+    snprintf(line, sizeof line, "'%s' diagnose %s", MAWAM_PROGRAM, arguments);
+    return program_shell(line);
 }
 
 static int count_of(const char *text, const char *what) {
@@ -25,7 +17,7 @@ static int count_of(const char *text, const char *what) {
 }
 
 static void narrow_tables(void) {
-    for (const char *line = output; *line;) {
+    for (const char *line = program_output; *line;) {
         const size_t length = strcspn(line, "\n");
         if (length > 100) fail_msg("a line of %zu columns: %.*s", length, (int)length, line);
         line += length + (line[length] == '\n');
@@ -56,23 +48,23 @@ static void command_line(void **state) {
     assert_int_equal(run("--routing /nonexistent y"), 1);
     snprintf(line, sizeof line, "--routing %s --data %s --anchors 0 --page %s --json=%s", scratch("bundle"),
              scratch("maze"), scratch("page.html"), scratch("result.json"));
-    if (run(line)) fail_msg("%s", output);
+    if (run(line)) fail_msg("%s", program_output);
     narrow_tables();
-    assert_non_null(strstr(output, "leave one expert out"));
-    assert_non_null(strstr(output, "shared"));
+    assert_non_null(strstr(program_output, "leave one expert out"));
+    assert_non_null(strstr(program_output, "shared"));
     json_t *value;
     CHECK_OK(mw_json_read(&value, scratch("result.json"), &error), error);
     const json_t *trained = json_object_get(json_object_get(value, "routing"), "trained");
     assert_int_equal(json_array_size(json_object_get(trained, "increase")), 4); /* three and the shared one */
     assert_non_null(json_object_get(value, "provenance"));
     json_decref(value);
-    output[scratch_read(scratch("page.html"), output, sizeof output - 1)] = 0;
-    assert_int_equal(count_of(output, "<svg "), count_of(output, "</svg>"));
-    assert_int_equal(count_of(output, "<svg "), 9);
-    assert_int_equal(count_of(output, "data:text/csv"), 10); /* every figure and the table */
-    assert_int_equal(count_of(output, "<b>"), 0);            /* words from files are escaped */
-    assert_int_equal(count_of(output, "http"), 0);
-    assert_int_equal(count_of(output, ": nan"), 0);
+    program_output[scratch_read(scratch("page.html"), program_output, sizeof program_output - 1)] = 0;
+    assert_int_equal(count_of(program_output, "<svg "), count_of(program_output, "</svg>"));
+    assert_int_equal(count_of(program_output, "<svg "), 9);
+    assert_int_equal(count_of(program_output, "data:text/csv"), 10); /* every figure and the table */
+    assert_int_equal(count_of(program_output, "<b>"), 0);            /* words from files are escaped */
+    assert_int_equal(count_of(program_output, "http"), 0);
+    assert_int_equal(count_of(program_output, ": nan"), 0);
     fixture_remove(scratch("maze"));
 }
 

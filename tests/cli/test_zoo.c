@@ -4,8 +4,6 @@
 
 #include "core/json.h"
 
-#include <ftw.h>
-
 static void test_zoo(void **state) {
     (void)state;
     program_expect(0, "zoo", "spread-medium");
@@ -47,19 +45,7 @@ static void test_demo(void **state) {
     assert_non_null(strstr(program_output, "simulator as judge"));
 }
 
-static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place) {
-    (void)info;
-    (void)kind;
-    (void)place;
-    return remove(path);
-}
-
-static int teardown(void **state) {
-    (void)state;
-    return nftw(scratch_folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_zoo), cmocka_unit_test(test_demo)};
-    return cmocka_run_group_tests(tests, scratch_setup, teardown);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown_tree);
 }

@@ -1,10 +1,8 @@
 /* The data commands, run as a user runs them: exit codes, help, messages, and files that parse. */
+#include "cli/program.h"
 #include "fixture.h"
 
 #include <jansson.h>
-#include <sys/wait.h>
-
-static char output[1 << 18];
 
 /* Runs "mawam data ..." with "%" replaced by the test's folder and "@" by the foreign files; keeps what it
  * prints (errors too) and returns its exit code. */
@@ -19,20 +17,15 @@ static int run(const char *arguments) {
         else
             *end++ = *c;
     }
-    strcpy(end, " 2>&1");
-    FILE *pipe = popen(command, "r");
-    assert_non_null(pipe);
-    size_t size = fread(output, 1, sizeof output - 1, pipe);
-    output[size] = 0;
-    int status = pclose(pipe);
-    assert_true(WIFEXITED(status));
-    return WEXITSTATUS(status);
+    *end = 0;
+    return program_shell(command);
 }
 
 static void expect(int code, const char *arguments, const char *text) {
     int seen = run(arguments);
-    if (seen != code) fail_msg("data %s: exit code %d, expected %d: %s", arguments, seen, code, output);
-    if (!strstr(output, text)) fail_msg("data %s: '%s' lacks '%s'", arguments, output, text);
+    if (seen != code)
+        fail_msg("data %s: exit code %d, expected %d: %s", arguments, seen, code, program_output);
+    if (!strstr(program_output, text)) fail_msg("data %s: '%s' lacks '%s'", arguments, program_output, text);
 }
 
 static void test_help(void **state) {
@@ -61,17 +54,17 @@ static void test_info(void **state) {
     fixture_make(scratch("real"), false, true, 30);
     fixture_make(scratch("discrete"), true, true, 30);
     expect(0, "info %/real --svg %/returns.svg", "dead features: 1 of 3");
-    assert_non_null(strstr(output, "maze-medium"));
-    assert_non_null(strstr(output, "noise 0.1"));
-    assert_non_null(strstr(output, "policy.safetensors  000000000000abcd  30 episodes"));
-    assert_non_null(strstr(output, "5          5          5          0            0  dead"));
+    assert_non_null(strstr(program_output, "maze-medium"));
+    assert_non_null(strstr(program_output, "noise 0.1"));
+    assert_non_null(strstr(program_output, "policy.safetensors  000000000000abcd  30 episodes"));
+    assert_non_null(strstr(program_output, "5          5          5          0            0  dead"));
     static char svg[1 << 16];
     svg[scratch_read(scratch("returns.svg"), svg, sizeof svg - 1)] = 0;
     assert_non_null(strstr(svg, "returns of 30 episodes"));
     assert_non_null(strstr(svg, "</svg>"));
     expect(0, "info %/discrete", "of 4 are legal");
     expect(0, "info %/discrete --json", "quartiles");
-    json_t *root = json_loads(output, JSON_REJECT_DUPLICATES, NULL), *bars;
+    json_t *root = json_loads(program_output, JSON_REJECT_DUPLICATES, NULL), *bars;
     assert_non_null(root);
     bars = json_object_get(json_object_get(json_object_get(root, "returns"), "histogram"), "counts");
     json_int_t total = 0;
@@ -94,7 +87,7 @@ static void test_check(void **state) {
     CHECK_OK(mw_npy_write(scratch("real/rewards.npy"), MW_F32, 2, shape, zeros, &error), error);
     expect(1, "info %/real", "real/rewards.npy: checksum");
     expect(1, "check %/real %/discrete", "real/rewards.npy: checksum");
-    assert_non_null(strstr(output, "discrete: ok")); /* the others are looked at all the same */
+    assert_non_null(strstr(program_output, "discrete: ok")); /* the others are looked at all the same */
 }
 
 /* Data of a built-in task under other rules, or of another size. */
@@ -150,8 +143,8 @@ static void test_import_export(void **state) {
     (void)state;
     expect(0, "import --from omar @/omar -o %/omar --task toy --episode-limit 5 --quality expert",
            "4 episodes, 18 steps");
-    assert_non_null(strstr(output, "left out: 2 steps"));
-    assert_non_null(strstr(output, "filled up"));
+    assert_non_null(strstr(program_output, "left out: 2 steps"));
+    assert_non_null(strstr(program_output, "filled up"));
     expect(0, "check %/omar", "imported: no simulator is assumed");
     expect(1, "import --from omar @/omar -o %/omar --task toy --episode-limit 5", "exists and is not empty");
     expect(0, "import --from madiff @/madiff/battle -o %/battle --task toy", "3 episodes, 10 steps");

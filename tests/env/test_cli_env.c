@@ -1,31 +1,22 @@
 /* The program's env and verify commands, run as a user runs them: exit codes, help, JSON that parses, results
  * that do not depend on batch and threads, and a replay page whose data are complete. */
-#include "check.h"
+#include "cli/program.h"
 
 #include <jansson.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-static char output[1 << 20];
 
 /* Runs the program with these arguments, keeps what it prints (errors too) and returns its exit code. */
 static int run(const char *arguments) {
     char command[1024];
-    snprintf(command, sizeof command, "'%s' %s 2>&1", MAWAM_PROGRAM, arguments);
-    FILE *pipe = popen(command, "r");
-    assert_non_null(pipe);
-    size_t size = fread(output, 1, sizeof output - 1, pipe);
-    output[size] = 0;
-    int status = pclose(pipe);
-    assert_true(WIFEXITED(status));
-    return WEXITSTATUS(status);
+    snprintf(command, sizeof command, "'%s' %s", MAWAM_PROGRAM, arguments);
+    return program_shell(command);
 }
 
 static json_t *run_json(const char *arguments) {
     json_error_t error;
-    if (run(arguments)) fail_msg("%s: %s", arguments, output);
-    json_t *value = json_loads(output, JSON_REJECT_DUPLICATES, &error);
-    if (!value) fail_msg("%s: %s in %s", arguments, error.text, output);
+    if (run(arguments)) fail_msg("%s: %s", arguments, program_output);
+    json_t *value = json_loads(program_output, JSON_REJECT_DUPLICATES, &error);
+    if (!value) fail_msg("%s: %s in %s", arguments, error.text, program_output);
     return value;
 }
 
@@ -65,11 +56,11 @@ static void exit_codes(void **state) {
         {"verify env /nonexistent", "/nonexistent", 1},
     };
     for (size_t i = 0; i < sizeof fine / sizeof *fine; i++)
-        if (run(fine[i]) != 0) fail_msg("%s: %s", fine[i], output);
+        if (run(fine[i]) != 0) fail_msg("%s: %s", fine[i], program_output);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         int code = run(wrong[i].arguments);
-        if (code != wrong[i].code || !strstr(output, wrong[i].text))
-            fail_msg("%s: exit code %d, printed %s", wrong[i].arguments, code, output);
+        if (code != wrong[i].code || !strstr(program_output, wrong[i].text))
+            fail_msg("%s: exit code %d, printed %s", wrong[i].arguments, code, program_output);
     }
 }
 
@@ -172,7 +163,7 @@ static void replays(void **state) {
 static void verifying(void **state) {
     (void)state;
     assert_int_equal(run("verify env " TEST_DATA "/mpe"), 0);
-    assert_non_null(strstr(output, "28 checks, 0 failed"));
+    assert_non_null(strstr(program_output, "28 checks, 0 failed"));
 }
 
 int main(void) {

@@ -1,5 +1,6 @@
 /* Diagnostics of the ranking: the true simulator as judge of one state's candidates, and recorded snippets
  * whose numbers are recomputed here the slow way. */
+#include "cli/program.h"
 #include "core/json.h"
 #include "data/split.h"
 #include "dataset/fixture.h"
@@ -11,8 +12,6 @@
 #include "eval/statistics.h"
 #include "train/tiny.h"
 #include "model/rwm/rwm.h"
-
-#include <sys/wait.h>
 
 /* ---- same state ---- */
 
@@ -359,17 +358,10 @@ static void refusals(void **state) {
 
 /* ---- the command ---- */
 
-static char output[1 << 18];
-
 static int run(const char *arguments) {
     char line[1024];
-    snprintf(line, sizeof line, "'%s' %s 2>&1", MAWAM_PROGRAM, arguments);
-    FILE *pipe = popen(line, "r");
-    assert_non_null(pipe);
-    output[fread(output, 1, sizeof output - 1, pipe)] = 0;
-    const int status = pclose(pipe);
-    assert_true(WIFEXITED(status));
-    return WEXITSTATUS(status);
+    snprintf(line, sizeof line, "'%s' %s", MAWAM_PROGRAM, arguments);
+    return program_shell(line);
 }
 
 static void command_line(void **state) {
@@ -388,16 +380,16 @@ static void command_line(void **state) {
     assert_int_equal(run("diagnose /nonexistent"), 1);
     snprintf(line, sizeof line, "diagnose %s --anchors 6 --M 3 --json", scratch("spread.bundle"));
     assert_int_equal(run(line), 0);
-    json_t *value = json_loads(output, JSON_REJECT_DUPLICATES, NULL);
+    json_t *value = json_loads(program_output, JSON_REJECT_DUPLICATES, NULL);
     assert_true(json_is_true(json_object_get(json_object_get(value, "same_state"), "exact")));
     assert_true(json_is_true(json_object_get(json_object_get(value, "same_state_planned"), "exact")));
     json_decref(value);
     snprintf(line, sizeof line, "diagnose %s %s --anchors 0", scratch("maze.bundle"), scratch("maze"));
-    if (run(line)) fail_msg("%s", output);
-    assert_non_null(strstr(output, "snippets: "));
+    if (run(line)) fail_msg("%s", program_output);
+    assert_non_null(strstr(program_output, "snippets: "));
     snprintf(line, sizeof line, "diagnose %s %s", scratch("spread.bundle"), scratch("maze"));
     assert_int_equal(run(line), 1);
-    assert_non_null(strstr(output, "the data is of maze"));
+    assert_non_null(strstr(program_output, "the data is of maze"));
     fixture_remove(scratch("maze"));
 }
 

@@ -5,10 +5,8 @@
 #include "eval/eval.h"
 #include "plan/oracle.h"
 #include "eval/worlds.h"
-#include "scratch.h"
+#include "cli/program.h"
 #include "train/tiny.h"
-
-#include <sys/wait.h>
 
 static const char *const few[] = {"M=1", "M=2", "M=3", "M=4"}; /* candidates */
 
@@ -337,17 +335,10 @@ static void refusals(void **state) {
 
 /* ---- the command ---- */
 
-static char output[1 << 20];
-
 static int run(const char *command, const char *arguments) {
     char line[1024];
-    snprintf(line, sizeof line, "%s %s 2>&1", command, arguments);
-    FILE *pipe = popen(line, "r");
-    assert_non_null(pipe);
-    output[fread(output, 1, sizeof output - 1, pipe)] = 0;
-    const int status = pclose(pipe);
-    assert_true(WIFEXITED(status));
-    return WEXITSTATUS(status);
+    snprintf(line, sizeof line, "%s %s", command, arguments);
+    return program_shell(line);
 }
 
 static void command_line(void **state) {
@@ -374,18 +365,18 @@ static void command_line(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         snprintf(line, sizeof line, cases[i].arguments, scratch("3m.bundle"));
         const int code = run(MAWAM_PROGRAM, line);
-        if (code != cases[i].code || !strstr(output, cases[i].text))
-            fail_msg("%s: exit code %d, printed %s", line, code, output);
+        if (code != cases[i].code || !strstr(program_output, cases[i].text))
+            fail_msg("%s: exit code %d, printed %s", line, code, program_output);
     }
     snprintf(line, sizeof line, "eval %s", scratch("old.bundle"));
     assert_int_equal(run(MAWAM_PROGRAM, line), 1);
-    assert_non_null(strstr(output, "trained under rules mpe-old-0"));
+    assert_non_null(strstr(program_output, "trained under rules mpe-old-0"));
 
     snprintf(line, sizeof line,
              "eval %s --arms plan --seeds 1 --episodes 1 --M 2 --timed 0 --json --replay %s",
              scratch("3m.bundle"), scratch("page.html"));
-    if (run(MAWAM_PROGRAM, line)) fail_msg("%s: %s", line, output);
-    json_t *value = json_loads(output, JSON_REJECT_DUPLICATES, NULL);
+    if (run(MAWAM_PROGRAM, line)) fail_msg("%s: %s", line, program_output);
+    json_t *value = json_loads(program_output, JSON_REJECT_DUPLICATES, NULL);
     assert_non_null(value);
     assert_true(
         json_is_number(json_object_get(json_object_get(json_object_get(value, "arms"), "plan"), "win_rate")));
@@ -414,8 +405,8 @@ static void examples(void **state) {
     char line[256];
     snprintf(line, sizeof line, "%s 3", scratch("spread.bundle"));
     assert_int_equal(run(example("plan_env"), line), 0);
-    assert_non_null(strstr(output, "spread-tiny: return "));
-    assert_non_null(strstr(output, "after 25 steps"));
+    assert_non_null(strstr(program_output, "spread-tiny: return "));
+    assert_non_null(strstr(program_output, "after 25 steps"));
     snprintf(line, sizeof line, "%s < %s", scratch("spread.bundle"), scratch("obs.txt"));
     char text[1024] = "";
     for (int i = 0; i < 54; i++) snprintf(text + strlen(text), sizeof text - strlen(text), "%g ", 0.01 * i);
@@ -423,7 +414,8 @@ static void examples(void **state) {
     scratch_write(scratch("obs.txt"), text, strlen(text));
     assert_int_equal(run(example("plan_outside"), line), 0);
     float a[6];
-    assert_int_equal(sscanf(output, "%f %f %f %f %f %f", &a[0], &a[1], &a[2], &a[3], &a[4], &a[5]), 6);
+    assert_int_equal(sscanf(program_output, "%f %f %f %f %f %f", &a[0], &a[1], &a[2], &a[3], &a[4], &a[5]),
+                     6);
     scratch_write(scratch("obs.txt"), "1 2 3\n", 6);
     assert_int_equal(run(example("plan_outside"), line), 1);
 }

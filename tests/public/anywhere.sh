@@ -8,7 +8,7 @@ trap 'rm -rf "$folder"' EXIT
 "$cmake" --install "$build" --prefix "$folder/prefix" > "$folder/log" || { cat "$folder/log"; exit 1; }
 mkdir "$folder/home" "$folder/work"
 cd "$folder/work"
-mawam() { env -i HOME="$folder/home" PATH=/usr/bin:/bin $DATA "$folder/prefix/bin/mawam" "$@"; }
+mawam() { env -i HOME="$folder/home" PATH="$(getconf PATH)" $DATA "$folder/prefix/bin/mawam" "$@"; }
 fail() { echo "anywhere.sh: $*"; exit 1; }
 share=$folder/prefix/share
 

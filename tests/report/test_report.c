@@ -6,7 +6,6 @@
 #include "report/page.h"
 #include "report/report.h"
 
-#include <ftw.h>
 #include <sys/stat.h>
 
 /* The paper's numbers and the settings name the same things: every setting has a row, every row a setting. */
@@ -399,23 +398,11 @@ static void test_beside(void **state) {
     }
 }
 
-static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place) {
-    (void)info;
-    (void)kind;
-    (void)place;
-    return remove(path);
-}
-
-static int teardown(void **state) {
-    (void)state;
-    return nftw(scratch_folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_paper_settings), cmocka_unit_test(test_paper),   cmocka_unit_test(test_table),
         cmocka_unit_test(test_files),          cmocka_unit_test(test_again),   cmocka_unit_test(test_replays),
         cmocka_unit_test(test_json),           cmocka_unit_test(test_folders), cmocka_unit_test(test_beside),
     };
-    return cmocka_run_group_tests(tests, scratch_setup, teardown);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown_tree);
 }

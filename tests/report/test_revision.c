@@ -6,8 +6,6 @@
 #include "report/sources.h"
 #include "scratch.h"
 
-#include <ftw.h>
-
 /* A summary with a difference of planning to reactive, made by one revision and trained by another. */
 static void make(const char *folder, const char *name, const char *maker, const char *trainer, double delta) {
     char path[200];
@@ -88,20 +86,8 @@ static void test_published(void **state) {
     mw_sources_free(&sources);
 }
 
-static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place) {
-    (void)info;
-    (void)kind;
-    (void)place;
-    return remove(path);
-}
-
-static int teardown(void **state) {
-    (void)state;
-    return nftw(scratch_folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_mixture), cmocka_unit_test(test_training_seeds),
                                        cmocka_unit_test(test_published)};
-    return cmocka_run_group_tests(tests, scratch_setup, teardown);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown_tree);
 }

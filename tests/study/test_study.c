@@ -4,10 +4,7 @@
 #include "core/json.h"
 #include "core/tensor/safetensors.h"
 #include "plan/bundle.h"
-#include "scratch.h"
-
-#include <ftw.h>
-#include <sys/wait.h>
+#include "cli/program.h"
 
 static const char *const tiny[] = {"flow.dim=16",     "flow.steps=8",   "flow.batch=4",     "rwm.steps=8",
                                    "rwm.batch=8",     "rwm.hidden=8",   "inverse.hidden=8", "inverse.steps=8",
@@ -313,17 +310,10 @@ static void test_interruption(void **state) {
 
 /* ---- as a user runs it ---- */
 
-static char output[1 << 16];
-
 static int run(const char *arguments) {
     char command[2048];
-    snprintf(command, sizeof command, "'%s' study %s 2>&1", MAWAM_PROGRAM, arguments);
-    FILE *pipe = popen(command, "r");
-    assert_non_null(pipe);
-    output[fread(output, 1, sizeof output - 1, pipe)] = 0;
-    const int status = pclose(pipe);
-    assert_true(WIFEXITED(status));
-    return WEXITSTATUS(status);
+    snprintf(command, sizeof command, "'%s' study %s", MAWAM_PROGRAM, arguments);
+    return program_shell(command);
 }
 
 static void test_program(void **state) {
@@ -332,7 +322,7 @@ static void test_program(void **state) {
     assert_int_equal(run("--help"), 0);
     assert_int_equal(run("run --help"), 0);
     assert_int_equal(run("run no-such"), 2);
-    assert_non_null(strstr(output, "no setting 'no-such'"));
+    assert_non_null(strstr(program_output, "no setting 'no-such'"));
     assert_int_equal(run("run --budget slow"), 2);
     assert_int_equal(run("run --arms psychic"), 2);
     assert_int_equal(run("run --parts main,soul"), 2);
@@ -340,31 +330,19 @@ static void test_program(void **state) {
     assert_int_equal(run("run --episodes mpe=2,battle=0"), 2);
     snprintf(arguments, sizeof arguments, "run spread-random --dir %s", scratch("study"));
     assert_int_equal(run(arguments), 1);
-    assert_non_null(strstr(output, "holds results of an earlier run"));
-    snprintf(arguments, sizeof arguments, "run spread-medium --parts main --dir %s --behaviors %s", scratch("failing"),
-             scratch("nothing"));
+    assert_non_null(strstr(program_output, "holds results of an earlier run"));
+    snprintf(arguments, sizeof arguments, "run spread-medium --parts main --dir %s --behaviors %s",
+             scratch("failing"), scratch("nothing"));
     assert_int_equal(run(arguments), 1);
-    assert_non_null(strstr(output, "1 of the settings failed"));
+    assert_non_null(strstr(program_output, "1 of the settings failed"));
     snprintf(arguments, sizeof arguments, "report --dir %s --dir %s -o %s", scratch("study"),
              scratch("broken"), scratch("report"));
     assert_int_equal(run(arguments), 0);
-    assert_non_null(strstr(output, "2 of 30 settings"));
+    assert_non_null(strstr(program_output, "2 of 30 settings"));
     assert_true(mw_file_exists(scratch("report/index.html")));
     snprintf(arguments, sizeof arguments, "report --dir %s -o %s", scratch("empty"), scratch("report"));
     assert_int_equal(run(arguments), 1);
-    assert_non_null(strstr(output, "no summaries"));
-}
-
-static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place) {
-    (void)info;
-    (void)kind;
-    (void)place;
-    return remove(path);
-}
-
-static int teardown(void **state) {
-    (void)state;
-    return nftw(scratch_folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    assert_non_null(strstr(program_output, "no summaries"));
 }
 
 int main(void) {
@@ -373,5 +351,5 @@ int main(void) {
         cmocka_unit_test(test_failure),      cmocka_unit_test(test_kept_parts),
         cmocka_unit_test(test_interruption), cmocka_unit_test(test_program),
     };
-    return cmocka_run_group_tests(tests, scratch_setup, teardown);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown_tree);
 }

@@ -3,7 +3,6 @@
 #include "check.h"
 #include "scratch.h"
 
-#include <ftw.h>
 #include <sys/stat.h>
 
 #define SETTINGS                                                                                             \
@@ -71,23 +70,11 @@ static void other_files_are_refused(void **state) {
                 "no recorded diagnostics");
 }
 
-static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place) {
-    (void)info;
-    (void)kind;
-    (void)place;
-    return remove(path);
-}
-
-static int teardown(void **state) {
-    (void)state;
-    return nftw(scratch_folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recorded_numbers),
         cmocka_unit_test(spoiled_numbers_fail),
         cmocka_unit_test(other_files_are_refused),
     };
-    return cmocka_run_group_tests(tests, scratch_setup, teardown);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown_tree);
 }

@@ -7,8 +7,6 @@
 #include "study/played.h"
 #include "study/scope.h"
 
-#include <ftw.h>
-
 static const char *const tiny[] = {
     "flow.dim=16",         "flow.steps=8",    "flow.batch=4",     "rwm.steps=6",
     "rwm.batch=8",         "rwm.hidden=8",    "inverse.hidden=8", "inverse.steps=8",
@@ -206,19 +204,9 @@ static void test_played_once(void **state) {
     assert_int_equal(expect(&o, "kkdk"), 0);
 }
 
-static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *place) {
-    (void)about, (void)kind, (void)place;
-    return remove(path);
-}
-
-static int teardown(void **state) {
-    (void)state;
-    return nftw(scratch_folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_scope), cmocka_unit_test(test_chain),
                                        cmocka_unit_test(test_protocol), cmocka_unit_test(test_other_revision),
                                        cmocka_unit_test(test_played_once)};
-    return cmocka_run_group_tests(tests, scratch_setup, teardown);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown_tree);
 }
