@@ -1,9 +1,7 @@
-/* The web server of the live view, on libmicrohttpd: a few fixed paths, one stream of events, one place for
- * commands. Whoever asks from another site, without the token where there is one, for anything else or for
- * too much gets an error and nothing else. */
-#include "live/assets.h"
+/* The web server of the live view, on libmicrohttpd: hands requests to request.c and sends what they get,
+ * among it one endless stream of events to everybody who looks on. */
 #include "live/live.h"
-#include "live/session.h"
+#include "live/request.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -21,10 +19,8 @@
 enum {
     VISITORS = 48,    /* streams at once; every connection needs some memory */
     CONNECTIONS = 96, /* of all kinds */
-    BODY = 2048,      /* bytes of a command */
     CONNECTION_MEMORY = 16 * 1024,
-    TOKEN = 32, /* hexadecimal digits */
-    IDLE = 20   /* seconds after which a silent connection is closed */
+    IDLE = 20 /* seconds after which a silent connection is closed */
 };
 static const double breath = 5; /* seconds after which a visitor hears at least a comment: is it still there?
                                  */
@@ -43,20 +39,12 @@ typedef struct visitor {
 typedef struct server {
     mw_session *session;
     struct MHD_Daemon *daemon;
-    char hosts[2][32]; /* what the Host of a request may be; without a token */
-    char token[TOKEN + 1];
-    bool guarded; /* has a token */
+    mw_door door;
     pthread_mutex_t lock;
     visitor *visitors;
     int count;
     bool closing;
 } server;
-
-/* A request with a body, between its calls. */
-typedef struct {
-    size_t size;
-    char body[BODY + 1];
-} upload;
 
 /* ---- answers ---- */
 
@@ -76,65 +64,6 @@ static enum MHD_Result finish(struct MHD_Connection *connection, unsigned status
     const enum MHD_Result result = MHD_queue_response(connection, status, response);
     MHD_destroy_response(response);
     return result;
-}
-
-static enum MHD_Result say(struct MHD_Connection *connection, unsigned status, const char *why) {
-    return finish(connection, status, "text/plain; charset=utf-8",
-                  MHD_create_response_from_buffer(strlen(why), (void *)why, MHD_RESPMEM_MUST_COPY));
-}
-
-static enum MHD_Result send_text(struct MHD_Connection *connection, const char *type, char *text,
-                                 size_t size) {
-    struct MHD_Response *response = MHD_create_response_from_buffer(size, text, MHD_RESPMEM_MUST_FREE);
-    if (!response) free(text);
-    return finish(connection, MHD_HTTP_OK, type, response);
-}
-
-/* ---- who may ask ---- */
-
-static const char *header(struct MHD_Connection *connection, const char *name) {
-    return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
-}
-
-/* Takes the same time whatever is wrong. */
-static bool is_token(const server *s, const char *given) {
-    unsigned difference = !given || strlen(given) != TOKEN;
-    for (int i = 0; !difference && i < TOKEN; i++) difference |= (unsigned)(given[i] ^ s->token[i]) << 8;
-    return difference == 0;
-}
-
-static bool known_host(const server *s, const char *host) {
-    for (size_t i = 0; i < sizeof s->hosts / sizeof *s->hosts; i++)
-        if (s->hosts[i][0] && !strcasecmp(host, s->hosts[i])) return true;
-    return false;
-}
-
-/* NULL: may ask. A name that somebody else's server gave to our address is no host of ours; a page of
- * somebody else's says so in Origin. */
-static const char *forbidden(const server *s, struct MHD_Connection *connection) {
-    const char *host = header(connection, MHD_HTTP_HEADER_HOST), *origin = header(connection, "Origin");
-    const char *site = header(connection, "Sec-Fetch-Site");
-    if (!host || (!s->guarded && !known_host(s, host))) return "this host is not served here\n";
-    if (origin && (strncmp(origin, "http://", 7) || strcasecmp(origin + 7, host)))
-        return "requests of other sites are refused\n";
-    if (site && strcmp(site, "same-origin") && strcmp(site, "none"))
-        return "requests of other sites are refused\n";
-    return NULL;
-}
-
-static bool has_token(const server *s, struct MHD_Connection *connection) {
-    return !s->guarded || is_token(s, MHD_lookup_connection_value(connection, MHD_COOKIE_KIND, "mawam"));
-}
-
-/* The address with the token leads to the one without: it is a cookie from there on. */
-static enum MHD_Result let_in(const server *s, struct MHD_Connection *connection) {
-    char cookie[128];
-    struct MHD_Response *response = MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
-    if (!response) return MHD_NO;
-    snprintf(cookie, sizeof cookie, "mawam=%s; HttpOnly; SameSite=Strict; Path=/", s->token);
-    MHD_add_response_header(response, "Set-Cookie", cookie);
-    MHD_add_response_header(response, MHD_HTTP_HEADER_LOCATION, "/");
-    return finish(connection, MHD_HTTP_SEE_OTHER, "text/plain; charset=utf-8", response);
 }
 
 /* ---- the stream of events ---- */
@@ -217,7 +146,9 @@ static enum MHD_Result send_events(server *s, struct MHD_Connection *connection)
     pthread_mutex_unlock(&s->lock);
     if (!room) {
         free(v);
-        return say(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "too many visitors\n");
+        static char full[] = "too many visitors\n";
+        return finish(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "text/plain; charset=utf-8",
+                      MHD_create_response_from_buffer(sizeof full - 1, full, MHD_RESPMEM_PERSISTENT));
     }
     struct MHD_Response *response =
         MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 32 * 1024, read_event, v, leave);
@@ -230,76 +161,54 @@ static enum MHD_Result send_events(server *s, struct MHD_Connection *connection)
     return finish(connection, MHD_HTTP_OK, "text/event-stream", response);
 }
 
-/* ---- what there is ---- */
+/* ---- requests ---- */
 
-static enum MHD_Result send_collected(server *s, struct MHD_Connection *connection, const char *type,
-                                      mw_status (*collect)(mw_session *, char **, size_t *, mw_error *)) {
-    char *text;
-    size_t size;
-    if (collect(s->session, &text, &size, NULL) != MW_OK)
-        return say(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory\n");
-    return send_text(connection, type, text, size);
-}
-
-static enum MHD_Result get(server *s, struct MHD_Connection *connection, const char *path) {
-    for (const mw_live_asset *a = mw_live_assets; a->path; a++)
-        if (!strcmp(path, a->path))
-            return finish(connection, MHD_HTTP_OK, a->type,
-                          MHD_create_response_from_buffer(a->size, (void *)a->data, MHD_RESPMEM_PERSISTENT));
-    if (!strcmp(path, "/events")) return send_events(s, connection);
-    if (!strcmp(path, "/about")) return send_collected(s, connection, "application/json", mw_session_about);
-    if (!strcmp(path, "/history"))
-        return send_collected(s, connection, "application/json", mw_session_history);
-    if (!strcmp(path, "/recording"))
-        return send_collected(s, connection, "text/html; charset=utf-8", mw_session_recording);
-    return say(connection, MHD_HTTP_NOT_FOUND, "there is nothing here\n");
-}
-
-static enum MHD_Result command(server *s, struct MHD_Connection *connection, const upload *u) {
-    mw_error error = {0};
-    if (mw_session_command(s->session, u->body, u->size, &error) == MW_OK)
-        return say(connection, MHD_HTTP_OK, "");
-    return say(connection, MHD_HTTP_BAD_REQUEST, error.message);
-}
-
-/* Headers first, then the body in pieces, then the end. */
-static enum MHD_Result post(server *s, struct MHD_Connection *connection, const char *path, const char *data,
-                            size_t *size, void **own) {
-    upload *u = *own;
-    if (!u) {
-        const char *type = header(connection, MHD_HTTP_HEADER_CONTENT_TYPE);
-        if (strcmp(path, "/command")) return say(connection, MHD_HTTP_NOT_FOUND, "there is nothing here\n");
-        if (!type || strcasecmp(type, "application/json"))
-            return say(connection, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, "commands are application/json\n");
-        const char *length = header(connection, MHD_HTTP_HEADER_CONTENT_LENGTH);
-        if (length && strtoull(length, NULL, 10) > BODY)
-            return say(connection, MHD_HTTP_CONTENT_TOO_LARGE, "a command has at most 2048 bytes\n");
-        *own = calloc(1, sizeof *u);
-        return *own ? MHD_YES : MHD_NO;
+static enum MHD_Result send_answer(server *s, struct MHD_Connection *connection, const mw_answer *a) {
+    if (a->kind == MW_ANSWER_EVENTS) return send_events(s, connection);
+    struct MHD_Response *response = MHD_create_response_from_buffer(
+        a->size, (void *)a->bytes, a->owned ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
+    if (!response) free(a->owned);
+    if (response && a->kind == MW_ANSWER_ENTRY) {
+        char cookie[128];
+        snprintf(cookie, sizeof cookie, "mawam=%s; HttpOnly; SameSite=Strict; Path=/", s->door.token);
+        MHD_add_response_header(response, "Set-Cookie", cookie);
+        MHD_add_response_header(response, MHD_HTTP_HEADER_LOCATION, "/");
     }
-    if (!*size) return command(s, connection, u);
-    if (*size > BODY - u->size) return MHD_NO; /* more than was announced, or nothing was: cut off */
-    memcpy(u->body + u->size, data, *size);
-    u->size += *size;
-    *size = 0;
-    return MHD_YES;
+    return finish(connection, a->status, a->type, response);
 }
 
+static const char *header(struct MHD_Connection *connection, const char *name) {
+    return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
+/* Headers first, then a body in pieces, then the end. */
 static enum MHD_Result answer(void *context, struct MHD_Connection *connection, const char *path,
                               const char *method, const char *version, const char *data, size_t *size,
                               void **own) {
     server *s = context;
+    mw_upload *upload = *own;
     (void)version;
-    if (!strcmp(method, MHD_HTTP_METHOD_POST) && *own) return post(s, connection, path, data, size, own);
-    const char *why = forbidden(s, connection);
-    if (why) return say(connection, MHD_HTTP_FORBIDDEN, why);
-    if (s->guarded && !strcmp(method, MHD_HTTP_METHOD_GET) && !strcmp(path, "/") &&
-        is_token(s, MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "token")))
-        return let_in(s, connection);
-    if (!has_token(s, connection)) return say(connection, MHD_HTTP_FORBIDDEN, "the token is missing\n");
-    if (!strcmp(method, MHD_HTTP_METHOD_GET)) return get(s, connection, path);
-    if (!strcmp(method, MHD_HTTP_METHOD_POST)) return post(s, connection, path, data, size, own);
-    return say(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "GET and POST are known here\n");
+    if (upload && *size) {
+        if (!mw_upload_add(upload, data, *size)) return MHD_NO; /* more than was announced: cut off */
+        *size = 0;
+        return MHD_YES;
+    }
+    const mw_request request = {
+        .method = method,
+        .path = path,
+        .host = header(connection, MHD_HTTP_HEADER_HOST),
+        .origin = header(connection, "Origin"),
+        .site = header(connection, "Sec-Fetch-Site"),
+        .type = header(connection, MHD_HTTP_HEADER_CONTENT_TYPE),
+        .length = header(connection, MHD_HTTP_HEADER_CONTENT_LENGTH),
+        .cookie = MHD_lookup_connection_value(connection, MHD_COOKIE_KIND, "mawam"),
+        .token = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "token"),
+    };
+    const mw_answer a =
+        upload ? mw_upload_answer(upload, s->session) : mw_request_answer(&request, &s->door, s->session);
+    if (a.kind != MW_ANSWER_BODY) return send_answer(s, connection, &a);
+    *own = calloc(1, sizeof *upload);
+    return *own ? MHD_YES : MHD_NO;
 }
 
 static void completed(void *context, struct MHD_Connection *connection, void **own,
@@ -330,11 +239,11 @@ static mw_status address_of(struct sockaddr_storage *address, const char *host, 
     return MW_OK;
 }
 
-static mw_status make_token(server *s, mw_error *error) {
-    unsigned char bytes[TOKEN / 2];
+static mw_status make_token(char token[MW_REQUEST_TOKEN + 1], mw_error *error) {
+    unsigned char bytes[MW_REQUEST_TOKEN / 2];
     if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
         return mw_fail(error, MW_ERR_IO, "the system gives no random numbers for a token");
-    for (int i = 0; i < TOKEN / 2; i++) snprintf(s->token + 2 * i, 3, "%02x", bytes[i]);
+    for (int i = 0; i < MW_REQUEST_TOKEN / 2; i++) snprintf(token + 2 * i, 3, "%02x", bytes[i]);
     return MW_OK;
 }
 
@@ -364,12 +273,11 @@ static mw_status listen_on(server *s, const mw_live_options *o, char *url, size_
     static const char *const names[] = {"127.0.0.1", "localhost"};
     int line, port = o->port;
     MW_TRY(address_of(&address, host, port, error));
-    s->guarded = o->host != NULL;
-    if (s->guarded) MW_TRY(make_token(s, error));
+    if (o->host) MW_TRY(make_token(s->door.token, error));
     MW_TRY(open_port(&line, &port, &address, host, error));
-    for (int i = 0; i < 2; i++) snprintf(s->hosts[i], sizeof s->hosts[i], "%s:%d", names[i], port);
+    for (int i = 0; i < 2; i++) snprintf(s->door.hosts[i], sizeof s->door.hosts[i], "%s:%d", names[i], port);
     snprintf(url, size, address.ss_family == AF_INET6 ? "http://[%s]:%d/%s%s" : "http://%s:%d/%s%s", host,
-             port, s->guarded ? "?token=" : "", s->token);
+             port, o->host ? "?token=" : "", s->door.token);
     s->daemon =
         MHD_start_daemon(MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, answer, s,
                          MHD_OPTION_LISTEN_SOCKET, line, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,

@@ -1,9 +1,7 @@
 /* Bundles, planners and decisions. The input is a byte that chooses the weights and a bundle's description;
  * the tensors that it asks for are put around it, so that a description with changed numbers is still a
  * consistent file, unless they would be too many. What loads plans. */
-#include "fuzz.h"
-
-#include "plan/bundle.h"
+#include "small_bundle.h"
 
 enum { MOST_TENSORS = 400, MOST_FLOATS = 1 << 19 };
 
@@ -152,28 +150,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
 /* ---- good bundles, of which everything begins ---- */
 
-static void add_model(mw_bundle *bundle, const char *name, const char *settings) {
-    mw_error error;
-    mw_model *model;
-    mw_model_config config = {0};
-    mw_provenance provenance;
-    const mw_model_class *class = mw_model_class_at(mw_model_class_index(name));
-    const mw_model_shape shape = mw_bundle_shape(&bundle->info);
-    mw_fields_defaults(class->fields, &config);
-    FUZZ_EXPECT(mw_fields_assign(class->fields, &config, settings, "", &error) == MW_OK);
-    FUZZ_EXPECT(mw_model_make(&model, class, &config, &shape, &error) == MW_OK);
-    FUZZ_EXPECT(mw_model_allocate(model, &error) == MW_OK);
-    mw_provenance_init(&provenance, "data", 0, 0.1, 1);
-    FUZZ_EXPECT(mw_bundle_add(bundle, model, &provenance, &error) == MW_OK);
-}
-
 /* The description of a small bundle in the present format: of real or discrete actions, weights by the byte.
  */
 static size_t fresh(uint8_t *data, size_t most, unsigned seed) {
     mw_error error;
-    mw_bundle *bundle;
     mw_safetensors file;
-    mw_plan_settings settings = {0};
     const bool discrete = seed & 1;
     const mw_bundle_info info = {.task = "own",
                                  .rules = "own",
@@ -184,17 +165,7 @@ static size_t fresh(uint8_t *data, size_t most, unsigned seed) {
                                  .act = 3,
                                  .discrete = discrete,
                                  .episode_limit = 9};
-    mw_fields_defaults(mw_plan_fields, &settings);
-    FUZZ_EXPECT(mw_fields_assign(mw_plan_fields, &settings, "horizon=2 candidates=3 target=0.8", "",
-                                 &error) == MW_OK);
-    FUZZ_EXPECT(mw_bundle_create(&bundle, &info, &settings, &error) == MW_OK);
-    add_model(bundle, "flow", "dim=16 mults=1,1,1 context=2 generated=2 forecast=4 return_scale=10");
-    add_model(bundle, "inverse", "hidden=4 layers=1");
-    add_model(bundle, "rwm",
-              "hidden=4 experts=2 reward_experts=2 reward_features=2 dynamics_features=2 shared=4");
-    if (!discrete && seed & 2) add_model(bundle, "advantage", "hidden=4 features=4");
-    FUZZ_EXPECT(mw_bundle_save(bundle, fuzz_path("fresh"), true, &error) == MW_OK);
-    mw_bundle_free(bundle);
+    save_small_bundle(fuzz_path("fresh"), &info, !discrete && seed & 2);
     FUZZ_EXPECT(mw_safetensors_open(&file, fuzz_path("fresh"), &error) == MW_OK);
     const char *text = mw_safetensors_meta(&file, "bundle");
     const size_t size = 1 + strlen(text);
