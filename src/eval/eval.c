@@ -46,21 +46,27 @@ static void player_free(player *p) {
     mw_pool_free(p->pool);
 }
 
+/* How an arm plays, by the plan that all start from. */
+static mw_status arm_plan(mw_plan_settings *plan, const mw_plan_settings *all, int index, mw_arm *arm,
+                          mw_error *error) {
+    mw_arm_at(index, arm);
+    *plan = *all;
+    return mw_fields_assign(mw_plan_fields, plan, arm->settings, "", error);
+}
+
 static mw_status player_build(player *p, const mw_bundle *bundle, const mw_plan_settings *plan, int envs,
                               mw_error *error) {
     const mw_eval_options *o = p->options;
     mw_arm arm;
-    mw_arm_at(p->arm, &arm);
     MW_TRY(mw_pool_create(&p->pool, o->threads, error));
     MW_TRY(mw_worlds_create(&p->stage, bundle, o->world, o->accept_rules, envs, p->pool, error));
     mw_controller_request request = {.bundle = bundle,
-                                     .plan = *plan,
                                      .envs = p->stage.envs,
                                      .env_options = o->world,
                                      .count = envs,
                                      .threads = o->threads,
                                      .behaviors = o->behaviors};
-    MW_TRY(mw_fields_assign(mw_plan_fields, &request.plan, arm.settings, "", error));
+    MW_TRY(arm_plan(&request.plan, plan, p->arm, &arm, error));
     return mw_controller_create(&p->controller, arm.controller, &request, error);
 }
 
@@ -148,6 +154,32 @@ static mw_status play_arm(mw_eval_result *result, const mw_bundle *bundle, int a
     free(playing);
     player_free(&p);
     return status;
+}
+
+/* An arm before this one that does the same, as `paper` and `plan` do where the bundle plans as the paper;
+ * -1: none. */
+static int twin_of(const mw_eval_result *result, int arm) {
+    mw_plan_settings mine, other;
+    mw_arm a, b;
+    mw_error ignored;
+    if (arm_plan(&mine, &result->plan, arm, &a, &ignored) != MW_OK) return -1;
+    for (int k = 0; k < arm; k++)
+        if (result->arm[k].played && arm_plan(&other, &result->plan, k, &b, &ignored) == MW_OK &&
+            !strcmp(a.controller, b.controller) && !mw_fields_difference(mw_plan_fields, &mine, &other))
+            return k;
+    return -1;
+}
+
+/* What the same decisions in the same episodes come to need not be played twice. */
+static mw_status repeat_arm(mw_eval_result *result, int arm, int twin, mw_error *error) {
+    const size_t bytes =
+        (size_t)result->options.seeds * (size_t)result->options.episodes * sizeof *result->arm[arm].episodes;
+    result->arm[arm] = result->arm[twin];
+    result->arm[arm].episodes = malloc(bytes);
+    result->arm[arm].played = result->arm[arm].episodes;
+    if (!result->arm[arm].played) return mw_fail(error, MW_ERR_MEMORY, "cannot keep the episodes of an arm");
+    memcpy(result->arm[arm].episodes, result->arm[twin].episodes, bytes);
+    return MW_OK;
 }
 
 /* ---- the time of a decision ---- */
@@ -317,8 +349,9 @@ mw_status mw_eval_run(mw_eval_result *result, const mw_bundle *bundle, const mw_
     mw_status status = resolve(result, bundle, error);
     for (int a = 0; a < MW_ARMS && status == MW_OK; a++) {
         if (!(result->options.arms >> a & 1)) continue;
-        status = play_arm(result, bundle, a, error);
-        if (status == MW_OK) status = time_arm(result, bundle, a, error);
+        const int twin = twin_of(result, a);
+        status = twin < 0 ? play_arm(result, bundle, a, error) : repeat_arm(result, a, twin, error);
+        if (status == MW_OK && twin < 0) status = time_arm(result, bundle, a, error);
     }
     if (status == MW_OK) status = summarise_all(result, error);
     if (status != MW_OK) mw_eval_result_clear(result);

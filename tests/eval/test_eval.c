@@ -59,6 +59,42 @@ static void random_is_as_drawn(void **state) {
     mw_bundle_free(bundle);
 }
 
+static void count_arm(void *context, int arm, long done, long total) {
+    ((long *)context)[arm] += done == total;
+}
+
+/* Where the bundle plans as the paper does, both arms come to the same and are played once; with caution they
+ * differ. */
+static void twins(void **state) {
+    (void)state;
+    mw_error error;
+    mw_bundle *bundle = tiny_bundle("3m", NULL);
+    mw_eval_options options = small_options();
+    mw_eval_result both, alone;
+    long played[MW_ARMS] = {0};
+    options.arms = 1u << MW_ARM_PLAN | 1u << MW_ARM_PAPER;
+    options.progress = count_arm;
+    options.context = played;
+    CHECK_OK(mw_eval_run(&both, bundle, &options, &error), error);
+    assert_true(played[MW_ARM_PLAN] > 0 && played[MW_ARM_PAPER] == 0);
+    options.arms = 1u << MW_ARM_PAPER;
+    CHECK_OK(mw_eval_run(&alone, bundle, &options, &error), error);
+    check_same(&both, &alone, MW_ARM_PAPER);
+    assert_ptr_not_equal(both.arm[MW_ARM_PLAN].episodes, both.arm[MW_ARM_PAPER].episodes);
+    mw_eval_result_clear(&both);
+    mw_eval_result_clear(&alone);
+    memset(played, 0, sizeof played);
+    bundle->plan.caution = 1e6;
+    bundle->plan.return_error = 1;
+    options.arms = 1u << MW_ARM_REACTIVE | 1u << MW_ARM_PLAN | 1u << MW_ARM_PAPER;
+    CHECK_OK(mw_eval_run(&both, bundle, &options, &error), error);
+    assert_true(played[MW_ARM_PAPER] > 0);
+    for (int k = 0; k < options.seeds * options.episodes; k++) /* never leaves the policy */
+        CHECK_NEAR(both.arm[MW_ARM_PLAN].episodes[k].total, both.arm[MW_ARM_REACTIVE].episodes[k].total, 0);
+    mw_eval_result_clear(&both);
+    mw_bundle_free(bundle);
+}
+
 /* ---- pairing ---- */
 
 static void pairing_of(const char *task, int episodes, int candidates) {
@@ -422,11 +458,17 @@ static void examples(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(statistics),         cmocka_unit_test(oracle_executes),
-        cmocka_unit_test(random_is_as_drawn), cmocka_unit_test(pairing_particles),
-        cmocka_unit_test(pairing_battles),    cmocka_unit_test(seeds),
-        cmocka_unit_test(one_candidate),      cmocka_unit_test(summaries),
-        cmocka_unit_test(refusals),           cmocka_unit_test(command_line),
+        cmocka_unit_test(statistics),
+        cmocka_unit_test(oracle_executes),
+        cmocka_unit_test(random_is_as_drawn),
+        cmocka_unit_test(twins),
+        cmocka_unit_test(pairing_particles),
+        cmocka_unit_test(pairing_battles),
+        cmocka_unit_test(seeds),
+        cmocka_unit_test(one_candidate),
+        cmocka_unit_test(summaries),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(command_line),
         cmocka_unit_test(examples),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
