@@ -55,6 +55,7 @@ typedef struct mw_plan_settings {
     double advantage_share, action_offset, temperature;
     bool warm_start;
     int choice; /* mw_choice */
+    double caution, return_error;
 } mw_plan_settings;
 
 /* One setting, for help and programs: every field of the struct above by name. */

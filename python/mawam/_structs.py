@@ -209,6 +209,7 @@ mw_plan_settings:
     double advantage_share action_offset temperature
     bool warm_start
     int choice
+    double caution return_error
 mw_eval_summary:
     text task rules quality family accepted_rules
     unsigned arms

@@ -14,6 +14,10 @@ int mw_choice_best(const float *scores, int count) {
     return best < 0 ? 0 : best;
 }
 
+int mw_choice_cautious(const float *scores, int best, double margin) {
+    return isfinite(scores[0]) && (double)scores[best] - (double)scores[0] <= margin ? 0 : best;
+}
+
 /* The standard deviation of scores that are finite; below 0 where nothing is to be weighed: at temperature 0,
  * or with fewer than two of them. */
 static double spread(const float *scores, int count, int best, float temperature) {

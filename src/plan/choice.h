@@ -7,6 +7,10 @@
 /* The highest score, the lowest index among equals; a score that is not finite only if there is no other. */
 int mw_choice_best(const float *scores, int count);
 
+/* `best`, or 0, the policy's own candidate, where its score is not below the best one by more than `margin`.
+ */
+int mw_choice_cautious(const float *scores, int best, double margin);
+
 /* The mean of plans[count][length] weighted by score, as MPPI takes it, `best` being the best of them; what
  * leads upwards adds up in it, and what the candidates do without an effect cancels out. Returns
  * mean[length], or the best plan itself at temperature 0. */

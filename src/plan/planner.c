@@ -92,6 +92,7 @@ static mw_status set_up(mw_planner *p, mw_error *error) {
     if (p->plan.choice != MW_CHOICE_BEST) p->plan.candidates = 1;
     p->offset = (float)p->plan.action_offset;
     p->temperature = (float)p->plan.temperature;
+    p->margin = p->plan.caution > 0 ? p->plan.caution * p->plan.return_error : 0;
     p->sampling =
         (mw_sampler_options){p->plan.sampling_steps, (float)p->plan.guidance, p->options.sequential};
     MW_TRY(mw_pool_create(&p->pool, p->options.threads, error));
@@ -385,10 +386,12 @@ void mw_planner_choose(mw_planner *p, const uint8_t *active, float *real, int32_
         const int env = p->slots[s];
         env_state *state = &p->states[env];
         if (active && !active[env]) continue;
-        state->chosen = mw_choice_best(p->scores + s * most, most);
-        const float *action =
-            mw_choice_mean(p->mean, p->actions + (size_t)(s * most) * length, p->scores + s * most, most,
-                           (int)length, state->chosen, p->temperature);
+        const float *scores = p->scores + s * most, *plans = p->actions + (size_t)(s * most) * length;
+        const int best = mw_choice_best(scores, most);
+        state->chosen = p->margin > 0 ? mw_choice_cautious(scores, best, p->margin) : best;
+        const float *action = state->chosen != best ? plans
+                                                    : mw_choice_mean(p->mean, plans, scores, most,
+                                                                     (int)length, best, p->temperature);
         execute(p, env, action, real ? real + (size_t)env * (size_t)(n * d) : NULL,
                 index ? index + env * n : NULL);
         state->step++;

@@ -20,6 +20,8 @@ static const mw_field fields[] = {
     {"temperature",     MW_FIELD_REAL,   AT(temperature),     "0",    0, 1e6,   "real actions: execute the mean of all candidates weighted as in MPPI by exp(-d/temperature), d: standard deviations of score below the best; 0: the best alone", {0}, NULL},
     {"warm_start",      MW_FIELD_SWITCH, AT(warm_start),      "off",  0, 1,     "real actions: the last candidate is the rest of the plan chosen before, once there is one", {0}, NULL},
     {"choice",          MW_FIELD_CHOICE, AT(choice),          "best", 0, 2,     "which candidate is executed: by score, any of them, or the first", {"best", "random", "first"}, NULL},
+    {"caution",         MW_FIELD_REAL,   AT(caution),         "0",    0, 1e6,   "leave the policy's own candidate, the first, only for a score that is higher by so many return_errors; 0: for any higher one", {0}, NULL},
+    {"return_error",    MW_FIELD_REAL,   AT(return_error),    "auto", 0, 1e12,  "standard deviation of the error of an imagined return, of all agents; auto, in training: over the horizon, on held-out data", {"auto"}, NULL},
 };
 /* clang-format on */
 
@@ -75,6 +77,8 @@ mw_status mw_plan_settings_check(const mw_plan_settings *s, bool discrete, int g
         MW_TRY(mw_field_set(&fields[i], &copy, text, "", error));
     }
     if (s->target != s->target) return mw_fail(error, MW_ERR_ARGUMENT, "the target return is not known");
+    if (s->caution > 0 && s->return_error != s->return_error)
+        return mw_fail(error, MW_ERR_ARGUMENT, "caution needs a return_error, and it is not known");
     if (s->horizon > generated)
         return mw_fail(error, MW_ERR_ARGUMENT, "horizon is %d; %d steps are generated, so it must be 1 to %d",
                        s->horizon, generated, generated);

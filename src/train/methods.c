@@ -12,12 +12,13 @@
 #define ANT    "parts=flow,inverse,rwm,advantage flow.scale=1 rwm.dynamics_features=0 rwm.concat_agents=on rwm.steps=4000 " \
                "mono.dynamics_features=0 independent.dynamics_features=0 " \
                "plan.action_offset=0.03 plan.temperature=0.5 plan.scorer=advantage "
-#define BATTLE "flow.context=9 flow.generated=3 plan.horizon=3 plan.return_to_go=on "
+#define CHASE  "parts=flow,inverse,rwm,advantage rwm.concat_agents=on plan.scorer=mixture plan.action_offset=0.3 plan.temperature=0.5 "
+#define BATTLE "flow.context=9 flow.generated=7 plan.horizon=7 plan.return_to_go=on "
 
 static const mw_method_row mawam[] = {
     {"spread",   "plan.action_offset=0.3 plan.temperature=0.3 plan.warm_start=on",                     STEPS("600") "rwm.steps=1000"},
-    {"tag",      STEPS("2000") "rwm.steps=7000 plan.action_offset=0.1",                                STEPS("600") "rwm.steps=1000"},
-    {"world",    STEPS("2000") "rwm.steps=8000 plan.action_offset=0.1",                                STEPS("600") "rwm.steps=1000"},
+    {"tag",      CHASE STEPS("2000") "rwm.steps=7000",                                                 STEPS("600") "rwm.steps=1000"},
+    {"world",    CHASE STEPS("2000") "rwm.steps=8000",                                                 STEPS("600") "rwm.steps=1000"},
     {"2ant",     ANT STEPS("2000"),                                                                    STEPS("600") "rwm.steps=1000"},
     {"4ant",     ANT STEPS("1800"),                                                                    STEPS("600") "rwm.steps=1000"},
     {"3m",       BATTLE STEPS("1500") "rwm.steps=3000",                                                STEPS("600") "rwm.steps=1000"},

@@ -3,8 +3,13 @@
 #include "train/train.h"
 
 #include "data/returns.h"
+#include "model/value.h"
+#include "plan/scorers.h"
 
 #include <math.h>
+#include <stdlib.h>
+
+enum { ERROR_SNIPPETS = 1024 };
 
 mw_status mw_settle_parts(mw_preset *preset, const mw_training_data *data, mw_error *error) {
     const mw_model_class *class;
@@ -20,6 +25,64 @@ mw_status mw_settle_target(mw_plan_settings *plan, const mw_flow_settings *flow,
                                plan->quantile, error));
     plan->target /= flow->return_scale;
     return MW_OK;
+}
+
+/* Places with the plan's whole horizon ahead. */
+static long starts(const mw_dataset *dataset, long episode, int horizon) {
+    const long most = (long)dataset->lengths[episode] - horizon + 1;
+    return most > 0 ? most : 0;
+}
+
+static double recorded_return(const mw_dataset *dataset, mw_place place, int horizon) {
+    const int agents = dataset->spec.agents;
+    const float *rewards = dataset->rewards + (dataset->offsets[place.episode] + place.t) * agents;
+    double sum = 0;
+    for (int k = 0; k < horizon * agents; k++) sum += (double)rewards[k];
+    return sum;
+}
+
+/* The standard deviation of imagined minus recorded returns of recorded actions, ERROR_SNIPPETS at most. */
+static mw_status error_over(double *deviation, mw_scorer *scorer, const mw_dataset *dataset,
+                            const mw_episode_set *set, int horizon, uint64_t seed, mw_error *error) {
+    const size_t n = (size_t)dataset->spec.agents, joint = n * (size_t)dataset->spec.obs_size,
+                 acts = (size_t)horizon * n * (size_t)dataset->spec.act_size;
+    float *row = malloc((joint + acts) * sizeof *row), score;
+    double sum = 0, square = 0;
+    mw_status status = row ? MW_OK : mw_fail(error, MW_ERR_MEMORY, "cannot measure imagined returns");
+    mw_rng rng = mw_rng_make(seed, MW_RNG_STUDY, 3, 0, 0);
+    for (int i = 0; status == MW_OK && i < ERROR_SNIPPETS; i++) {
+        const mw_place place = mw_episode_set_draw(set, &rng);
+        mw_value_row(dataset, place, horizon, row);
+        const mw_scoring call = {
+            .scores = &score, .obs = row, .actions = row + joint, .count = 1, .horizon = horizon, .group = 1};
+        status = mw_scorer_score(scorer, &call, error);
+        const double wrong = (double)score - recorded_return(dataset, place, horizon);
+        sum += wrong / ERROR_SNIPPETS;
+        square += wrong * wrong / ERROR_SNIPPETS;
+    }
+    free(row);
+    *deviation = sqrt(fmax(square - sum * sum, 0));
+    return status;
+}
+
+mw_status mw_settle_error(mw_bundle *bundle, const mw_training_data *data, mw_error *error) {
+    mw_plan_settings *plan = &bundle->plan;
+    const char *name = mw_scorer_imagining(bundle);
+    mw_scorer *scorer;
+    mw_episode_set set;
+    if (!isnan(plan->return_error)) return MW_OK;
+    plan->return_error = 0;
+    if (!name) return MW_OK;
+    MW_TRY(mw_episode_set_of(&set, data->dataset, &data->split.held, starts, plan->horizon, error));
+    const mw_scorer_context context = {
+        .max_rows = 1, .max_group = 1, .horizon = plan->horizon, .pool = data->pool};
+    mw_status status = mw_scorer_create(&scorer, name, bundle, context, error);
+    if (status == MW_OK && set.transitions)
+        status =
+            error_over(&plan->return_error, scorer, data->dataset, &set, plan->horizon, data->seed, error);
+    if (status == MW_OK) mw_scorer_free(scorer);
+    mw_episode_set_free(&set);
+    return status;
 }
 
 mw_status mw_training_settle(mw_preset *preset, const mw_dataset *dataset, uint64_t seed, mw_error *error) {

@@ -387,6 +387,7 @@ static mw_status assemble(training *t, mw_training_report *report, mw_error *err
     const mw_model *flow = mw_bundle_model(bundle, "flow");
     if (status == MW_OK && flow)
         status = mw_settle_target(&bundle->plan, mw_flow_settings_of(flow), &t->data, error);
+    if (status == MW_OK) status = mw_settle_error(bundle, &t->data, error);
     if (status == MW_OK) status = mw_dataset_intact(t->data.dataset, error);
     if (status == MW_OK) status = mw_bundle_save(bundle, r->output, !r->wide, error);
     report->target = bundle->plan.target;

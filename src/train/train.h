@@ -52,6 +52,10 @@ mw_status mw_settle_parts(mw_preset *preset, const mw_training_data *data, mw_er
 mw_status mw_settle_target(mw_plan_settings *plan, const mw_flow_settings *flow, const mw_training_data *data,
                            mw_error *error);
 
+/* The error of imagined returns, where it is left to the data: 0 if nothing in the bundle imagines, or if no
+ * held-out episode is as long as the horizon. */
+mw_status mw_settle_error(mw_bundle *bundle, const mw_training_data *data, mw_error *error);
+
 /* Settles what a preset leaves to the data, as training does. */
 mw_status mw_training_settle(mw_preset *preset, const mw_dataset *dataset, uint64_t seed, mw_error *error);
 

@@ -134,6 +134,41 @@ static void choice(void **state) {
     mw_bundle_free(bundle);
 }
 
+/* The policy's own candidate is left only for a score that is higher by more than caution times the error;
+ * then it is executed as it is, not a mean. */
+static void caution(void **state) {
+    (void)state;
+    mw_error error;
+    mw_bundle *bundle = bundle_of(false);
+    mw_planner *planner;
+    mw_planner_options options = options_of(bundle);
+    options.plan.temperature = 0.5;
+    options.plan.caution = 2;
+    options.plan.return_error = 1.5;
+    CHECK_OK(mw_planner_create(&planner, bundle, &options, &error), error);
+    float obs[N * O] = {0.3f}, real[N * D];
+    const struct {
+        float scores[8];
+        int expected;
+    } cases[] = {{{1, 2, 3.9f, 2, 1, 0, 0, 0}, 0},
+                 {{1, 2, 4.1f, 2, 1, 0, 0, 0}, 2},
+                 {{NAN, 2, 2.1f, 2, 1, 0, 0, 0}, 2},
+                 {{5, 4, 3, 2, 1, 0, 0, 0}, 0}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        CHECK_OK(mw_planner_propose(planner, obs, NULL, NULL, &error), error);
+        memcpy(mw_planner_scores(planner, 0), cases[c].scores, sizeof cases[c].scores);
+        mw_planner_choose(planner, NULL, real, NULL);
+        mw_candidates seen = mw_planner_candidates(planner, 0);
+        assert_int_equal(seen.chosen, cases[c].expected);
+        if (c == 0) assert_memory_equal(real, seen.actions, sizeof real);
+    }
+    mw_planner_free(planner);
+    options.plan.return_error = NAN;
+    assert_int_equal(mw_planner_create(&planner, bundle, &options, &error), MW_ERR_ARGUMENT);
+    assert_non_null(strstr(error.message, "return_error"));
+    mw_bundle_free(bundle);
+}
+
 /* The last candidate begins where the executed plan left off; not in a new episode. */
 static void warm_start(void **state) {
     (void)state;
@@ -517,9 +552,9 @@ static void hostile_sizes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_decisions), cmocka_unit_test(choice),         cmocka_unit_test(warm_start),
-        cmocka_unit_test(action_offset),  cmocka_unit_test(temperature),    cmocka_unit_test(mean_bounds),
-        cmocka_unit_test(scorers),        cmocka_unit_test(no_allocations), cmocka_unit_test(bad_requests),
-        cmocka_unit_test(files),          cmocka_unit_test(hostile_sizes)};
+        cmocka_unit_test(same_decisions), cmocka_unit_test(choice),        cmocka_unit_test(caution),
+        cmocka_unit_test(warm_start),     cmocka_unit_test(action_offset), cmocka_unit_test(temperature),
+        cmocka_unit_test(mean_bounds),    cmocka_unit_test(scorers),       cmocka_unit_test(no_allocations),
+        cmocka_unit_test(bad_requests),   cmocka_unit_test(files),         cmocka_unit_test(hostile_sizes)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

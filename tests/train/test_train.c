@@ -291,6 +291,7 @@ static void test_bundle(void **state) {
     assert_int_equal(bundle->plan.horizon, 3);
     assert_true(bundle->info.discrete && bundle->plan.return_to_go);
     CHECK_NEAR(bundle->plan.target, r.report.target, 1e-6);
+    assert_true(bundle->plan.return_error > 0 && bundle->plan.return_error < 1000);
     assert_int_equal(bundle->act_normalizer.features, 0);
     assert_int_equal(bundle->obs_normalizer.features, 33);
     const mw_bundle_part *part = mw_bundle_find(bundle, "rwm");
