@@ -21,8 +21,14 @@ SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 RESULT = os.path.join(SOURCE, "results", "reliability.json")
 DOCUMENT = os.path.join(SOURCE, "docs", "reliability.md")
 BEGIN, END = "<!-- campaign -->\n", "<!-- end of campaign -->\n"
-# Shares of the fuzzing time: readers that never leave memory make the most of it.
-SHARES = {"npy": 8, "json": 8, "safetensors": 4, "settings": 2, "command": 2, "bundle": 3, "training": 2}
+# Slices of a round. Readers that never leave memory make the most of them; a round, with its faults, takes about an hour
+# and a half of one core.
+SHARES = {"npy": 10, "json": 10, "safetensors": 8, "http": 4, "settings": 4, "command": 4, "snapshot": 3, "bundle": 3,
+          "training": 3}
+ONCE = 2  # of those that are not named
+# The longest inputs: larger ones only take longer, but for files that are large by nature.
+LARGEST = {"npy": 512, "json": 1024, "safetensors": 1024, "settings": 256, "command": 256, "snapshot": 256, "http": 2560,
+           "hdf5": 65536, "behavior": 131072, "bundle": 16384, "report": 16384}
 MORE_INPUTS = {"npy": ["tests/data/npy"], "behavior": ["behaviors"], "hdf5": ["tests/data/import/hdf5"]}
 MOST = {"demo": 3, "study": 20, "bench": 20, "train": 50}  # failures of a kind in a slice of the slower commands
 FUZZ_SLICE, FAULTS = 60, ("injected", "files", "disks", "kills", "differences", "signals", "outputs", "cores", "writers",
@@ -80,12 +86,10 @@ def fuzz_slice(build, target, seconds, seed):
     os.makedirs(corpus, exist_ok=True)
     os.makedirs(crashes, exist_ok=True)
     more = [os.path.join(SOURCE, path) for path in MORE_INPUTS.get(target, ())]
-    # Larger inputs only take longer, but for files that are large by nature.
-    largest = {"hdf5": 65536, "behavior": 131072, "bundle": 16384, "report": 16384}.get(target, 4096)
     log = subprocess.run([os.path.join(folder, f"fuzz_{target}"), corpus,
                           os.path.join(SOURCE, "tests", "data", "fuzz", target), *more, f"-max_total_time={seconds}",
-                          f"-seed={seed}", f"-max_len={largest}", "-timeout=10", "-rss_limit_mb=1024",
-                          "-print_final_stats=1", f"-artifact_prefix={crashes}/{target}-"],
+                          f"-seed={seed}", f"-max_len={LARGEST.get(target, 4096)}", "-timeout=60", "-reload=0",
+                          "-rss_limit_mb=1024", "-print_final_stats=1", f"-artifact_prefix={crashes}/{target}-"],
                          capture_output=True, text=True, errors="replace", check=False, stdin=subprocess.DEVNULL,
                          start_new_session=True)
     runs = re.search(r"number_of_executed_units: *(\d+)", log.stderr)
@@ -128,7 +132,10 @@ def all_jobs(build, fuzz_build):
     script = open(os.path.join(SOURCE, "tests", "faults", "run.sh"), encoding="utf-8").read()
     commands = " ".join(re.findall(r"^(?:readers|writers)=\((.*)\)$", script, re.M)).split()
     seed = int(time.time())
-    slices = [target for target in targets for _ in range(SHARES.get(target, 1))]
+    shares = {target: SHARES.get(target, ONCE) for target in targets}
+    # Each spread over the round, so that one that ends early has been fair.
+    slices = [target for _, target in sorted(((i + 0.5) / share, target) for target, share in shares.items()
+                                             for i in range(share))]
     while True:
         for at in range(max(len(slices), len(commands))):
             seed += 1

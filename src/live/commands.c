@@ -121,14 +121,16 @@ static mw_status place(mw_session *session, const json_t *object, mw_error *erro
 
 /* Only a name that the folder lists is ever opened. */
 static mw_status bundle(mw_session *session, const json_t *object, mw_error *error) {
-    const char *wanted;
-    char name[256], path[2400];
+    const char *name;
+    char path[2400];
+    struct dirent **entries;
     mw_duel *duel;
-    int index = 0;
-    MW_TRY(text_of(object, "name", &wanted, error));
-    while (mw_session_bundle_at(session, index, name, sizeof name) && strcmp(name, wanted)) index++;
-    if (!mw_session_bundle_at(session, index, name, sizeof name))
-        return mw_fail(error, MW_ERR_ARGUMENT, "the folder has no bundle of this name");
+    bool listed = false;
+    MW_TRY(text_of(object, "name", &name, error));
+    const int count = mw_session_bundles(session, &entries);
+    for (int i = 0; i < count; i++) listed |= !strcmp(entries[i]->d_name, name);
+    mw_session_bundles_free(entries, count);
+    if (!listed) return mw_fail(error, MW_ERR_ARGUMENT, "the folder has no bundle of this name");
     snprintf(path, sizeof path, "%s/%s", session->folder, name);
     MW_TRY(mw_duel_open(&duel, path, session->duel->seed, session->threads, error));
     mw_duel_close(session->duel);

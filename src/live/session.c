@@ -4,7 +4,6 @@
 
 #include "live/frame.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -189,25 +188,28 @@ static int bundles_only(const struct dirent *entry) {
     return entry->d_name[0] != '.' && end && !strcmp(end, ".safetensors") && strlen(entry->d_name) < 256;
 }
 
-bool mw_session_bundle_at(const mw_session *session, int index, char *name, size_t size) {
-    struct dirent **entries = NULL;
-    const int count = scandir(session->folder, &entries, bundles_only, alphasort);
-    if (index < count) snprintf(name, size, "%s", entries[index]->d_name);
+int mw_session_bundles(const mw_session *session, struct dirent ***entries) {
+    *entries = NULL;
+    return scandir(session->folder, entries, bundles_only, alphasort);
+}
+
+void mw_session_bundles_free(struct dirent **entries, int count) {
     for (int i = 0; i < count; i++) free(entries[i]);
     free(entries);
-    return index < count;
 }
 
 static mw_status print_about(mw_session *session, FILE *out, mw_error *error) {
-    char name[256];
+    struct dirent **entries;
+    const int count = mw_session_bundles(session, &entries);
     (void)error;
     fprintf(out, "{\"version\":%u,\"bundle\":", session->version);
     mw_frame_text(out, session->bundle);
     fputs(",\"bundles\":[", out);
-    for (int i = 0; mw_session_bundle_at(session, i, name, sizeof name); i++) {
+    for (int i = 0; i < count; i++) {
         if (i) fputc(',', out);
-        mw_frame_text(out, name);
+        mw_frame_text(out, entries[i]->d_name);
     }
+    mw_session_bundles_free(entries, count);
     fputs("],", out);
     mw_frame_about(session->duel, out);
     fputc('}', out);

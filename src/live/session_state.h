@@ -4,6 +4,7 @@
 
 #include "live/session.h"
 
+#include <dirent.h>
 #include <pthread.h>
 
 struct mw_session {
@@ -29,7 +30,8 @@ struct mw_session {
 /* With the lock held. */
 mw_status mw_session_execute(mw_session *session, const char *text, size_t size, mw_error *error);
 
-/* The bundle files of the folder, in order of name: index from 0, false past the end. */
-bool mw_session_bundle_at(const mw_session *session, int index, char *name, size_t size);
+/* The bundle files of the folder, in order of name; negative if it cannot be read. */
+int mw_session_bundles(const mw_session *session, struct dirent ***entries);
+void mw_session_bundles_free(struct dirent **entries, int count);
 
 #endif

@@ -29,8 +29,10 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
  * refuses all it is given tests nothing. */
 extern long fuzz_accepted;
 
-/* For what is dear, as writing and reading again: one input in 64, always the same ones. */
+/* For what is dear, as writing and reading again: one input in 64, always the same ones; replay.c wants it of
+ * all. */
 bool fuzz_rarely(const uint8_t *data, size_t size);
+extern bool fuzz_always;
 
 /* The path of a file in memory that holds these bytes; the next call changes it. */
 const char *fuzz_file(const uint8_t *data, size_t size);

@@ -27,17 +27,20 @@ static void play(mw_env *env) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static mw_env *envs[MOST_TASKS];
+    static unsigned char starts[MOST_TASKS][MOST], bytes[MOST]; /* snapshots of beginnings, and the changed
+                                                                   one */
     static int count;
-    static unsigned char bytes[MOST];
     mw_error error;
-    for (const char *task; count < MOST_TASKS && (task = mw_env_task(count)); count++)
+    for (const char *task; count < MOST_TASKS && (task = mw_env_task(count)); count++) {
         FUZZ_EXPECT(mw_env_create(&envs[count], task, NULL, &error) == MW_OK);
+        FUZZ_EXPECT(mw_env_snapshot_size(envs[count]) <= MOST);
+        mw_env_reset(envs[count], 1);
+        mw_env_snapshot(envs[count], starts[count]);
+    }
     if (size < 1) return 0;
     mw_env *env = envs[data[0] % count];
     const size_t length = mw_env_snapshot_size(env);
-    FUZZ_EXPECT(length <= sizeof bytes);
-    mw_env_reset(env, 1);
-    mw_env_snapshot(env, bytes);
+    memcpy(bytes, starts[data[0] % count], length);
     for (size_t i = 1; i + 3 <= size; i += 3)
         bytes[HEAD + (data[i] + 256u * data[i + 1]) % (length - HEAD)] = data[i + 2];
     if (mw_env_restore(env, bytes, length, &error) == MW_OK) play(env);

@@ -36,6 +36,7 @@ static int run_file(const char *path, const char *name) {
 
 int main(int argc, char **argv) {
     int count = 0;
+    fuzz_always = true;
     for (int i = 1; i < argc; i++) {
         DIR *folder = opendir(argv[i]);
         if (!folder) {
