@@ -12,8 +12,8 @@
 #define ANT    "parts=flow,inverse,rwm,advantage flow.scale=1 rwm.dynamics_features=0 rwm.concat_agents=on rwm.steps=4000 " \
                "mono.dynamics_features=0 independent.dynamics_features=0 " \
                "plan.action_offset=0.03 plan.temperature=0.5 plan.scorer=advantage "
-#define CHASE  "parts=flow,inverse,rwm,advantage rwm.concat_agents=on plan.scorer=mixture plan.action_offset=0.3 plan.temperature=0.5 "
-#define BATTLE "flow.context=9 flow.generated=7 plan.horizon=7 plan.return_to_go=on "
+#define CHASE  "parts=flow,inverse,rwm,advantage rwm.concat_agents=on plan.scorer=mixture plan.action_offset=0.25 plan.temperature=0.5 "
+#define BATTLE "flow.context=9 flow.generated=7 plan.horizon=7 plan.return_to_go=on plan.caution=0.1 "
 
 static const mw_method_row mawam[] = {
     {"spread",   "plan.action_offset=0.3 plan.temperature=0.3 plan.warm_start=on",                     STEPS("600") "rwm.steps=1000"},
@@ -24,7 +24,7 @@ static const mw_method_row mawam[] = {
     {"3m",       BATTLE STEPS("1500") "rwm.steps=3000",                                                STEPS("600") "rwm.steps=1000"},
     {"8m",       BATTLE STEPS("700") "rwm.steps=1500",                                                 STEPS("300") "rwm.steps=500"},
     {"5m_vs_6m", BATTLE STEPS("1000") "rwm.steps=2500",                                                STEPS("400") "rwm.steps=600"},
-    {"2s3z",     STEPS("800") "flow.context=8 rwm.steps=2000",                                         STEPS("300") "rwm.steps=500"},
+    {"2s3z",     STEPS("800") "flow.context=8 rwm.steps=2000 plan.caution=0.1",                        STEPS("300") "rwm.steps=500"},
     {"other",    "",                                                                                   STEPS("600") "rwm.steps=1000"},
 };
 

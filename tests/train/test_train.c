@@ -288,7 +288,7 @@ static void test_bundle(void **state) {
     CHECK_OK(mw_bundle_load(&bundle, scratch("battle.safetensors"), &r.error), r.error);
     assert_string_equal(bundle->info.task, "3m");
     assert_string_equal(bundle->info.quality, "scripted");
-    assert_int_equal(bundle->plan.horizon, 3);
+    assert_int_equal(bundle->plan.horizon, 7);
     assert_true(bundle->info.discrete && bundle->plan.return_to_go);
     CHECK_NEAR(bundle->plan.target, r.report.target, 1e-6);
     assert_true(bundle->plan.return_error > 0 && bundle->plan.return_error < 1000);
