@@ -124,7 +124,7 @@ static void test_protocol(void **state) {
     assert_int_equal(json_integer_value(json_object_get(json_object_get(sweeps, "inputs"), "first_seed")),
                      20100);
     const json_t *horizon = json_object_get(json_object_get(sweeps, "sweeps"), "horizon");
-    assert_int_equal(json_array_size(json_object_get(horizon, "points")), 3); /* as far as it generates */
+    assert_int_equal(json_array_size(json_object_get(horizon, "points")), 7); /* as far as it generates */
     assert_string_equal(json_string_value(json_object_get(json_object_get(other, "provenance"), "seed")),
                         "1");
     assert_string_equal(json_string_value(json_object_get(paper, "method")), "paper");
