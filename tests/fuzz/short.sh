@@ -17,7 +17,7 @@ for path in "$source"/tests/fuzz/fuzz_*.c; do
     case $target in
     npy | settings) runs=30000 ;;
     json | safetensors | command) runs=10000 ;;
-    training | prey | snapshot | bundle) runs=3000 ;;
+    training | prey | snapshot | bundle | http) runs=3000 ;;
     hdf5) runs=30 ;;
     report) runs=300 ;;
     *) runs=1000 ;;

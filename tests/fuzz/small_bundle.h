@@ -33,8 +33,8 @@ static void save_small_bundle(const char *path, const mw_bundle_info *info, bool
     mw_bundle *bundle;
     mw_plan_settings plan = {0};
     mw_fields_defaults(mw_plan_fields, &plan);
-    FUZZ_EXPECT(mw_fields_assign(mw_plan_fields, &plan, "horizon=2 candidates=3 target=0.8", "", &error) ==
-                MW_OK);
+    FUZZ_EXPECT(mw_fields_assign(mw_plan_fields, &plan, "horizon=2 candidates=3 sampling_steps=1 target=0.8",
+                                 "", &error) == MW_OK);
     FUZZ_EXPECT(mw_bundle_create(&bundle, info, &plan, &error) == MW_OK);
     add_model(bundle, "flow", "dim=16 mults=1,1,1 context=2 generated=2 forecast=4 return_scale=10");
     add_model(bundle, "inverse", "hidden=4 layers=1");
