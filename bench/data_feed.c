@@ -2,14 +2,14 @@
  * in line and with batches prepared ahead, and prints the time of a step, of preparing its batch, and the
  * share of the time spent waiting for it.
  *
- *   data_feed DATASET TASK [STEPS=40] */
+ *   data_feed DATASET [STEPS=40] */
 #include "core/clock.h"
 #include "data/prefetch.h"
 #include "data/stats.h"
 #include "data/window.h"
-#include "model/flow/preset.h"
-#include "train/preset.h"
+#include "model/flow/flow.h"
 #include "model/flow/trainer.h"
+#include "train/preset.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ typedef struct feed {
     mw_data_stats stats;
     mw_window_config window;
     mw_window_rows slots[2];
-    mw_policy_net net;
+    mw_model *model;
     mw_policy_trainer *trainer;
     mw_pool *pool;
     float *noise, rho[BATCH], lambda[BATCH], keep[BATCH];
@@ -39,14 +39,7 @@ static void train(feed *f, const mw_window_rows *rows) {
     mw_policy_trainer_step(f->trainer, &batch, true);
 }
 
-static mw_status setup(feed *f, const char *folder, const char *task, int threads, mw_error *error) {
-    const mw_task_shape *shape = mw_task_shape_find(task);
-    if (!shape) return mw_fail(error, MW_ERR_ARGUMENT, "unknown task '%s'", task);
-    const mw_training_preset preset = mw_training_preset_of(task, MW_BUDGET_FULL);
-    mw_policy_config config = mw_training_preset_policy(&preset);
-    config.agents = shape->agents;
-    config.obs = shape->obs;
-    config.forecast = 0; /* its batches are not fed here */
+static mw_status setup(feed *f, const char *folder, int threads, mw_error *error) {
     mw_adam adam = {.rate = 2e-4f, .beta1 = 0.9f, .beta2 = 0.999f, .epsilon = 1e-8f};
     double start = mw_clock_seconds();
     MW_TRY(mw_dataset_open(&f->data, folder, error));
@@ -59,6 +52,13 @@ static mw_status setup(feed *f, const char *folder, const char *task, int thread
     printf("normaliser: %ld of %ld rows, %d constant features, knots cost at most %.5f (feature %d)\n",
            f->stats.obs_report.sampled, f->stats.obs_report.rows, f->stats.obs_report.constant,
            f->stats.obs_report.knot_error, f->stats.obs_report.worst_feature);
+    const mw_dataset_spec *spec = &f->data.spec;
+    mw_preset preset = mw_preset_of(spec->task, MW_BUDGET_FULL);
+    MW_TRY(mw_preset_set(&preset, "flow.forecast=0", error)); /* its batches are not fed here */
+    MW_TRY(mw_model_make(&f->model, &mw_flow_class, &preset.config[mw_model_class_index("flow")],
+                         &(mw_model_shape){spec->agents, spec->obs_size, spec->act_size, spec->discrete},
+                         error));
+    const mw_policy_config config = mw_flow_net(f->model)->config;
     f->window = (mw_window_config){config.context,
                                    config.time - config.context,
                                    0.99,
@@ -67,9 +67,9 @@ static mw_status setup(feed *f, const char *folder, const char *task, int thread
                                    f->data.real ? &f->stats.act_normalizer : NULL};
     for (int i = 0; i < 2; i++)
         MW_TRY(mw_window_rows_create(&f->slots[i], &f->data.spec, &f->window, BATCH, error));
-    MW_TRY(mw_policy_net_make(&f->net, &config, error));
     MW_TRY(mw_pool_create(&f->pool, threads, error));
-    MW_TRY(mw_policy_trainer_create(&f->trainer, &f->net, &adam, 0.995f, BATCH, 0, SHARDS, f->pool, error));
+    MW_TRY(mw_policy_trainer_create(&f->trainer, mw_flow_net(f->model), &adam, 0.995f, BATCH, 0, SHARDS,
+                                    f->pool, error));
     size_t cells = (size_t)config.time * (size_t)config.agents * (size_t)config.obs;
     f->noise = calloc(BATCH * cells, sizeof *f->noise);
     for (int i = 0; i < BATCH; i++) f->lambda[i] = i % 2 ? 0.7f : 0.4f, f->rho[i] = 0.4f, f->keep[i] = 1;
@@ -105,18 +105,18 @@ static mw_status measure(feed *f, int steps, mw_error *error) {
 }
 
 int main(int argc, char **argv) {
-    if (argc < 3) return fprintf(stderr, "usage: data_feed DATASET TASK [STEPS]\n"), 2;
-    int steps = argc > 3 ? atoi(argv[3]) : 40;
+    if (argc < 2) return fprintf(stderr, "usage: data_feed DATASET [STEPS]\n"), 2;
+    int steps = argc > 2 ? atoi(argv[2]) : 40;
     for (int threads = 1; threads <= 2; threads++) {
         static feed f;
         mw_error error;
         f = (feed){0};
         printf("-- %d thread%s of the network\n", threads, threads > 1 ? "s" : "");
-        mw_status status = setup(&f, argv[1], argv[2], threads, &error);
+        mw_status status = setup(&f, argv[1], threads, &error);
         if (status == MW_OK) status = measure(&f, steps, &error);
         if (status != MW_OK) return fprintf(stderr, "data_feed: %s\n", error.message), 1;
         mw_policy_trainer_free(f.trainer);
-        mw_policy_net_free(&f.net);
+        mw_model_free(f.model);
         mw_pool_free(f.pool);
         for (int i = 0; i < 2; i++) mw_window_rows_free(&f.slots[i]);
         mw_data_stats_free(&f.stats);

@@ -9,9 +9,10 @@
 #include "data/transition.h"
 #include "data/window.h"
 #include "dataset/sparse.h"
-#include "train/preset.h"
+#include "model/flow/flow.h"
 #include "model/flow/trainer.h"
 #include "model/rwm/trainer.h"
+#include "train/preset.h"
 
 #include <dirent.h>
 
@@ -40,20 +41,20 @@ static void remove_folder(const char *folder) {
 static mw_status train_policy(const mw_dataset *d, const mw_split *split, const mw_data_stats *stats,
                               mw_error *error) {
     enum { BATCH = 64, STEPS = 5 };
-    const mw_training_preset preset = mw_training_preset_of("spread", MW_BUDGET_FULL);
-    mw_policy_config config = mw_training_preset_policy(&preset);
-    config.agents = d->spec.agents;
-    config.obs = d->spec.obs_size;
-    config.forecast = 0; /* its batches are not fed here */
+    const mw_model_shape shape = {d->spec.agents, d->spec.obs_size, d->spec.act_size, d->spec.discrete};
+    mw_preset preset = mw_preset_of("spread", MW_BUDGET_FULL);
+    mw_model *model;
+    MW_TRY(mw_preset_set(&preset, "flow.forecast=0", error)); /* its batches are not fed here */
+    MW_TRY(
+        mw_model_make(&model, &mw_flow_class, &preset.config[mw_model_class_index("flow")], &shape, error));
+    const mw_policy_config config = mw_flow_net(model)->config;
     mw_window_config window = {config.context,         config.time - config.context, 0.99, 1,
                                &stats->obs_normalizer, &stats->act_normalizer};
     mw_window_rows rows;
-    mw_policy_net net;
     mw_policy_trainer *trainer;
     mw_adam adam = {.rate = 2e-4f, .beta1 = 0.9f, .beta2 = 0.999f, .epsilon = 1e-8f};
     MW_TRY(mw_window_rows_create(&rows, &d->spec, &window, BATCH, error));
-    MW_TRY(mw_policy_net_make(&net, &config, error));
-    MW_TRY(mw_policy_trainer_create(&trainer, &net, &adam, 0.995f, BATCH, 0, 4, NULL, error));
+    MW_TRY(mw_policy_trainer_create(&trainer, mw_flow_net(model), &adam, 0.995f, BATCH, 0, 4, NULL, error));
     size_t count = (size_t)BATCH * (size_t)config.time * (size_t)d->spec.agents * (size_t)d->spec.obs_size;
     float *noise = calloc(count, sizeof *noise), level[BATCH] = {0};
     for (uint64_t step = 0; noise && step < STEPS; step++) {
@@ -63,7 +64,7 @@ static mw_status train_policy(const mw_dataset *d, const mw_split *split, const 
     }
     free(noise);
     mw_policy_trainer_free(trainer);
-    mw_policy_net_free(&net);
+    mw_model_free(model);
     mw_window_rows_free(&rows);
     return MW_OK;
 }
@@ -82,7 +83,7 @@ static mw_status train_world(const mw_dataset *d, const mw_split *split, mw_erro
     MW_TRY(mw_world_net_make(&net, &config, error));
     MW_TRY(mw_world_trainer_create(&trainer, &net, &adam, 0, BATCH, NULL, error));
     for (uint64_t step = 0; step < STEPS; step++) {
-        mw_transition_fill(&rows, BATCH, 1, d, &split->train, 1, step, MW_BATCH_WORLD);
+        mw_transition_fill(&rows, BATCH, d, &split->train, 1, step, MW_BATCH_WORLD);
         mw_transition_batch batch = {.count = BATCH,
                                      .obs = rows.obs,
                                      .act = rows.act,
