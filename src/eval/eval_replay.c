@@ -60,6 +60,8 @@ static mw_status add_scores(mw_replay *replay, const mw_candidates *c, const mw_
                             mw_error *error) {
     float weights[MAX_SHOWN];
     const bool mean = !s->info->discrete && c->count <= MAX_SHOWN &&
+                      c->chosen == mw_choice_best(c->scores, c->count) && /* caution takes the policy's own as
+                                                                             it is */
                       mw_choice_weights(weights, c->scores, c->count, c->chosen, temperature);
     if (!s->info->discrete)
         return mw_replay_candidates(replay, c->scores, mean ? weights : NULL, c->count, c->chosen, NULL,

@@ -56,6 +56,7 @@
     X(EVAL_OFFSET, "action_offset", "eval.plan.action_offset")                                               \
     X(EVAL_TEMPERATURE, "temperature", "eval.plan.temperature")                                              \
     X(EVAL_WARM_START, "warm_start", "eval.plan.warm_start")                                                 \
+    X(EVAL_CAUTION, "caution", "eval.plan.caution")                                                          \
     X(EVAL_SEEDS, "seeds", "eval.seeds")                                                                     \
     X(EVAL_EPISODES, "episodes_per_seed", "eval.episodes")                                                   \
     X(SNIPPETS, "snippets", "snippets.count")                                                                \

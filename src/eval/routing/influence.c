@@ -221,9 +221,7 @@ static mw_status trial_create(trial *t, const mw_bundle *bundle, const mw_routin
 mw_status mw_influence_run(mw_routing *result, const mw_bundle *bundle, mw_world_weights untrained,
                            const mw_routing_options *options, mw_pool *pool, mw_error *error) {
     mw_plan_settings plan = bundle->plan;
-    MW_TRY(mw_fields_assign(mw_plan_fields, &plan,
-                            "scorer=rwm action_offset=0 warm_start=off temperature=0 choice=best", "",
-                            error));
+    MW_TRY(mw_fields_assign(mw_plan_fields, &plan, "scorer=rwm choice=best " MW_AS_DRAWN, "", error));
     trial t = {.candidates = plan.candidates, .horizon = plan.horizon, .anchors = options->anchors};
     mw_status status = trial_create(&t, bundle, options, error);
     mw_anchor_walk *walk = NULL;
