@@ -99,6 +99,28 @@ static void same_decisions(void **state) {
     }
 }
 
+typedef struct {
+    float scores[8];
+    int expected; /* the candidate that is chosen */
+} choice_case;
+
+/* Decides once by each case's scores; executed[count][N * D] receives the actions. */
+static void choose_by(mw_planner *planner, const choice_case *cases, int count, float *executed) {
+    mw_error error;
+    float obs[N * O] = {0.3f};
+    for (int c = 0; c < count; c++) {
+        CHECK_OK(mw_planner_propose(planner, obs, NULL, NULL, &error), error);
+        memcpy(mw_planner_scores(planner, 0), cases[c].scores, sizeof cases[c].scores);
+        mw_planner_choose(planner, NULL, executed + c * N * D, NULL);
+        assert_int_equal(mw_planner_candidates(planner, 0).chosen, cases[c].expected);
+    }
+}
+
+static void check_executed(mw_planner *planner, const float *executed) {
+    const mw_candidates seen = mw_planner_candidates(planner, 0);
+    assert_memory_equal(executed, seen.actions + seen.chosen * seen.horizon * N * D, sizeof(float) * N * D);
+}
+
 /* What is executed is the first action of the best finite score; ties go to the lowest index. */
 static void choice(void **state) {
     (void)state;
@@ -108,21 +130,14 @@ static void choice(void **state) {
     mw_planner_options options = options_of(bundle);
     CHECK_OK(mw_planner_create(&planner, bundle, &options, &error), error);
     float obs[N * O] = {0.3f}, real[N * D];
-    const struct {
-        float scores[8];
-        int expected;
-    } cases[] = {{{1, 2, 3, 2, 1, 0, 0, 0}, 2},
-                 {{5, 7, 7, 7, 1, 0, 0, 0}, 1},
-                 {{NAN, -4, INFINITY, -5, -INFINITY, -6, -7, -8}, 1},
-                 {{NAN, NAN, NAN, NAN, NAN, NAN, NAN, -9}, 7},
-                 {{NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN}, 0}};
+    const choice_case cases[] = {{{1, 2, 3, 2, 1, 0, 0, 0}, 2},
+                                 {{5, 7, 7, 7, 1, 0, 0, 0}, 1},
+                                 {{NAN, -4, INFINITY, -5, -INFINITY, -6, -7, -8}, 1},
+                                 {{NAN, NAN, NAN, NAN, NAN, NAN, NAN, -9}, 7},
+                                 {{NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN}, 0}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        CHECK_OK(mw_planner_propose(planner, obs, NULL, NULL, &error), error);
-        memcpy(mw_planner_scores(planner, 0), cases[c].scores, sizeof cases[c].scores);
-        mw_planner_choose(planner, NULL, real, NULL);
-        mw_candidates seen = mw_planner_candidates(planner, 0);
-        assert_int_equal(seen.chosen, cases[c].expected);
-        assert_memory_equal(real, seen.actions + seen.chosen * seen.horizon * N * D, sizeof real);
+        choose_by(planner, &cases[c], 1, real);
+        check_executed(planner, real);
     }
     /* the real scores order as the world model says */
     CHECK_OK(mw_planner_act(planner, obs, NULL, NULL, real, NULL, &error), error);
@@ -135,7 +150,7 @@ static void choice(void **state) {
 }
 
 /* The policy's own candidate is left only for a score that is higher by more than caution times the error;
- * then it is executed as it is, not a mean. */
+ * otherwise it is executed as it is, not a mean. */
 static void caution(void **state) {
     (void)state;
     mw_error error;
@@ -146,22 +161,13 @@ static void caution(void **state) {
     options.plan.caution = 2;
     options.plan.return_error = 1.5;
     CHECK_OK(mw_planner_create(&planner, bundle, &options, &error), error);
-    float obs[N * O] = {0.3f}, real[N * D];
-    const struct {
-        float scores[8];
-        int expected;
-    } cases[] = {{{1, 2, 3.9f, 2, 1, 0, 0, 0}, 0},
-                 {{1, 2, 4.1f, 2, 1, 0, 0, 0}, 2},
-                 {{NAN, 2, 2.1f, 2, 1, 0, 0, 0}, 2},
-                 {{5, 4, 3, 2, 1, 0, 0, 0}, 0}};
-    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        CHECK_OK(mw_planner_propose(planner, obs, NULL, NULL, &error), error);
-        memcpy(mw_planner_scores(planner, 0), cases[c].scores, sizeof cases[c].scores);
-        mw_planner_choose(planner, NULL, real, NULL);
-        mw_candidates seen = mw_planner_candidates(planner, 0);
-        assert_int_equal(seen.chosen, cases[c].expected);
-        if (c == 0) assert_memory_equal(real, seen.actions, sizeof real);
-    }
+    float real[4][N * D];
+    const choice_case cases[] = {{{1, 2, 4.1f, 2, 1, 0, 0, 0}, 2},
+                                 {{NAN, 2, 2.1f, 2, 1, 0, 0, 0}, 2},
+                                 {{5, 4, 3, 2, 1, 0, 0, 0}, 0},
+                                 {{1, 2, 3.9f, 2, 1, 0, 0, 0}, 0}};
+    choose_by(planner, cases, 4, real[0]);
+    check_executed(planner, real[3]);
     mw_planner_free(planner);
     options.plan.return_error = NAN;
     assert_int_equal(mw_planner_create(&planner, bundle, &options, &error), MW_ERR_ARGUMENT);
