@@ -22,11 +22,11 @@ static mw_answer own(unsigned status, const char *type, char *text, size_t size)
 
 /* ---- who may ask ---- */
 
-/* Takes the same time whatever is wrong. */
+/* Takes the same time whichever digit is wrong. */
 static bool is_token(const mw_door *door, const char *given) {
-    unsigned difference = !given || strlen(given) != MW_REQUEST_TOKEN;
-    for (int i = 0; !difference && i < MW_REQUEST_TOKEN; i++)
-        difference |= (unsigned)(given[i] ^ door->token[i]) << 8;
+    unsigned difference = 0;
+    if (!given || strlen(given) != MW_REQUEST_TOKEN) return false;
+    for (int i = 0; i < MW_REQUEST_TOKEN; i++) difference |= (unsigned char)(given[i] ^ door->token[i]);
     return difference == 0;
 }
 
