@@ -31,8 +31,7 @@ def describe(path):
             "target": plan["target"], "guidance": plan["guidance"],
             "policy": {**flow, "time": flow["context"] + flow["generated"], "bins": 5, "changes": flow["residual"],
                        "project": flow["attention_output"]},
-            "world": {**rwm, "slots": rwm["slots"] or 1, "standardise": rwm["variant"] == "standard",
-                      "joint": rwm["mean_agents"], "everyone": rwm["concat_agents"]}}
+            "world": {**rwm, "slots": rwm["slots"] or 1, "standardise": rwm["variant"] == "standard"}}
 
 
 def mawam(args, bundle):

@@ -89,8 +89,8 @@ static json_t *describe(const mw_bundle *bundle, const char *name, const char *p
             parts, json_pack("{s:s, s:I}", "name", part.name, "parameters", (json_int_t)part.parameters));
         if (!made) made = json_loads(part.provenance, 0, NULL);
     }
-    if (json_is_string(json_object_get(made, "revision")))
-        revision = json_string_value(json_object_get(made, "revision"));
+    const json_t *named = json_object_get(json_object_get(made, "provenance"), "revision");
+    if (json_is_string(named)) revision = json_string_value(named);
     json_t *out =
         json_pack("{s:s, s:s, s:I, s:s, s:s, s:s, s:i, s:s, s:o, s:o}", "name", name, "path", path, "bytes",
                   (json_int_t)bytes, "task", about.task, "quality", about.quality, "method", about.method,
