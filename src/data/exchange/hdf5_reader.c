@@ -86,7 +86,7 @@ mw_status mw_hdf5_load(mw_hdf5_reader *in, const char *episode, const char *name
     return status;
 }
 
-mw_status mw_hdf5_members(const mw_hdf5_reader *in, const char *group, const char *prefix, mw_names *names,
+mw_status mw_hdf5_members(mw_hdf5_reader *in, const char *group, const char *prefix, mw_names *names,
                           mw_error *error) {
     hid_t id = H5Gopen2(in->file, group, H5P_DEFAULT);
     H5G_info_t info;
@@ -99,6 +99,7 @@ mw_status mw_hdf5_members(const mw_hdf5_reader *in, const char *group, const cha
         char name[64];
         ssize_t length =
             H5Lget_name_by_idx(id, ".", H5_INDEX_NAME, H5_ITER_INC, i, name, sizeof name, H5P_DEFAULT);
+        in->failed |= length < 0;
         if (length <= 0 || length >= (ssize_t)sizeof name || strncmp(name, prefix, strlen(prefix)) != 0)
             continue;
         status = mw_names_add(names, name, error);
@@ -108,17 +109,20 @@ mw_status mw_hdf5_members(const mw_hdf5_reader *in, const char *group, const cha
     return status;
 }
 
-void mw_hdf5_text(const mw_hdf5_reader *in, const char *name, char out[64]) {
+void mw_hdf5_text(mw_hdf5_reader *in, const char *name, char out[64]) {
     char *text = NULL;
-    if (H5Aexists(in->file, name) <= 0) return;
+    if (!mw_hdf5_yes(in, H5Aexists(in->file, name))) return;
     hid_t attribute = H5Aopen(in->file, name, H5P_DEFAULT);
     hid_t space = attribute >= 0 ? H5Aget_space(attribute) : -1;
     hid_t found = attribute >= 0 ? H5Aget_type(attribute) : -1, type = H5Tcopy(H5T_C_S1);
     H5Tset_size(type, H5T_VARIABLE);
     H5Tset_cset(type, H5T_CSET_UTF8);
+    in->failed |= space < 0 || found < 0;
     if (space >= 0 && found >= 0 && H5Sget_simple_extent_npoints(space) == 1 &&
-        H5Tis_variable_str(found) > 0 && H5Aread(attribute, type, &text) >= 0 && text && strlen(text) < 64)
-        strcpy(out, text);
+        H5Tis_variable_str(found) > 0) {
+        in->failed |= H5Aread(attribute, type, &text) < 0;
+        if (text && strlen(text) < 64) strcpy(out, text);
+    }
     if (text) H5free_memory(text);
     if (found >= 0) H5Tclose(found);
     if (space >= 0) H5Sclose(space);

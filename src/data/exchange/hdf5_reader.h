@@ -17,7 +17,14 @@ typedef struct mw_hdf5_reader {
     int rank; /* of the array looked at last, and its shape */
     hsize_t dims[4];
     bool integers;
+    bool failed; /* a question could not be answered: what seemed not to be there may be */
 } mw_hdf5_reader;
+
+/* The library's answer, yes or no; neither is remembered. */
+static inline bool mw_hdf5_yes(mw_hdf5_reader *in, htri_t answer) {
+    in->failed |= answer < 0;
+    return answer > 0;
+}
 
 /* "file: episode_3/actions/agent_0": where in the file something is. The member may be NULL. */
 const char *mw_hdf5_place(const mw_hdf5_reader *in, char *buffer, size_t size, const char *episode,
@@ -31,10 +38,10 @@ mw_status mw_hdf5_load(mw_hdf5_reader *in, const char *episode, const char *name
                        mw_error *error);
 
 /* The sorted members of a group whose names begin with the prefix. */
-mw_status mw_hdf5_members(const mw_hdf5_reader *in, const char *group, const char *prefix, mw_names *names,
+mw_status mw_hdf5_members(mw_hdf5_reader *in, const char *group, const char *prefix, mw_names *names,
                           mw_error *error);
 /* A short text among the file's own attributes; out stays where there is none. */
-void mw_hdf5_text(const mw_hdf5_reader *in, const char *name, char out[64]);
+void mw_hdf5_text(mw_hdf5_reader *in, const char *name, char out[64]);
 
 #endif
 #endif

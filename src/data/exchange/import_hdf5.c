@@ -57,7 +57,7 @@ typedef struct source {
     mw_import_room room;
 } source;
 
-static field find_field(const source *s, const char *episode, const char *name) {
+static field find_field(source *s, const char *episode, const char *name) {
     char inside[160];
     H5O_info_t info;
     field f = {.name = name};
@@ -67,10 +67,10 @@ static field find_field(const source *s, const char *episode, const char *name) 
     if (slash) {
         char first[160];
         snprintf(first, sizeof first, "%.60s/%.*s", episode, (int)(slash - name), name);
-        if (H5Lexists(s->in.file, first, H5P_DEFAULT) <= 0) return f;
+        if (!mw_hdf5_yes(&s->in, H5Lexists(s->in.file, first, H5P_DEFAULT))) return f;
     }
-    f.present = H5Lexists(s->in.file, inside, H5P_DEFAULT) > 0 &&
-                H5Oget_info_by_name(s->in.file, inside, &info, H5P_DEFAULT) >= 0;
+    f.present = mw_hdf5_yes(&s->in, H5Lexists(s->in.file, inside, H5P_DEFAULT)) &&
+                mw_hdf5_yes(&s->in, H5Oget_info_by_name(s->in.file, inside, &info, H5P_DEFAULT) < 0 ? -1 : 1);
     f.grouped = f.present && info.type == H5O_TYPE_GROUP;
     return f;
 }
@@ -256,12 +256,13 @@ static mw_status read_outcome(source *s, const char *episode, long length, uint8
                               mw_error *error) {
     field flags = find_field(s, episode, "terminations");
     *outcome = length < s->spec.episode_limit ? MW_ENDED_BY_WORLD : MW_ENDED_BY_LIMIT;
-    if (H5Aexists_by_name(s->in.file, episode, "outcome", H5P_DEFAULT) > 0) {
+    if (mw_hdf5_yes(&s->in, H5Aexists_by_name(s->in.file, episode, "outcome", H5P_DEFAULT))) {
         hid_t attribute = H5Aopen_by_name(s->in.file, episode, "outcome", H5P_DEFAULT, H5P_DEFAULT);
         hid_t space = attribute >= 0 ? H5Aget_space(attribute) : -1;
         int value = -1;
         if (space >= 0 && H5Sget_simple_extent_npoints(space) == 1)
-            H5Aread(attribute, H5T_NATIVE_INT, &value);
+            s->in.failed |= H5Aread(attribute, H5T_NATIVE_INT, &value) < 0;
+        s->in.failed |= space < 0;
         if (space >= 0) H5Sclose(space);
         if (attribute >= 0) H5Aclose(attribute);
         *outcome = value >= 0 && value < 255 ? (uint8_t)value : 255;
@@ -360,6 +361,7 @@ static mw_status import(source *s, mw_error *error) {
     mw_status status = MW_OK;
     for (int e = 0; e < s->episodes.count && status == MW_OK; e++)
         status = read_episode(s, s->episodes.name[e], writer, error);
+    if (status == MW_OK && s->in.failed) status = mw_fail(error, MW_ERR_FORMAT, "not all of it can be read");
     if (status == MW_OK) return mw_dataset_writer_commit(writer, error);
     mw_dataset_writer_abandon(writer);
     return mw_fail_within(error, status, "%s", s->request->source);
