@@ -139,9 +139,10 @@ memory() {
         count[injected]=$((count[injected] + 1))
     done
 }
+declare -A once=([import-hdf5]="13 55 57 59") # calls whose failure went unnoticed before: always tried again
 files() {
     for what in fail short; do
-        for at in $(places "${calls[$1]}" "$most"); do
+        for at in $(places "${calls[$1]}" "$most") ${once[$1]}; do
             attempt
             FILE_AT=$at FILE_DO=$what LD_PRELOAD=$shim run "$1"
             judge "$1" $? "call $at: $what"
