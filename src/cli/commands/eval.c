@@ -69,6 +69,11 @@ static void pair(double value, double std, const char *format, int width) {
     printf(" %*s", width, text);
 }
 
+/* A difference beyond the digits that returns are shown with is rounding. */
+static double visible(double difference, double total) {
+    return fabs(difference) < 1e-5 * fabs(total) ? 0 : difference;
+}
+
 /* Ninety-nine columns at most; what does not fit is in the JSON and the CSV. */
 static void print_row(const mw_eval_report *r, const char *name, bool scaled, bool battle) {
     char text[96] = "-";
@@ -77,9 +82,10 @@ static void print_row(const mw_eval_report *r, const char *name, bool scaled, bo
     if (scaled) pair(r->score, r->score_std, "%.1f", 14);
     if (battle) pair(100 * r->won, 100 * r->won_std, "%.1f", 14);
     if (isfinite(r->gain.mean))
-        snprintf(text, sizeof text, "%+.4g [%.4g, %.4g]", r->gain.mean, r->gain.low, r->gain.high);
+        snprintf(text, sizeof text, "%+.4g [%.4g, %.4g]", visible(r->gain.mean, r->total),
+                 visible(r->gain.low, r->total), visible(r->gain.high, r->total));
     printf(" %27s", text);
-    cell(100 * r->relative_gain, "%+.1f%%", 9);
+    cell(visible(100 * r->relative_gain, 100), "%+.1f%%", 9);
     cell(r->oracle_share, "%.2f", 6);
     snprintf(text, sizeof text, isfinite(r->decision.p50) ? "%.1f / %.1f" : "-", r->decision.p50,
              r->decision.p95);
