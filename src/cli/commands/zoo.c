@@ -63,13 +63,16 @@ static void read_scores(scores *s, const char *file, const char *path) {
     json_decref(root);
 }
 
+/* The clean study first, then the older results. */
 static scores find_scores(const char *name, const char *path) {
+    static const char *const studies[] = {"clean", "results"};
     char root[2048], file[2300];
     scores s = {.reactive = NAN, .plan = NAN, .gain = NAN, .low = NAN, .high = NAN};
-    for (int i = 0; !s.there && mw_data_folder(root, sizeof root, i); i++) {
-        snprintf(file, sizeof file, "%s/results/settings/%.150s.json", root, name);
-        read_scores(&s, file, path);
-    }
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; !s.there && mw_data_folder(root, sizeof root, i); i++) {
+            snprintf(file, sizeof file, "%s/%s/settings/%.150s.json", root, studies[k], name);
+            read_scores(&s, file, path);
+        }
     return s;
 }
 
