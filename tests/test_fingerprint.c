@@ -48,8 +48,7 @@ static void run(const char *format, ...) {
     va_start(list, format);
     vsnprintf(arguments, sizeof arguments, format, list);
     va_end(list);
-    snprintf(command, sizeof command, "MAWAM_DATA='%s' '%s' %s 2>&1", SOURCE_DIR,
-             MAWAM_PROGRAM, arguments);
+    snprintf(command, sizeof command, "MAWAM_DATA='%s' '%s' %s 2>&1", SOURCE_DIR, MAWAM_PROGRAM, arguments);
     FILE *pipe = popen(command, "r");
     assert_non_null(pipe);
     text[fread(text, 1, sizeof text - 1, pipe)] = 0;
@@ -77,13 +76,12 @@ static void data_sums(const char *setting) {
 static void weight_sums(const char *setting, const char *bundle) {
     mw_error error;
     mw_safetensors file;
-    const bool ant = strstr(setting, "ant") != NULL;
     run("train %s -o %s --wide --seed 1 --set flow.dim=16 --set flow.mults=1,1,1 --set flow.steps=30 "
         "--set flow.batch=8 --set flow.forecast=16 --set flow.forecast_batch=16 --set inverse.steps=30 "
         "--set inverse.hidden=16 --set inverse.batch=16 --set rwm.hidden=16 --set rwm.shared=16 "
-        "--set rwm.steps=30 --set rwm.batch=32%s",
-        scratch(setting), bundle,
-        ant ? " --set advantage.features=8 --set advantage.hidden=8 --set advantage.steps=30" : "");
+        "--set rwm.steps=30 --set rwm.batch=32 --set advantage.features=8 --set advantage.hidden=8 "
+        "--set advantage.steps=30",
+        scratch(setting), bundle);
     CHECK_OK(mw_safetensors_open(&file, bundle, &error), error);
     uint64_t sum = nothing;
     for (size_t i = 0; i < file.tensor_count; i++) {
