@@ -8,11 +8,12 @@
 #include "study/scope.h"
 
 static const char *const tiny[] = {
-    "flow.dim=16",         "flow.steps=8",    "flow.batch=4",     "rwm.steps=6",
-    "rwm.batch=8",         "rwm.hidden=8",    "inverse.hidden=8", "inverse.steps=8",
-    "inverse.batch=4",     "mono.hidden=8",   "mono.batch=8",     "independent.hidden=8",
-    "independent.batch=8", "q.hidden=8",      "q.batch=8",        "direct.hidden=8",
-    "direct.batch=8",      "plan.target=0.9", "flow.forecast=8",  "flow.forecast_batch=8"};
+    "flow.dim=16",         "flow.steps=8",       "flow.batch=4",        "rwm.steps=6",
+    "rwm.batch=8",         "rwm.hidden=8",       "inverse.hidden=8",    "inverse.steps=8",
+    "inverse.batch=4",     "mono.hidden=8",      "mono.batch=8",        "independent.hidden=8",
+    "independent.batch=8", "q.hidden=8",         "q.batch=8",           "direct.hidden=8",
+    "direct.batch=8",      "plan.target=0.9",    "flow.forecast=8",     "flow.forecast_batch=8",
+    "advantage.steps=8",   "advantage.hidden=8", "advantage.features=4"};
 enum { TINY = sizeof tiny / sizeof *tiny };
 
 /* What happened, one letter a stage: d(one), k(ept), F(ailed); a space between settings. */
