@@ -96,7 +96,7 @@ def fuzz_slice(build, target, seconds, seed):
                          start_new_session=True)
     runs = re.search(r"number_of_executed_units: *(\d+)", log.stderr)
     found = {"runs": int(runs.group(1)) if runs else 0, "crashes": 0, "hangs": 0, "leaks": 0}
-    if log.returncode > 0:
+    if log.returncode > 0 and "libFuzzer: run interrupted" not in log.stderr:
         kind = "hangs" if "libFuzzer: timeout" in log.stderr else "leaks" if "LeakSanitizer" in log.stderr else "crashes"
         found[kind] = 1
         print(f"{target}: {kind}: {log.stderr[-2000:]}", flush=True)
