@@ -29,9 +29,24 @@ def gain(row):
     return f"{row['setting']} {percent(row['relative_gain_reactive'])} ({percent(low)} to {percent(high)})"
 
 
+def settings(folder):
+    """The rows of a report that hold results, by setting."""
+    with (ROOT / folder / "settings.csv").open() as file:
+        return {row["setting"]: row for row in csv.DictReader(file) if row["relative_gain_reactive"]}
+
+
+def clean():
+    revision = (ROOT / "clean/revision").read_text().strip()
+    rows = settings("clean")
+    yield f"- Of the new run so far, revision {revision}: {'; '.join(map(gain, rows.values()))}."
+    missing = [name for name in SHIPPED if name not in rows]
+    if missing:
+        yield f"- The shipped bundles are of that revision; not yet played in it: {', '.join(missing)}."
+
+
 def results():
     summary = read("summary.json")
-    rows = {row["setting"]: row for row in csv.DictReader((ROOT / "results/settings.csv").open())}
+    rows = settings("results")
     yield "| planning against the policy alone | better | clearly | clearly worse | median gain | gain in the aggregate |"
     yield "|---|---|---|---|---|---|"
     for key, name in FAMILIES:
@@ -41,13 +56,12 @@ def results():
     yield ""
     every = summary["all"]
     random, data = every["plan_vs_random"], every["plan_vs_data"]
-    yield f"- The shipped bundles: {'; '.join(gain(rows[name]) for name in SHIPPED if name in rows)}."
     yield (f"- Against a random choice among the same number of candidates: better in {random['wins']} of "
            f"{random['settings']}, clearly in {random['clear_wins']}.")
     yield f"- Above the mean return of the data that was learned from: {data['wins']} of {data['settings']}."
     yield (f"- Where choosing by the true simulator clearly gains ({every['oracle_share_settings']} settings), the world "
            f"model reaches {every['oracle_share_median']:.2f} of that gain (median).")
-    worse = [row for row in rows.values() if row["relative_gain_reactive"] and float(row["relative_gain_reactive"]) < 0]
+    worse = [row for row in rows.values() if float(row["relative_gain_reactive"]) < 0]
     yield f"- Where planning came out below the policy alone: {'; '.join(map(gain, worse)) or 'nowhere'}."
 
 
@@ -70,7 +84,7 @@ def quickstart():
     yield "```"
 
 
-BLOCKS = {"results": results, "decisions": decisions, "quickstart": quickstart}
+BLOCKS = {"clean": clean, "results": results, "decisions": decisions, "quickstart": quickstart}
 MARK = re.compile(r"(<!-- (\w+): from [^>]*-->\n).*?(<!-- end -->)", re.S)
 
 
