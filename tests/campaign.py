@@ -127,10 +127,14 @@ def work(campaign, jobs, until):
         print(f"{part} {name}: {numbers}", flush=True)
 
 
+def all_targets():
+    return sorted(name[5:-2] for name in os.listdir(os.path.join(SOURCE, "tests", "fuzz"))
+                  if name.startswith("fuzz_") and name.endswith(".c"))
+
+
 def all_jobs(build, fuzz_build):
     """Faults of every command between slices of every target, again and again with other seeds."""
-    targets = sorted(name[5:-2] for name in os.listdir(os.path.join(SOURCE, "tests", "fuzz"))
-                     if name.startswith("fuzz_") and name.endswith(".c"))
+    targets = all_targets()
     script = open(os.path.join(SOURCE, "tests", "faults", "run.sh"), encoding="utf-8").read()
     commands = " ".join(re.findall(r"^(?:readers|writers)=\((.*)\)$", script, re.M)).split()
     seed = int(time.time())
@@ -170,7 +174,8 @@ def table():
     """The table of the document, from the recorded counts."""
     with open(RESULT, encoding="utf-8") as file:
         counts = json.load(file)
-    fuzz, faults = counts["fuzz"], counts["faults"]
+    none = {"runs": 0, "crashes": 0, "hangs": 0, "leaks": 0}
+    fuzz, faults = {target: counts["fuzz"].get(target, none) for target in all_targets()}, counts["faults"]
     total = {key: sum(entry[key] for entry in fuzz.values()) for key in ("runs", "crashes", "hangs", "leaks")}
     rows = [f"Revision {counts['revision']}, {counts['date']}, {counts['cpu']}, {counts['hours']:.1f} core hours, "
             f"`{counts['command']}`.", "", "| target | runs | crashes | hangs | leaks |", "|---|---|---|---|---|"]
