@@ -80,7 +80,7 @@ static void weight_sums(const char *setting, const char *bundle) {
         "--set flow.batch=8 --set flow.forecast=16 --set flow.forecast_batch=16 --set inverse.steps=30 "
         "--set inverse.hidden=16 --set inverse.batch=16 --set rwm.hidden=16 --set rwm.shared=16 "
         "--set rwm.steps=30 --set rwm.batch=32 --set advantage.features=8 --set advantage.hidden=8 "
-        "--set advantage.steps=30",
+        "--set advantage.steps=30 --set value.steps=30 --set value.hidden=8",
         scratch(setting), bundle);
     CHECK_OK(mw_safetensors_open(&file, bundle, &error), error);
     uint64_t sum = nothing;

@@ -12,7 +12,8 @@ static const mw_arm rows[] = {
     [MW_ARM_PLAN] = {"plan", "as the bundle plans", "planner", ""},
     [MW_ARM_PAPER] = {"paper", "the best of M by the world model, candidates as the policy draws them",
                       "planner", "scorer=rwm " MW_AS_DRAWN},
-    [MW_ARM_ORACLE] = {"oracle", "as plan, judged by the true simulator", "planner", "scorer=oracle caution=0"},
+    [MW_ARM_ORACLE] = {"oracle", "as plan, judged by the true simulator", "planner",
+                       "scorer=oracle caution=0"},
     {"behavior", "the policy that made the data, with its exploration", "behavior", ""},
     {"uniform", "uniformly random legal actions", "uniform", ""},
 };

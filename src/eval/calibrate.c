@@ -79,9 +79,9 @@ static mw_status visit(void *context, const mw_anchors *at, mw_error *error) {
     const int most = v->plan.candidates, first = v->count;
     for (int k = 0; k < at->count; k++) {
         MW_TRY(add_anchor(v, at, k, error));
-        v->jobs[k] =
-            (mw_oracle_job){v->stage->envs[at->envs[k]], mw_planner_actions(at->planner, at->envs[k]),
-                            v->anchors[first + k].realized};
+        v->jobs[k] = (mw_oracle_job){.env = v->stage->envs[at->envs[k]],
+                                     .actions = mw_planner_actions(at->planner, at->envs[k]),
+                                     .scores = v->anchors[first + k].realized};
     }
     MW_TRY(mw_oracle_score(v->oracle, v->jobs, at->count, most, v->plan.horizon, error));
     for (int k = 0; k < at->count; k++) v->jobs[k].scores = v->again + k * most;

@@ -214,14 +214,19 @@ static json_t *front_json(const json_t *sweeps) {
 /* ---- playing ---- */
 
 static mw_status play(sweep *s, const axis *a, const char *value, json_t **point, mw_error *error) {
-    char assignment[2 * MW_WORD + 2];
+    char assignment[2 * MW_WORD + 2], after[MW_WORD + 16];
     const char *assignments[64];
     mw_eval_options e = s->eval;
     mw_eval_result r;
-    if (e.assignment_count > 63) return mw_fail(error, MW_ERR_ARGUMENT, "too many plan settings");
+    if (e.assignment_count > 62) return mw_fail(error, MW_ERR_ARGUMENT, "too many plan settings");
     for (int i = 0; i < e.assignment_count; i++) assignments[i] = e.assignments[i];
     snprintf(assignment, sizeof assignment, "%s=%s", a->field->name, value);
     assignments[e.assignment_count++] = assignment;
+    if (!strcmp(a->field->name, "horizon") && s->bundle->plan.value_after > 0) { /* which comes after all
+                                                                                    steps */
+        snprintf(after, sizeof after, "value_after=%s", value);
+        assignments[e.assignment_count++] = after;
+    }
     e.assignments = assignments;
     e.arms = arms_of(s, a);
     MW_TRY(mw_eval_run(&r, s->bundle, &e, error));

@@ -3,15 +3,15 @@
 #include "model/flow/flow.h"
 #include "model/inverse.h"
 #include "model/rwm/rwm.h"
+#include "model/state_value.h"
 #include "model/unrouted/unrouted.h"
-#include "model/value.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static const mw_model_class *const classes[] = {
-    &mw_flow_class,   &mw_inverse_class, &mw_rwm_class,         &mw_advantage_class,
-    &mw_direct_class, &mw_mono_class,    &mw_independent_class, &mw_q_class,
+    &mw_flow_class, &mw_inverse_class,     &mw_rwm_class, &mw_advantage_class,   &mw_direct_class,
+    &mw_mono_class, &mw_independent_class, &mw_q_class,   &mw_state_value_class,
 };
 
 enum { CLASSES = sizeof classes / sizeof *classes };

@@ -8,7 +8,7 @@
 #include "plan/provenance.h"
 #include "plan/settings.h"
 
-#define MW_BUNDLE_VERSION 5
+#define MW_BUNDLE_VERSION 6
 
 /* What the bundle is for. */
 typedef struct mw_bundle_info {

@@ -107,16 +107,22 @@ static mw_action admissible(bench *b, const mw_env_info *info, const float *acti
     return (mw_action){NULL, b->index};
 }
 
-static mw_status execute(bench *b, const float *actions, int horizon, float *score, mw_error *error) {
+static mw_status execute(bench *b, const float *actions, int horizon, float *score, float *path,
+                         mw_error *error) {
     const mw_env_info *info = mw_env_describe(b->env);
     const size_t joint = (size_t)(info->agents * info->act_size);
+    const size_t seen = (size_t)(info->agents * info->obs_size);
     mw_outcome outcome = {0};
     double sum = 0;
-    for (int h = 0; h < horizon && !outcome.terminated && !outcome.truncated; h++) {
+    int h = 0;
+    for (; h < horizon && !outcome.terminated && !outcome.truncated; h++) {
         const mw_action action = admissible(b, info, actions + (size_t)h * joint);
         MW_TRY(mw_env_step(b->env, action, b->rewards, &outcome, error));
         for (int i = 0; i < info->agents; i++) sum += b->rewards[i];
+        if (path) mw_env_observe(b->env, path + (size_t)h * seen);
     }
+    for (; path && h < horizon; h++)
+        memcpy(path + (size_t)h * seen, path + (size_t)(h - 1) * seen, seen * sizeof *path);
     *score = (float)sum;
     return MW_OK;
 }
@@ -136,7 +142,10 @@ static mw_status run_one(mw_oracle *oracle, bench *b, int at) {
                            info->task);
     }
     return execute(b, job->actions + (size_t)(m * oracle->horizon * info->agents * info->act_size),
-                   oracle->horizon, &job->scores[m], &b->error);
+                   oracle->horizon, &job->scores[m],
+                   job->paths ? job->paths + (size_t)(m * oracle->horizon * info->agents * info->obs_size)
+                              : NULL,
+                   &b->error);
 }
 
 static void run_share(void *context, int worker) {
@@ -224,7 +233,10 @@ static mw_status scorer_score(mw_scorer *base, const mw_scoring *call, mw_error 
         s->jobs[g] = (mw_oracle_job){s->envs[call->envs[g]],
                                      call->actions + (size_t)(g * call->group * call->horizon) *
                                                          (size_t)(info->agents * info->act_size),
-                                     call->scores + g * call->group};
+                                     call->scores + g * call->group,
+                                     call->paths ? call->paths + (size_t)(g * call->group * call->horizon) *
+                                                                     (size_t)(info->agents * info->obs_size)
+                                                 : NULL};
     return mw_oracle_score(s->oracle, s->jobs, groups, call->group, call->horizon, error);
 }
 
@@ -236,6 +248,7 @@ static size_t scorer_bytes(const mw_scorer *base) {
 const mw_scorer_class mw_oracle_class = {
     .name = "oracle",
     .help = "true return, by playing the candidates in copies of the simulator",
+    .imagines = true,
     .create = scorer_create,
     .score = scorer_score,
     .bytes = scorer_bytes,

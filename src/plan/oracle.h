@@ -20,6 +20,7 @@ typedef struct mw_oracle_job {
     const mw_env *env;
     const float *actions; /* [candidates][horizon][n][d], one-hot if discrete */
     float *scores;        /* [candidates]: true team return, the sum over steps and agents */
+    float *paths; /* NULL, or [candidates][horizon][n][o]: what followed; past the end what was last */
 } mw_oracle_job;
 
 /* Real actions are clamped to [-1, 1]. A discrete action that is not legal when its turn comes becomes the

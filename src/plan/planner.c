@@ -33,6 +33,8 @@ static void carve(mw_planner *p) {
     p->rest = mw_arena_floats(a, p->plan.warm_start ? envs * (h - 1) * act : 0);
     p->imagined = mw_arena_floats(a, all * h * joint);
     p->scores = mw_arena_floats(a, all);
+    p->first = mw_arena_floats(a, p->value ? all * (size_t)p->plan.value_after * act : 0);
+    p->led_to = mw_arena_floats(a, p->value ? all * (size_t)p->plan.value_after * joint : 0);
     p->mean = mw_arena_floats(a, h * act);
     p->pairs = mw_arena_floats(a, all * h * (size_t)(i->agents * mw_inverse_inputs(&p->inverse_net->config)));
     p->inverse = mw_arena_take(a, (size_t)threads, sizeof *p->inverse);
@@ -66,20 +68,38 @@ static mw_status find_models(mw_planner *p, mw_error *error) {
     return MW_OK;
 }
 
+/* Does the scorer give all steps of candidates? */
+static bool imagines_all(const mw_planner *p) {
+    return p->scorer && p->scorer->kind->imagines && !p->value;
+}
+
+/* The value of what a scorer imagines; in copies of the simulator, of what they arrive at. */
+static mw_status make_value(mw_planner *p, mw_error *error) {
+    const mw_model *model = mw_bundle_model(p->bundle, mw_state_value_class.name);
+    if (!model) return mw_fail(error, MW_ERR_ARGUMENT, "value_after needs a value, and this bundle has none");
+    if (!p->scorer->kind->imagines)
+        return mw_fail(error, MW_ERR_ARGUMENT, "value_after needs a scorer that imagines, and '%s' does not",
+                       p->plan.scorer);
+    p->discount = mw_state_value_discount(model, p->plan.value_after);
+    return mw_state_value_create(&p->value, model, error);
+}
+
 static mw_status make_scorers(mw_planner *p, mw_error *error) {
     const mw_planner_options *o = &p->options;
-    const mw_scorer_context context = {.max_rows = o->envs * p->plan.candidates,
-                                       .max_group = p->plan.candidates,
-                                       .horizon = p->plan.horizon,
-                                       .advantage_share = p->plan.advantage_share,
-                                       .envs = o->envs_played,
-                                       .env_count = o->envs,
-                                       .env_options = o->env_options,
-                                       .pool = p->pool};
+    mw_scorer_context context = {.max_rows = o->envs * p->plan.candidates,
+                                 .max_group = p->plan.candidates,
+                                 .horizon = p->plan.value_after ? p->plan.value_after : p->plan.horizon,
+                                 .advantage_share = p->plan.advantage_share,
+                                 .envs = o->envs_played,
+                                 .env_count = o->envs,
+                                 .env_options = o->env_options,
+                                 .pool = p->pool};
     if (p->plan.choice != MW_CHOICE_BEST) return MW_OK;
     MW_TRY(mw_scorer_create(&p->scorer, p->plan.scorer, p->bundle, context, error));
+    if (p->plan.value_after > 0) MW_TRY(make_value(p, error));
     const char *other = mw_scorer_imagining(p->bundle);
-    if (!o->imagine || p->scorer->kind->imagines || !other) return MW_OK;
+    if (!o->imagine || imagines_all(p) || !other) return MW_OK;
+    context.horizon = p->plan.horizon;
     return mw_scorer_create(&p->imagines, other, p->bundle, context, error);
 }
 
@@ -145,6 +165,7 @@ void mw_planner_free(mw_planner *p) {
     if (!p) return;
     mw_scorer_free(p->scorer);
     mw_scorer_free(p->imagines);
+    mw_state_value_free(p->value);
     mw_sampler_free(p->sampler);
     mw_arena_free(&p->arena);
     mw_pool_free(p->pool);
@@ -155,7 +176,7 @@ size_t mw_planner_bytes(const mw_planner *p) {
     const mw_scorer *const scorers[] = {p->scorer, p->imagines};
     size_t bytes = p->arena.size + mw_sampler_bytes(p->sampler);
     for (int i = 0; i < 2; i++) bytes += scorers[i] ? scorers[i]->kind->bytes(scorers[i]) : 0;
-    return bytes;
+    return bytes + (p->value ? mw_state_value_bytes(p->value) : 0);
 }
 
 void mw_planner_begin(mw_planner *p, int env, uint64_t episode) {
@@ -330,6 +351,22 @@ mw_status mw_planner_propose(mw_planner *p, const float *obs, const uint8_t *leg
 
 /* ---- 2. scores ---- */
 
+/* The first steps of candidates by the scorer, and the value of where they lead. */
+static mw_status score_and_value(mw_planner *p, mw_scoring call, mw_error *error) {
+    const mw_bundle_info *i = &p->bundle->info;
+    const size_t steps = (size_t)p->plan.value_after, joint = (size_t)(i->agents * i->obs),
+                 act = (size_t)(i->agents * i->act), all = (size_t)p->plan.horizon * act;
+    for (size_t q = 0; q < (size_t)call.count; q++)
+        memcpy(p->first + q * steps * act, p->actions + q * all, steps * act * sizeof *p->first);
+    call.actions = p->first;
+    call.paths = p->led_to;
+    call.horizon = p->plan.value_after;
+    MW_TRY(mw_scorer_score(p->scorer, &call, error));
+    mw_state_value_add(p->value, p->scores, p->discount, p->led_to + (steps - 1) * joint, steps * joint,
+                       call.count);
+    return MW_OK;
+}
+
 mw_status mw_planner_score(mw_planner *p, mw_error *error) {
     const double started = mw_clock_seconds();
     mw_scoring call = {.scores = p->scores,
@@ -344,7 +381,10 @@ mw_status mw_planner_score(mw_planner *p, mw_error *error) {
         MW_TRY(mw_scorer_score(p->imagines, &call, error));
         call.paths = NULL;
     }
-    if (p->scorer) MW_TRY(mw_scorer_score(p->scorer, &call, error));
+    if (p->value)
+        MW_TRY(score_and_value(p, call, error));
+    else if (p->scorer)
+        MW_TRY(mw_scorer_score(p->scorer, &call, error));
     p->times.score = mw_clock_seconds() - started;
     return MW_OK;
 }
@@ -427,9 +467,8 @@ mw_candidates mw_planner_candidates(const mw_planner *p, int env) {
                            .scores = p->scores + first,
                            .actions = mw_planner_actions(p, env),
                            .proposed = p->proposed + first * (h + 1) * joint,
-                           .imagined = p->imagines || (p->scorer && p->scorer->kind->imagines)
-                                           ? p->imagined + first * h * joint
-                                           : NULL};
+                           .imagined =
+                               p->imagines || imagines_all(p) ? p->imagined + first * h * joint : NULL};
 }
 
 mw_planner_times mw_planner_last_times(const mw_planner *p) {

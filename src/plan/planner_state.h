@@ -5,6 +5,7 @@
 
 #include "model/flow/sampler.h"
 #include "model/inverse.h"
+#include "model/state_value.h"
 #include "plan/deadline.h"
 #include "plan/planner.h"
 #include "plan/scorers.h"
@@ -25,13 +26,15 @@ struct mw_planner {
     mw_planner_options options;
     mw_plan_settings plan; /* with candidates 1 where only one is drawn */
     float offset, temperature, return_scale;
-    double margin; /* by which a score must exceed that of the policy's own candidate; 0: any */
+    float discount; /* of the value */
+    double margin;  /* by which a score must exceed that of the policy's own candidate; 0: any */
     mw_sampler_options sampling;
     int drawn_from; /* M; a random choice generates only the one of them that it takes */
     mw_pool *pool;
     mw_sampler *sampler;
-    mw_scorer *scorer;   /* NULL where there is nothing to choose by score */
-    mw_scorer *imagines; /* gives what candidates lead to, where the scorer does not; NULL: not wanted */
+    mw_scorer *scorer;     /* NULL where there is nothing to choose by score */
+    mw_scorer *imagines;   /* gives what candidates lead to, where the scorer does not; NULL: not wanted */
+    mw_state_value *value; /* of what candidates lead to after value_after steps; NULL: rewards alone count */
     mw_arena arena;
     env_state *states;      /* [envs] */
     float *history;         /* [envs][C][n][o], raw, oldest first */
@@ -46,6 +49,7 @@ struct mw_planner {
     float *rest;            /* [envs][H-1][n][d]: what the executed plan had in mind after its first action */
     float *imagined;        /* [slots*M][H][n][o] */
     float *scores;          /* [slots*M] */
+    float *first, *led_to;  /* with a value: [slots*M][value_after] joint actions, imagined observations */
     float *mean;            /* [H][n][d]: of candidates */
     float *pairs;           /* [slots*M*H*n] rows of the inverse dynamics */
     mw_mlp_acts *inverse;   /* per worker */

@@ -53,7 +53,9 @@ bool mw_scorer_available(const char *name, const mw_bundle *bundle) {
 const char *mw_scorer_imagining(const mw_bundle *bundle) {
     const mw_scorer_class *class;
     for (int i = 0; (class = mw_scorer_class_at(i)); i++)
-        if (class->imagines && mw_scorer_available(class->name, bundle)) return class->name;
+        if (class->imagines && mw_model_class_index(class->name) >= 0 &&
+            mw_scorer_available(class->name, bundle))
+            return class->name;
     return NULL;
 }
 

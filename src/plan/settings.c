@@ -22,6 +22,7 @@ static const mw_field fields[] = {
     {"choice",          MW_FIELD_CHOICE, AT(choice),          "best", 0, 2,     "which candidate is executed: by score, any of them, or the first", {"best", "random", "first"}, NULL},
     {"caution",         MW_FIELD_REAL,   AT(caution),         "0",    0, 1e6,   "leave the policy's own candidate, the first, only for a score that is higher by so many return_errors; 0: for any higher one", {0}, NULL},
     {"return_error",    MW_FIELD_REAL,   AT(return_error),    "auto", 0, 1e12,  "standard deviation of the error of an imagined return, of all agents; auto, in training: over the horizon, on held-out data", {"auto"}, NULL},
+    {"value_after",     MW_FIELD_INT,    AT(value_after),     "0",    0, 256,   "so many imagined steps, and then the bundle's value of where they lead in place of further rewards; 0: rewards alone, to the horizon", {0}, NULL},
 };
 /* clang-format on */
 
@@ -82,6 +83,9 @@ mw_status mw_plan_settings_check(const mw_plan_settings *s, bool discrete, int g
     if (s->horizon > generated)
         return mw_fail(error, MW_ERR_ARGUMENT, "horizon is %d; %d steps are generated, so it must be 1 to %d",
                        s->horizon, generated, generated);
+    if (s->value_after > s->horizon)
+        return mw_fail(error, MW_ERR_ARGUMENT, "value_after is %d; it must be 0 to %d, the horizon",
+                       s->value_after, s->horizon);
     if (discrete && (s->action_offset > 0 || s->temperature > 0 || s->warm_start))
         return mw_fail(error, MW_ERR_ARGUMENT,
                        "action_offset, temperature and warm_start are for real actions, and these are "

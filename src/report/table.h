@@ -57,6 +57,7 @@
     X(EVAL_TEMPERATURE, "temperature", "eval.plan.temperature")                                              \
     X(EVAL_WARM_START, "warm_start", "eval.plan.warm_start")                                                 \
     X(EVAL_CAUTION, "caution", "eval.plan.caution")                                                          \
+    X(EVAL_VALUE_AFTER, "value_after", "eval.plan.value_after")                                              \
     X(EVAL_SEEDS, "seeds", "eval.seeds")                                                                     \
     X(EVAL_EPISODES, "episodes_per_seed", "eval.episodes")                                                   \
     X(SNIPPETS, "snippets", "snippets.count")                                                                \

@@ -13,7 +13,12 @@
                "mono.dynamics_features=0 independent.dynamics_features=0 " \
                "plan.action_offset=0.03 plan.temperature=0.5 plan.scorer=advantage "
 #define CHASE  "parts=flow,inverse,rwm,advantage rwm.concat_agents=on plan.scorer=mixture plan.action_offset=0.25 plan.temperature=0.5 "
-#define BATTLE "flow.context=9 flow.generated=7 plan.horizon=7 plan.return_to_go=on plan.caution=0.1 "
+#define FIGHT  "parts=flow,inverse,rwm,value plan.value_after=1 plan.caution=0.1 "
+#define BATTLE FIGHT "flow.context=9 flow.generated=3 plan.horizon=3 plan.return_to_go=on "
+
+/* One step without a null condition: Reactive is better and planning as good as with the paper's three, at a sixth
+ * of the time. */
+#define MAWAM  "parts=flow,inverse,rwm plan.sampling_steps=1 plan.guidance=1"
 
 static const mw_method_row mawam[] = {
     {"spread",   "plan.action_offset=0.3 plan.temperature=0.3 plan.warm_start=on",                     STEPS("600") "rwm.steps=1000"},
@@ -21,10 +26,10 @@ static const mw_method_row mawam[] = {
     {"world",    CHASE STEPS("2000") "rwm.steps=8000",                                                 STEPS("600") "rwm.steps=1000"},
     {"2ant",     ANT STEPS("2000"),                                                                    STEPS("600") "rwm.steps=1000"},
     {"4ant",     ANT STEPS("1800"),                                                                    STEPS("600") "rwm.steps=1000"},
-    {"3m",       BATTLE STEPS("1500") "rwm.steps=3000",                                                STEPS("600") "rwm.steps=1000"},
-    {"8m",       BATTLE STEPS("700") "rwm.steps=1500",                                                 STEPS("300") "rwm.steps=500"},
-    {"5m_vs_6m", BATTLE STEPS("1000") "rwm.steps=2500",                                                STEPS("400") "rwm.steps=600"},
-    {"2s3z",     STEPS("800") "flow.context=8 rwm.steps=2000 plan.caution=0.1",                        STEPS("300") "rwm.steps=500"},
+    {"3m",       BATTLE STEPS("1500") "rwm.steps=3000",                                                STEPS("600") "rwm.steps=1000 value.steps=1000"},
+    {"8m",       BATTLE STEPS("700") "rwm.steps=1500",                                                 STEPS("300") "rwm.steps=500 value.steps=1000"},
+    {"5m_vs_6m", BATTLE STEPS("1000") "rwm.steps=2500",                                                STEPS("400") "rwm.steps=600 value.steps=1000"},
+    {"2s3z",     FIGHT STEPS("800") "flow.context=8 rwm.steps=2000",                                   STEPS("300") "rwm.steps=500 value.steps=1000"},
     {"other",    "",                                                                                   STEPS("600") "rwm.steps=1000"},
 };
 
@@ -58,7 +63,7 @@ static const mw_method_row paper[] = {
 #define ROWS(table) table, sizeof table / sizeof *table
 
 static const mw_method methods[] = {
-    {"mawam", "this project's own method, which is the default", "parts=flow,inverse,rwm", ROWS(mawam)},
+    {"mawam", "this project's own method, which is the default", MAWAM, ROWS(mawam)},
     {"paper", "the paper's method as published, at the size and budget of a CPU", PAPER, ROWS(paper)},
 };
 

@@ -104,6 +104,9 @@ mw_status mw_preset_check(const mw_preset *p, mw_error *error) {
     if (scorer >= 0 && !(p->parts & 1u << scorer))
         return mw_fail(error, MW_ERR_ARGUMENT, "plan.scorer is %s, which is not among the parts",
                        p->plan.scorer);
+    if (p->plan.value_after && !(p->parts & 1u << mw_model_class_index("value")))
+        return mw_fail(error, MW_ERR_ARGUMENT, "plan.value_after is %d, and the value is not among the parts",
+                       p->plan.value_after);
     return MW_OK;
 }
 

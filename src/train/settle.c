@@ -3,7 +3,7 @@
 #include "train/train.h"
 
 #include "data/returns.h"
-#include "model/value.h"
+#include "model/state_value.h"
 #include "plan/scorers.h"
 
 #include <math.h>
@@ -27,9 +27,9 @@ mw_status mw_settle_target(mw_plan_settings *plan, const mw_flow_settings *flow,
     return MW_OK;
 }
 
-/* Places with the plan's whole horizon ahead. */
-static long starts(const mw_dataset *dataset, long episode, int horizon) {
-    const long most = (long)dataset->lengths[episode] - horizon + 1;
+/* Places with so many steps ahead, and an observation after them. */
+static long starts(const mw_dataset *dataset, long episode, int steps) {
+    const long most = mw_dataset_transitions(dataset, episode) - steps + 1;
     return most > 0 ? most : 0;
 }
 
@@ -41,22 +41,41 @@ static double recorded_return(const mw_dataset *dataset, mw_place place, int hor
     return sum;
 }
 
+/* What is imagined of recorded actions, and what of that is wrong. */
+typedef struct {
+    mw_scorer *scorer;
+    mw_state_value *value; /* of where they lead; NULL: rewards alone */
+    float discount;
+    int steps;
+} judgement;
+
 /* The standard deviation of imagined minus recorded returns of recorded actions, ERROR_SNIPPETS at most. */
-static mw_status error_over(double *deviation, mw_scorer *scorer, const mw_dataset *dataset,
-                            const mw_episode_set *set, int horizon, uint64_t seed, mw_error *error) {
+static mw_status error_over(double *deviation, const judgement *j, const mw_dataset *dataset,
+                            const mw_episode_set *set, uint64_t seed, mw_error *error) {
     const size_t n = (size_t)dataset->spec.agents, joint = n * (size_t)dataset->spec.obs_size,
-                 acts = (size_t)horizon * n * (size_t)dataset->spec.act_size;
-    float *row = malloc((joint + acts) * sizeof *row), score;
+                 steps = (size_t)j->steps, acts = steps * n * (size_t)dataset->spec.act_size;
+    float *row = malloc((joint + acts + steps * joint) * sizeof *row), *path = row + joint + acts;
     double sum = 0, square = 0;
     mw_status status = row ? MW_OK : mw_fail(error, MW_ERR_MEMORY, "cannot measure imagined returns");
     mw_rng rng = mw_rng_make(seed, MW_RNG_STUDY, 3, 0, 0);
     for (int i = 0; status == MW_OK && i < ERROR_SNIPPETS; i++) {
         const mw_place place = mw_episode_set_draw(set, &rng);
-        mw_value_row(dataset, place, horizon, row);
-        const mw_scoring call = {
-            .scores = &score, .obs = row, .actions = row + joint, .count = 1, .horizon = horizon, .group = 1};
-        status = mw_scorer_score(scorer, &call, error);
-        const double wrong = (double)score - recorded_return(dataset, place, horizon);
+        float score = 0, truth = 0;
+        mw_value_row(dataset, place, j->steps, row);
+        const mw_scoring call = {.scores = &score,
+                                 .paths = path,
+                                 .obs = row,
+                                 .actions = row + joint,
+                                 .count = 1,
+                                 .horizon = j->steps,
+                                 .group = 1};
+        status = mw_scorer_score(j->scorer, &call, error);
+        if (j->value && status == MW_OK) {
+            const float *after = mw_dataset_obs(dataset, place.episode, place.t + j->steps);
+            mw_state_value_add(j->value, &score, j->discount, path + (steps - 1) * joint, joint, 1);
+            mw_state_value_add(j->value, &truth, j->discount, after, joint, 1);
+        }
+        const double wrong = (double)score - (double)truth - recorded_return(dataset, place, j->steps);
         sum += wrong / ERROR_SNIPPETS;
         square += wrong * wrong / ERROR_SNIPPETS;
     }
@@ -68,19 +87,23 @@ static mw_status error_over(double *deviation, mw_scorer *scorer, const mw_datas
 mw_status mw_settle_error(mw_bundle *bundle, const mw_training_data *data, mw_error *error) {
     mw_plan_settings *plan = &bundle->plan;
     const char *name = mw_scorer_imagining(bundle);
-    mw_scorer *scorer;
+    const mw_model *value = plan->value_after ? mw_bundle_model(bundle, mw_state_value_class.name) : NULL;
+    judgement j = {.steps = value ? plan->value_after : plan->horizon};
     mw_episode_set set;
     if (!isnan(plan->return_error)) return MW_OK;
     plan->return_error = 0;
     if (!name) return MW_OK;
-    MW_TRY(mw_episode_set_of(&set, data->dataset, &data->split.held, starts, plan->horizon, error));
-    const mw_scorer_context context = {
-        .max_rows = 1, .max_group = 1, .horizon = plan->horizon, .pool = data->pool};
-    mw_status status = mw_scorer_create(&scorer, name, bundle, context, error);
+    MW_TRY(mw_episode_set_of(&set, data->dataset, &data->split.held, starts, j.steps, error));
+    const mw_scorer_context context = {.max_rows = 1, .max_group = 1, .horizon = j.steps, .pool = data->pool};
+    mw_status status = mw_scorer_create(&j.scorer, name, bundle, context, error);
+    if (value && status == MW_OK) {
+        status = mw_state_value_create(&j.value, value, error);
+        j.discount = mw_state_value_discount(value, j.steps);
+    }
     if (status == MW_OK && set.transitions)
-        status =
-            error_over(&plan->return_error, scorer, data->dataset, &set, plan->horizon, data->seed, error);
-    if (status == MW_OK) mw_scorer_free(scorer);
+        status = error_over(&plan->return_error, &j, data->dataset, &set, data->seed, error);
+    mw_scorer_free(j.scorer);
+    mw_state_value_free(j.value);
     mw_episode_set_free(&set);
     return status;
 }

@@ -116,7 +116,7 @@ static void anchors_lie_on_reactive_play(void **state) {
     while (!mw_worlds_over(&stage, 0)) {
         CHECK_OK(mw_planner_act(wide, stage.obs, NULL, NULL, unused_real, NULL, &error), error);
         const mw_candidates c = mw_planner_candidates(wide, 0);
-        const mw_oracle_job job = {stage.envs[0], c.actions, scores};
+        const mw_oracle_job job = {.env = stage.envs[0], .actions = c.actions, .scores = scores};
         CHECK_OK(mw_oracle_score(oracle, &job, 1, 5, c.horizon, &error), error);
         if (found < 4 && !memcmp(scores, result.realized + found * 5, sizeof scores) &&
             !memcmp(c.scores, result.judge[0].predicted + found * 5, sizeof scores))

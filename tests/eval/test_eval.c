@@ -284,6 +284,7 @@ static void oracle_executes(void **state) {
         const mw_env_info *info = mw_env_describe(env);
         const int n = info->agents, d = info->act_size;
         static float actions[M * H * 64];
+        static float paths[M * H * 1024], seen[1024];
         float scores[M], real[64], rewards[16];
         int32_t index[16];
         uint8_t legal[256];
@@ -298,7 +299,7 @@ static void oracle_executes(void **state) {
         const size_t size = mw_env_snapshot_size(env);
         unsigned char *before = malloc(size), *after = malloc(size);
         mw_env_snapshot(env, before);
-        const mw_oracle_job job = {env, actions, scores};
+        const mw_oracle_job job = {.env = env, .actions = actions, .scores = scores, .paths = paths};
         CHECK_OK(mw_oracle_score(oracle, &job, 1, M, H, &error), error);
         mw_env_snapshot(env, after);
         assert_memory_equal(before, after, size);
@@ -318,8 +319,14 @@ static void oracle_executes(void **state) {
                 const mw_action joint = {info->discrete ? NULL : real, info->discrete ? index : NULL};
                 CHECK_OK(mw_env_step(env, joint, rewards, &outcome, &error), error);
                 for (int i = 0; i < n; i++) sum += rewards[i];
+                mw_env_observe(env, seen);
+                assert_memory_equal(paths + (m * H + h) * n * info->obs_size, seen,
+                                    (size_t)(n * info->obs_size) * sizeof *seen);
             }
             CHECK_NEAR(scores[m], (float)sum, 0);
+            assert_memory_equal(paths + ((m + 1) * H - 1) * n * info->obs_size, seen, /* past an end, what was
+                                                                                         last */
+                                (size_t)(n * info->obs_size) * sizeof *seen);
         }
         free(before);
         free(after);

@@ -288,7 +288,8 @@ static void test_bundle(void **state) {
     CHECK_OK(mw_bundle_load(&bundle, scratch("battle.safetensors"), &r.error), r.error);
     assert_string_equal(bundle->info.task, "3m");
     assert_string_equal(bundle->info.quality, "scripted");
-    assert_int_equal(bundle->plan.horizon, 7);
+    assert_int_equal(bundle->plan.horizon, 3);
+    assert_int_equal(bundle->plan.value_after, 1);
     assert_true(bundle->info.discrete && bundle->plan.return_to_go);
     CHECK_NEAR(bundle->plan.target, r.report.target, 1e-6);
     assert_true(bundle->plan.return_error > 0 && bundle->plan.return_error < 1000);
@@ -566,6 +567,10 @@ static void test_advantage_part(void **state) {
     CHECK_FAILS(run_go(&r), MW_ERR_ARGUMENT, r.error, "plan.scorer");
     run_begin(&r, scratch("3m"), scratch("unjudged.safetensors"));
     CHECK_OK(mw_preset_set(&r.preset, settings[0], &r.error), r.error);
+    CHECK_FAILS(run_go(&r), MW_ERR_ARGUMENT, r.error, "plan.value_after");
+    run_begin(&r, scratch("3m"), scratch("unjudged.safetensors"));
+    CHECK_OK(mw_preset_set(&r.preset, settings[0], &r.error), r.error);
+    CHECK_OK(mw_preset_set(&r.preset, "plan.value_after=0", &r.error), r.error);
     CHECK_FAILS(run_go(&r), MW_ERR_ARGUMENT, r.error, "for real actions");
 }
 

@@ -22,7 +22,7 @@ static const char help[] =
     "\n"
     "  --arms LIST     see below (reactive, random, plan, paper, oracle)\n"
     "  --seeds N       evaluation seeds (5), from --first-seed (1000) on. Those have been tuned on;\n"
-    "                  results to be reported use 20000 to 20004, which nothing may be tuned on\n"
+    "                  results to be reported use 21000 to 21004, which nothing may be tuned on\n"
     "  --episodes N    of each seed (40; battles 20, Ant 4)\n"
     "  --envs N        environments playing together (up to 32)\n"
     "  --threads N     (one per core)\n"

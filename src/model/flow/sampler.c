@@ -6,14 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHUNK                                                                                                \
-    4 /* candidates at a time; each is two rows of the network's batch, with and without the condition */
+/* Rows of the network's batch at a time. A candidate is two of them, with and without the condition, or with
+ * a guidance of 1, where the latter does not count, one. */
+enum { ROWS = 8 };
 
 typedef struct {
     mw_arena arena;
     mw_policy_acts *acts;
-    float *x;       /* [T][chunk*n][o] */
-    float *present; /* [chunk*n][o + n] */
+    float *x;       /* [T][ROWS*n][o] */
+    float *present; /* [ROWS*n][o + n] */
 } worker_area;
 
 struct mw_sampler {
@@ -34,9 +35,9 @@ typedef struct {
 
 static void carve(worker_area *area, const mw_policy_net *net) {
     const mw_policy_config *c = &net->config;
-    area->acts = mw_policy_acts_take(net, &area->arena, 2 * CHUNK, false);
-    area->x = mw_arena_floats(&area->arena, (size_t)c->time * CHUNK * (size_t)(c->agents * c->obs));
-    area->present = mw_arena_floats(&area->arena, CHUNK * (size_t)(c->agents * (c->obs + c->agents)));
+    area->acts = mw_policy_acts_take(net, &area->arena, ROWS, false);
+    area->x = mw_arena_floats(&area->arena, (size_t)c->time * ROWS * (size_t)(c->agents * c->obs));
+    area->present = mw_arena_floats(&area->arena, ROWS * (size_t)(c->agents * (c->obs + c->agents)));
 }
 
 mw_status mw_sampler_create(mw_sampler **out, const mw_policy_net *net, const float *values,
@@ -82,37 +83,40 @@ static void to_time_major(float *x, const float *from, int steps, int steps_from
                    from + ((size_t)j * (size_t)steps_from + (size_t)t) * joint, joint * sizeof *x);
 }
 
+static int halves_of(const sampling *job) {
+    return job->options->guidance == 1 ? 1 : 2;
+}
+
 static void sample_chunk(const sampling *job, worker_area *area, int first, int count) {
     const mw_sampler *sampler = job->sampler;
     const mw_policy_config *c = &sampler->net->config;
     const size_t joint = (size_t)(c->agents * c->obs), step = (size_t)count * joint;
     const int time = c->time, steps = job->options->steps;
     const float *context = job->context + (size_t)first * (size_t)c->context * joint;
-    int bin[2 * CHUNK];
-    float level[2 * CHUNK], target[2 * CHUNK], keep[2 * CHUNK];
-    for (int j = 0; j < count; j++) {
-        target[j] = target[count + j] = job->target[first + j];
-        keep[j] = 1;
-        keep[count + j] = 0;
+    const int halves = halves_of(job);
+    int bin[ROWS];
+    float level[ROWS], target[ROWS], keep[ROWS];
+    for (int j = 0; j < halves * count; j++) {
+        target[j] = job->target[first + j % count];
+        keep[j] = j < count;
     }
     float *x = area->x, *input = mw_policy_input(area->acts);
     to_time_major(x, job->noise + (size_t)first * (size_t)time * joint, time, time, count, joint);
     for (int k = steps; k >= 1; k--) {
         to_time_major(x, context, c->context, c->context, count, joint);
-        for (int t = 0; t < time; t++) { /* both halves see the same trajectories */
-            memcpy(input + (size_t)(2 * t) * step, x + (size_t)t * step, step * sizeof *x);
-            memcpy(input + (size_t)(2 * t + 1) * step, x + (size_t)t * step, step * sizeof *x);
-        }
-        for (int j = 0; j < 2 * count; j++) {
+        for (int t = 0; t < halves * time; t++) /* both halves see the same trajectories */
+            memcpy(input + (size_t)t * step, x + (size_t)(t / halves) * step, step * sizeof *x);
+        for (int j = 0; j < halves * count; j++) {
             bin[j] = (c->bins * k - 1) / steps;
             level[j] = (float)k / (float)steps;
         }
         const float *u = mw_policy_forward(sampler->net, area->acts, sampler->values, sampler->packed, bin,
-                                           level, target, keep, 2 * count);
+                                           level, target, keep, halves * count);
         for (int t = c->context; t < time; t++) {
-            const float *with = u + (size_t)(2 * t) * step, *without = with + step;
+            const float *with = u + (size_t)(halves * t) * step, *without = with + step;
             float *at = x + (size_t)t * step;
-            for (size_t i = 0; i < step; i++)
+            for (size_t i = 0; i < step && halves == 1; i++) at[i] -= with[i] / (float)steps;
+            for (size_t i = 0; i < step && halves == 2; i++)
                 at[i] -= (without[i] + job->options->guidance * (with[i] - without[i])) / (float)steps;
         }
     }
@@ -135,10 +139,11 @@ static void sample_chunk(const sampling *job, worker_area *area, int first, int 
 
 static void sample_share(void *context, int worker) {
     const sampling *job = context;
+    const int most = ROWS / halves_of(job);
     int begin, end;
     mw_pool_share(job->sampler->pool, worker, job->count, 1, &begin, &end);
-    for (int first = begin; first < end; first += CHUNK)
-        sample_chunk(job, &job->sampler->areas[worker], first, end - first < CHUNK ? end - first : CHUNK);
+    for (int first = begin; first < end; first += most)
+        sample_chunk(job, &job->sampler->areas[worker], first, end - first < most ? end - first : most);
 }
 
 mw_status mw_sampler_run(mw_sampler *sampler, const mw_sampler_options *options, float *out,

@@ -1,0 +1,319 @@
+/* The value of a joint observation: its training by n-step temporal differences, and its use behind the
+ * horizon of imagined futures; see state_value.h. */
+#include "model/state_value.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    int hidden, steps;
+    double discount, target;
+    mw_fit_settings fit;
+} settings;
+
+#define AT(member) offsetof(settings, member)
+#define CUT        4.0f /* standardised values are cut here, so that nothing unseen counts without bound */
+
+enum { ROWS = 64 }; /* looked at together */
+
+/* clang-format off */
+static const mw_field fields[] = {
+    {"hidden",    MW_FIELD_INT,  AT(hidden),   "256",   1, 4096,       "width of the three hidden layers", {0}, NULL},
+    {"lookahead", MW_FIELD_INT,  AT(steps),    "50",    1, 1e6,        "rewards that are summed before the value of what follows takes over", {0}, NULL},
+    {"discount",  MW_FIELD_REAL, AT(discount), "0.99",  0, 1,          "of what follows", {0}, NULL},
+    {"target",    MW_FIELD_REAL, AT(target),   "0.995", 1e-3, 0.99999, "how much of the average weights, which are the target's and the result, stays in a step", {0}, NULL},
+    MW_FIT_FIELDS(settings, fit, "joint observations", "3000", "512", "0.001", "100"),
+};
+/* clang-format on */
+_Static_assert(sizeof(settings) <= MW_CONFIG_BYTES, "settings fit into a configuration");
+
+/* The net of all value networks, and the units of its inputs. */
+typedef struct {
+    mw_value_net base;
+    size_t center, inverse; /* [o]: mean, and 1 / standard deviation */
+} network;
+
+static const settings *settings_of(const mw_model *model) {
+    return (const settings *)(const void *)&model->config;
+}
+static const network *network_of(const mw_model *model) {
+    return model->net;
+}
+
+/* Linear -> LN -> SiLU twice, Linear -> SiLU, Linear; then times std plus mean. */
+static mw_status make(mw_model *model, mw_error *error) {
+    const int hidden = settings_of(model)->hidden;
+    network *net = model->net = calloc(1, sizeof *net);
+    if (!net) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a value");
+    mw_params *p = &net->base.params;
+    model->params = p;
+    net->base.scaled = true;
+    net->base.stack = (mw_stack){.layers = MW_STACK_LAYERS};
+    for (int i = 0; i < MW_STACK_LAYERS; i++) {
+        const int in = i ? hidden : mw_value_inputs(model), out = i + 1 < MW_STACK_LAYERS ? hidden : 1;
+        net->base.stack.layer[i].dense = mw_dense_linear(p, mw_name_of("layer.%d", i).text, in, out);
+        if (i < 2) net->base.stack.layer[i].between = mw_norm_add(p, mw_name_of("norm.%d", i).text, out);
+    }
+    net->base.mean = mw_params_add(p, "scale.mean", MW_PARAM_PLAIN, MW_INIT_ZERO, 0, 1, 0, 0);
+    net->base.std = mw_params_add(p, "scale.std", MW_PARAM_PLAIN, MW_INIT_ONE, 0, 1, 0, 0);
+    net->center = mw_params_add(p, "input.mean", MW_PARAM_PLAIN, MW_INIT_ZERO, 0, model->shape.obs, 0, 0);
+    net->inverse = mw_params_add(p, "input.inverse", MW_PARAM_PLAIN, MW_INIT_ONE, 0, model->shape.obs, 0, 0);
+    return p->failed ? mw_fail(error, MW_ERR_MEMORY, "cannot allocate the value's table") : MW_OK;
+}
+
+/* x[n*o] from a raw joint observation. */
+static void standardise(const mw_model *model, const float *center, const float *inverse, const float *obs,
+                        float *x) {
+    const int o = model->shape.obs;
+    for (int i = 0; i < model->shape.agents * o; i++)
+        x[i] = fminf(fmaxf((obs[i] - center[i % o]) * inverse[i % o], -CUT), CUT);
+}
+
+/* ---- training ---- */
+
+typedef struct {
+    mw_episode_set train, held; /* observations */
+    float mean, std;            /* of returns */
+    float *center, *inverse;    /* [o] each */
+    float *packed;              /* the target network's matrices */
+} training;
+
+typedef struct {
+    mw_value_area value;
+    float *target; /* [rows] */
+} area;
+
+/* All that has a successor, and what is left when the world has ended an episode. */
+static long places_of(const mw_dataset *data, long episode, int unused) {
+    (void)unused;
+    const bool last = mw_dataset_obs(data, episode, data->lengths[episode]) != NULL;
+    return (long)data->lengths[episode] - !last + (last && data->outcomes[episode] != MW_ENDED_BY_LIMIT);
+}
+
+/* The team's discounted return in n steps from here, and where they lead: past an end there is nothing. */
+static double ahead(const mw_dataset *data, mw_place place, long steps, double discount, mw_place *next,
+                    double *weight) {
+    const long agents = data->spec.agents, length = (long)data->lengths[place.episode];
+    const bool limit = data->outcomes[place.episode] == MW_ENDED_BY_LIMIT;
+    const bool last = mw_dataset_obs(data, place.episode, length) != NULL;
+    const long most = limit ? length - !last : length, end = place.t + steps < most ? place.t + steps : most;
+    double sum = 0;
+    *weight = 1;
+    for (long t = place.t; t < end; t++, *weight *= discount)
+        for (long i = 0; i < agents; i++)
+            sum += *weight * (double)data->rewards[(data->offsets[place.episode] + t) * agents + i];
+    *next = (mw_place){place.episode, end};
+    if (end == length && !limit) *weight = 0;
+    return sum;
+}
+
+static mw_status take_units(mw_fit *f, mw_error *error) {
+    training *t = f->state;
+    const mw_training_data *data = f->data;
+    const size_t o = (size_t)data->dataset->spec.obs_size;
+    const double agents = data->dataset->spec.agents;
+    t->center = calloc(2 * o, sizeof *t->center);
+    if (!t->center) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate the value's units");
+    t->inverse = t->center + o;
+    for (size_t k = 0; k < o; k++) {
+        t->center[k] = (float)data->stats.obs[k].mean;
+        t->inverse[k] = (float)(1 / data->stats.obs[k].scale);
+    }
+    t->mean = (float)(agents * data->stats.to_go.mean);
+    t->std = (float)(agents * data->stats.to_go.scale);
+    return MW_OK;
+}
+
+static mw_status open_training(mw_fit *f, mw_error *error) {
+    training *t = f->state;
+    const mw_training_data *data = f->data;
+    MW_TRY(mw_episode_set_of(&t->train, data->dataset, &data->split.train, places_of, 0, error));
+    MW_TRY(mw_episode_set_of(&t->held, data->dataset, &data->split.held, places_of, 0, error));
+    if (t->train.transitions < 1)
+        return mw_fail(error, MW_ERR_ARGUMENT, "no step of the data has a recorded successor");
+    if (t->held.transitions < 1) f->held_batches = 0;
+    MW_TRY(take_units(f, error));
+    t->packed = aligned_alloc(MW_ALIGN, (f->model->params->packed * sizeof *t->packed + MW_ALIGN - 1) /
+                                            MW_ALIGN * MW_ALIGN);
+    if (!t->packed) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a target network");
+    f->average = (float)settings_of(f->model)->target;
+    f->part.cost = 4 * mw_stack_flops(&mw_value_net_of(f->model)->stack, f->settings->batch);
+    return MW_OK;
+}
+
+static void close_training(mw_fit *f) {
+    training *t = f->state;
+    mw_episode_set_free(&t->train);
+    mw_episode_set_free(&t->held);
+    free(t->center);
+    free(t->packed);
+}
+
+static void initialise(mw_fit *f, float *values) {
+    const training *t = f->state;
+    const network *net = network_of(f->model);
+    const size_t o = (size_t)f->model->shape.obs;
+    values[net->base.mean] = t->mean;
+    values[net->base.std] = t->std;
+    memcpy(values + net->center, t->center, o * sizeof *values);
+    memcpy(values + net->inverse, t->inverse, o * sizeof *values);
+}
+
+static mw_status slot_open(const mw_fit *f, void *slot, mw_error *error) {
+    mw_state_value_batch *b = slot;
+    const size_t rows = (size_t)f->settings->batch, inputs = (size_t)mw_value_inputs(f->model);
+    b->x = calloc(rows * (2 * inputs + 2), sizeof *b->x);
+    if (!b->x) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate %zu observations", rows);
+    b->next = b->x + rows * inputs;
+    b->sum = b->next + rows * inputs;
+    b->discount = b->sum + rows;
+    return MW_OK;
+}
+
+static void slot_close(void *slot) {
+    free(((mw_state_value_batch *)slot)->x);
+}
+
+static void fill(const mw_fit *f, void *slot, uint64_t step, bool held) {
+    const training *t = f->state;
+    const settings *s = settings_of(f->model);
+    const mw_state_value_batch *b = slot;
+    const mw_dataset *data = f->data->dataset;
+    const size_t inputs = (size_t)mw_value_inputs(f->model);
+    for (int row = 0; row < f->settings->batch; row++) {
+        mw_rng rng = mw_batch_rng(f->data->seed, step, row, held ? MW_BATCH_VALIDATION : MW_BATCH_VALUE);
+        const mw_place place = mw_episode_set_draw(held ? &t->held : &t->train, &rng);
+        mw_place next;
+        double weight;
+        b->sum[row] = (float)ahead(data, place, s->steps, s->discount, &next, &weight);
+        b->discount[row] = (float)weight;
+        standardise(f->model, t->center, t->inverse, mw_dataset_obs(data, place.episode, place.t),
+                    b->x + (size_t)row * inputs);
+        if (weight == 0)
+            memset(b->next + (size_t)row * inputs, 0, inputs * sizeof *b->next);
+        else
+            standardise(f->model, t->center, t->inverse, mw_dataset_obs(data, next.episode, next.t),
+                        b->next + (size_t)row * inputs);
+    }
+}
+
+static void before(const mw_fit *f) {
+    mw_value_pack(f->model, f->shards.optimizer.average, ((const training *)f->state)->packed, false);
+}
+
+static void carve(const mw_fit *f, void *at, mw_arena *arena, int rows) {
+    area *a = at;
+    mw_value_carve(f, &a->value, arena, rows);
+    a->target = mw_arena_floats(arena, (size_t)rows);
+}
+
+/* y = sum + discount * target(next) in units of returns, through which no gradient flows. */
+static void loss(const mw_fit *f, const void *slot, void *at, int begin, int end, float *grads,
+                 double *losses) {
+    const training *t = f->state;
+    const mw_state_value_batch *b = slot;
+    area *a = at;
+    const size_t first = (size_t)begin * (size_t)mw_value_inputs(f->model);
+    const float *next = mw_stack_forward(&mw_value_net_of(f->model)->stack, &a->value.acts, b->next + first,
+                                         f->shards.optimizer.average, t->packed, end - begin);
+    for (int row = begin; row < end; row++) {
+        const float rest = b->discount[row] * fmaf(next[row - begin], t->std, t->mean);
+        a->target[row - begin] = (b->sum[row] + rest - t->mean) / t->std;
+    }
+    losses[0] = mw_value_loss(f, &a->value, b->x + first, a->target, end - begin, grads);
+}
+
+static const mw_fit_class fit_class = {
+    .settings = AT(fit),
+    .state = sizeof(training),
+    .slot = sizeof(mw_state_value_batch),
+    .area = sizeof(area),
+    .losses = 1,
+    .minimised = 1,
+    .loss_names = {"unexplained"},
+    .held_batches = 8,
+    .stream = 2,
+    .open = open_training,
+    .close = close_training,
+    .slot_open = slot_open,
+    .slot_close = slot_close,
+    .initialise = initialise,
+    .fill = fill,
+    .before = before,
+    .carve = carve,
+    .loss = loss,
+};
+
+const mw_model_class mw_state_value_class = {
+    .name = "value",
+    .help = "the team's return after a joint observation, for what lies behind the horizon",
+    .fields = MW_FIELDS(fields),
+    .make = make,
+    .discard = mw_value_discard,
+    .pack = mw_value_pack,
+    .fit = &fit_class,
+};
+
+/* ---- use ---- */
+
+struct mw_state_value {
+    const mw_model *model;
+    mw_stack_acts acts;
+    float *x; /* [ROWS][inputs] */
+    mw_arena arena;
+};
+
+static void take(mw_state_value *v) {
+    mw_stack_acts_take(&mw_value_net_of(v->model)->stack, &v->acts, &v->arena, ROWS, false);
+    v->x = mw_arena_floats(&v->arena, ROWS * (size_t)mw_value_inputs(v->model));
+}
+
+mw_status mw_state_value_create(mw_state_value **out, const mw_model *model, mw_error *error) {
+    mw_state_value *v = calloc(1, sizeof *v);
+    *out = NULL;
+    if (!v) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a value");
+    v->model = model;
+    take(v);
+    const mw_status status = mw_arena_create(&v->arena, v->arena.used, error);
+    if (status != MW_OK) {
+        free(v);
+        return status;
+    }
+    take(v);
+    *out = v;
+    return MW_OK;
+}
+
+void mw_state_value_free(mw_state_value *v) {
+    if (!v) return;
+    mw_arena_free(&v->arena);
+    free(v);
+}
+
+size_t mw_state_value_bytes(const mw_state_value *v) {
+    return v->arena.size;
+}
+
+float mw_state_value_discount(const mw_model *model, int steps) {
+    double discount = 1;
+    while (steps-- > 0) discount *= settings_of(model)->discount;
+    return (float)discount;
+}
+
+void mw_state_value_add(mw_state_value *v, float *scores, float discount, const float *obs, size_t stride,
+                        int count) {
+    const network *net = network_of(v->model);
+    const float *values = v->model->values;
+    const size_t inputs = (size_t)mw_value_inputs(v->model);
+    for (int first = 0; first < count; first += ROWS) {
+        const int rows = count - first < ROWS ? count - first : ROWS;
+        for (int r = 0; r < rows; r++)
+            standardise(v->model, values + net->center, values + net->inverse,
+                        obs + (size_t)(first + r) * stride, v->x + (size_t)r * inputs);
+        const float *z =
+            mw_stack_forward(&net->base.stack, &v->acts, v->x, values, v->model->packed, rows);
+        for (int r = 0; r < rows; r++)
+            scores[first + r] += discount * fmaf(z[r], values[net->base.std], values[net->base.mean]);
+    }
+}
