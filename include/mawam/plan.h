@@ -88,11 +88,11 @@ typedef struct mw_planner_options {
     bool sequential; /* generate one candidate after the other: for cost comparisons, same results */
     mw_env *const *envs_played;        /* [envs]: for scorers that simulate; NULL: none */
     const mw_env_options *env_options; /* that they were made with; may be NULL */
-    mw_plan_settings plan;
     double deadline; /* milliseconds that a decision may take; 0: as long as it takes. See mw_planner_effort
                       */
     double (*clock)(void *context); /* seconds, for the deadline; NULL: the system's monotonic clock */
     void *clock_context;
+    mw_plan_settings plan; /* the last member, because it grows at its own end */
 } mw_planner_options;
 
 /* Everything as the bundle says, for one environment. */
@@ -136,13 +136,14 @@ MW_API void mw_planner_reward(mw_planner *planner, int env, float reward);
 /* The candidates of one environment's last decision, for pictures and tests. */
 typedef struct mw_candidates {
     int count, horizon, chosen;
-    const float *scores;   /* [count] imagined team return, or with a share of the advantage; random and
-                              reactive arms have one candidate, at 0 */
-    const float *actions;  /* [count][horizon][n][d], one-hot if discrete */
+    const float *scores;  /* [count] imagined team return, or with a share of the advantage, or with the value
+                             of  where the first steps lead; random and reactive arms have one candidate, at 0
+                           */
+    const float *actions; /* [count][horizon][n][d], one-hot if discrete */
     const float *proposed; /* [count][horizon + 1][n][o] observations drawn by the policy, from the current
                               one on */
     const float *imagined; /* [count][horizon][n][o] observations predicted by the world model, after each
-                              action; NULL where there are no rollouts */
+                              action; NULL where there are no rollouts of all steps */
 } mw_candidates;
 MW_API mw_candidates mw_planner_candidates(const mw_planner *planner, int env);
 

@@ -292,9 +292,9 @@ mw_planner_options:
     int envs threads
     bool imagine sequential
     pointer envs_played env_options
-    mw_plan_settings plan
     double deadline
     pointer clock clock_context
+    mw_plan_settings plan
 mw_effort:
     int candidates sampling_steps
     bool scored

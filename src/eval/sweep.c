@@ -219,10 +219,14 @@ static mw_status play(sweep *s, const axis *a, const char *value, json_t **point
     mw_eval_options e = s->eval;
     mw_eval_result r;
     if (e.assignment_count > 62) return mw_fail(error, MW_ERR_ARGUMENT, "too many plan settings");
-    for (int i = 0; i < e.assignment_count; i++) assignments[i] = e.assignments[i];
+    mw_plan_settings plan = s->bundle->plan;
+    for (int i = 0; i < e.assignment_count; i++) {
+        assignments[i] = e.assignments[i];
+        MW_TRY(mw_fields_assign(mw_plan_fields, &plan, assignments[i], "", error));
+    }
     snprintf(assignment, sizeof assignment, "%s=%s", a->field->name, value);
     assignments[e.assignment_count++] = assignment;
-    if (!strcmp(a->field->name, "horizon") && s->bundle->plan.value_after > 0) { /* which comes after all
+    if (!strcmp(a->field->name, "horizon") && plan.value_after > 0) { /* which comes after all
                                                                                     steps */
         snprintf(after, sizeof after, "value_after=%s", value);
         assignments[e.assignment_count++] = after;

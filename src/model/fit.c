@@ -139,6 +139,7 @@ static mw_status build(mw_fit *f, mw_error *error) {
     mw_params_init(f->model->params, o->values, 3 * f->data->seed + (uint64_t)kind->stream);
     if (kind->initialise) kind->initialise(f, o->values);
     if (o->average) memcpy(o->average, o->values, total * sizeof *o->values);
+    f->target = o->average;
     if (f->held_batches > 0) f->part.validate = validate;
     return MW_OK;
 }

@@ -126,7 +126,7 @@ static void fill(const mw_fit *f, void *slot, uint64_t step, bool held) {
 }
 
 static void before(const mw_fit *f) {
-    mw_value_pack(f->model, f->shards.optimizer.average, ((const training *)f->state)->packed, false);
+    mw_value_pack(f->model, f->target, ((const training *)f->state)->packed, false);
 }
 
 static void carve(const mw_fit *f, void *at, mw_arena *arena, int rows) {
@@ -144,7 +144,7 @@ static void loss(const mw_fit *f, const void *slot, void *at, int begin, int end
     const float discount = (float)settings_of(f->model)->discount;
     const size_t first = (size_t)begin * (size_t)mw_value_inputs(f->model);
     const float *next = mw_stack_forward(&mw_value_net_of(f->model)->stack, &a->value.acts, b->next + first,
-                                         f->shards.optimizer.average, t->packed, end - begin);
+                                         f->target, t->packed, end - begin);
     for (int row = begin; row < end; row++)
         a->target[row - begin] = b->reward[row] + discount * (1 - b->done[row]) * next[row - begin];
     losses[0] = mw_value_loss(f, &a->value, b->x + first, a->target, end - begin, grads);

@@ -37,7 +37,8 @@ typedef struct mw_scorer_context {
 
 typedef struct mw_scorer_class {
     const char *name, *help;
-    bool imagines; /* gives paths */
+    bool imagines;  /* gives paths */
+    bool simulates; /* and they are true */
     mw_status (*create)(mw_scorer **scorer, const mw_scorer_context *context, mw_error *error);
     mw_status (*score)(mw_scorer *scorer, const mw_scoring *scoring, mw_error *error);
     size_t (*bytes)(const mw_scorer *scorer);

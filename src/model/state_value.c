@@ -84,11 +84,12 @@ typedef struct {
     float *target; /* [rows] */
 } area;
 
-/* All that has a successor, and what is left when the world has ended an episode. */
+/* All steps whose future is known, and what is left when the world has ended an episode. */
 static long places_of(const mw_dataset *data, long episode, int unused) {
     (void)unused;
     const bool last = mw_dataset_obs(data, episode, data->lengths[episode]) != NULL;
-    return (long)data->lengths[episode] - !last + (last && data->outcomes[episode] != MW_ENDED_BY_LIMIT);
+    const bool limit = data->outcomes[episode] == MW_ENDED_BY_LIMIT;
+    return (long)data->lengths[episode] - (limit && !last) + (!limit && last);
 }
 
 /* The team's discounted return in n steps from here, and where they lead: past an end there is nothing. */
@@ -199,7 +200,7 @@ static void fill(const mw_fit *f, void *slot, uint64_t step, bool held) {
 }
 
 static void before(const mw_fit *f) {
-    mw_value_pack(f->model, f->shards.optimizer.average, ((const training *)f->state)->packed, false);
+    mw_value_pack(f->model, f->target, ((const training *)f->state)->packed, false);
 }
 
 static void carve(const mw_fit *f, void *at, mw_arena *arena, int rows) {
@@ -216,7 +217,7 @@ static void loss(const mw_fit *f, const void *slot, void *at, int begin, int end
     area *a = at;
     const size_t first = (size_t)begin * (size_t)mw_value_inputs(f->model);
     const float *next = mw_stack_forward(&mw_value_net_of(f->model)->stack, &a->value.acts, b->next + first,
-                                         f->shards.optimizer.average, t->packed, end - begin);
+                                         f->target, t->packed, end - begin);
     for (int row = begin; row < end; row++) {
         const float rest = b->discount[row] * fmaf(next[row - begin], t->std, t->mean);
         a->target[row - begin] = (b->sum[row] + rest - t->mean) / t->std;
@@ -311,8 +312,7 @@ void mw_state_value_add(mw_state_value *v, float *scores, float discount, const 
         for (int r = 0; r < rows; r++)
             standardise(v->model, values + net->center, values + net->inverse,
                         obs + (size_t)(first + r) * stride, v->x + (size_t)r * inputs);
-        const float *z =
-            mw_stack_forward(&net->base.stack, &v->acts, v->x, values, v->model->packed, rows);
+        const float *z = mw_stack_forward(&net->base.stack, &v->acts, v->x, values, v->model->packed, rows);
         for (int r = 0; r < rows; r++)
             scores[first + r] += discount * fmaf(z[r], values[net->base.std], values[net->base.mean]);
     }

@@ -1,5 +1,6 @@
 /* Value networks: one number from a joint observation and the first joint actions after it, without a model
- * of the world. Direct and Q differ in the layers, in how many actions they look at and in what they learn.
+ * of the world. Direct, Q and the value of an observation alone differ in the layers, in how many
+ * actions they look at and in what they learn.
  */
 #ifndef MW_MODEL_VALUE_H
 #define MW_MODEL_VALUE_H

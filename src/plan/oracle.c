@@ -249,6 +249,7 @@ const mw_scorer_class mw_oracle_class = {
     .name = "oracle",
     .help = "true return, by playing the candidates in copies of the simulator",
     .imagines = true,
+    .simulates = true,
     .create = scorer_create,
     .score = scorer_score,
     .bytes = scorer_bytes,

@@ -68,9 +68,9 @@ static mw_status find_models(mw_planner *p, mw_error *error) {
     return MW_OK;
 }
 
-/* Does the scorer give all steps of candidates? */
+/* Does the scorer give all steps of candidates, as the world model imagines them? */
 static bool imagines_all(const mw_planner *p) {
-    return p->scorer && p->scorer->kind->imagines && !p->value;
+    return p->scorer && p->scorer->kind->imagines && !p->scorer->kind->simulates && !p->value;
 }
 
 /* The value of what a scorer imagines; in copies of the simulator, of what they arrive at. */
@@ -370,7 +370,7 @@ static mw_status score_and_value(mw_planner *p, mw_scoring call, mw_error *error
 mw_status mw_planner_score(mw_planner *p, mw_error *error) {
     const double started = mw_clock_seconds();
     mw_scoring call = {.scores = p->scores,
-                       .paths = p->imagined,
+                       .paths = p->imagines || imagines_all(p) ? p->imagined : NULL,
                        .obs = p->start,
                        .actions = p->actions,
                        .count = p->slot_count * p->plan.candidates,

@@ -43,6 +43,11 @@ static const mw_scorer_class *find(const char *name) {
     return NULL;
 }
 
+bool mw_scorer_imagines(const char *name) {
+    const mw_scorer_class *class = find(name);
+    return class && class->imagines;
+}
+
 bool mw_scorer_available(const char *name, const mw_bundle *bundle) {
     const mw_scorer_class *class = find(name);
     if (class == &mixture_class)

@@ -8,7 +8,7 @@
 /* clang-format off */
 static const mw_field fields[] = {
     {"candidates",      MW_FIELD_INT,    AT(candidates),      "8",    1, 4096,  "joint futures that are drawn at every decision", {0}, "M"},
-    {"horizon",         MW_FIELD_INT,    AT(horizon),         "8",    1, 256,   "steps that candidates are scored over", {0}, "H"},
+    {"horizon",         MW_FIELD_INT,    AT(horizon),         "8",    1, 256,   "steps that candidates have, and are scored over unless value_after says less", {0}, "H"},
     {"sampling_steps",  MW_FIELD_INT,    AT(sampling_steps),  "3",    1, 5,     "steps from noise to a candidate", {0}, "K"},
     {"guidance",        MW_FIELD_REAL,   AT(guidance),        "1.2",  -10, 100, "omega: weight of the return condition", {0}, NULL},
     {"target",          MW_FIELD_REAL,   AT(target),          "auto", -1e6, 1e6, "target return in units of flow.return_scale; auto, in training: the quantile of the data's returns", {"auto"}, NULL},
@@ -21,7 +21,7 @@ static const mw_field fields[] = {
     {"warm_start",      MW_FIELD_SWITCH, AT(warm_start),      "off",  0, 1,     "real actions: the last candidate is the rest of the plan chosen before, once there is one", {0}, NULL},
     {"choice",          MW_FIELD_CHOICE, AT(choice),          "best", 0, 2,     "which candidate is executed: by score, any of them, or the first", {"best", "random", "first"}, NULL},
     {"caution",         MW_FIELD_REAL,   AT(caution),         "0",    0, 1e6,   "leave the policy's own candidate, the first, only for a score that is higher by so many return_errors; 0: for any higher one", {0}, NULL},
-    {"return_error",    MW_FIELD_REAL,   AT(return_error),    "auto", 0, 1e12,  "standard deviation of the error of an imagined return, of all agents; auto, in training: over the horizon, on held-out data", {"auto"}, NULL},
+    {"return_error",    MW_FIELD_REAL,   AT(return_error),    "auto", 0, 1e12,  "standard deviation of the error of an imagined return, of all agents; auto, in training: over the steps that are scored, and the value after them, on held-out data", {"auto"}, NULL},
     {"value_after",     MW_FIELD_INT,    AT(value_after),     "0",    0, 256,   "so many imagined steps, and then the bundle's value of where they lead in place of further rewards; 0: rewards alone, to the horizon", {0}, NULL},
 };
 /* clang-format on */

@@ -2,6 +2,7 @@
 #include "train/preset.h"
 
 #include "model/flow/flow.h"
+#include "plan/scorers.h"
 #include "train/methods.h"
 
 #include <string.h>
@@ -104,6 +105,12 @@ mw_status mw_preset_check(const mw_preset *p, mw_error *error) {
     if (scorer >= 0 && !(p->parts & 1u << scorer))
         return mw_fail(error, MW_ERR_ARGUMENT, "plan.scorer is %s, which is not among the parts",
                        p->plan.scorer);
+    if (p->plan.value_after > p->plan.horizon)
+        return mw_fail(error, MW_ERR_ARGUMENT, "plan.value_after %d is more than plan.horizon %d",
+                       p->plan.value_after, p->plan.horizon);
+    if (p->plan.value_after && !mw_scorer_imagines(p->plan.scorer))
+        return mw_fail(error, MW_ERR_ARGUMENT,
+                       "plan.value_after needs a scorer that imagines, and '%s' does not", p->plan.scorer);
     if (p->plan.value_after && !(p->parts & 1u << mw_model_class_index("value")))
         return mw_fail(error, MW_ERR_ARGUMENT, "plan.value_after is %d, and the value is not among the parts",
                        p->plan.value_after);

@@ -27,8 +27,14 @@ mw_status mw_settle_target(mw_plan_settings *plan, const mw_flow_settings *flow,
     return MW_OK;
 }
 
-/* Places with so many steps ahead, and an observation after them. */
+/* Places with so many steps ahead. */
 static long starts(const mw_dataset *dataset, long episode, int steps) {
+    const long most = (long)dataset->lengths[episode] - steps + 1;
+    return most > 0 ? most : 0;
+}
+
+/* And an observation after them. */
+static long valued_starts(const mw_dataset *dataset, long episode, int steps) {
     const long most = mw_dataset_transitions(dataset, episode) - steps + 1;
     return most > 0 ? most : 0;
 }
@@ -93,7 +99,8 @@ mw_status mw_settle_error(mw_bundle *bundle, const mw_training_data *data, mw_er
     if (!isnan(plan->return_error)) return MW_OK;
     plan->return_error = 0;
     if (!name) return MW_OK;
-    MW_TRY(mw_episode_set_of(&set, data->dataset, &data->split.held, starts, j.steps, error));
+    MW_TRY(mw_episode_set_of(&set, data->dataset, &data->split.held, value ? valued_starts : starts, j.steps,
+                             error));
     const mw_scorer_context context = {.max_rows = 1, .max_group = 1, .horizon = j.steps, .pool = data->pool};
     mw_status status = mw_scorer_create(&j.scorer, name, bundle, context, error);
     if (value && status == MW_OK) {

@@ -218,6 +218,15 @@ static bool takes_units(const training *t) {
     return false;
 }
 
+/* What the plan judges by is trained here or comes with the other bundle. */
+static mw_status check_judge(const training *t, const char *name, const char *setting, mw_error *error) {
+    const int model = mw_model_class_index(name);
+    if (model < 0 || !t->other || trained_set(t->request) & 1u << model || mw_bundle_find(t->other, name))
+        return MW_OK;
+    return mw_fail(error, MW_ERR_ARGUMENT, "%s asks for the %s, which is neither trained nor in '%.200s'",
+                   setting, name, t->request->with);
+}
+
 static mw_status prepare_data(training *t, mw_error *error) {
     const mw_training_request *r = t->request;
     mw_training_data *d = &t->data;
@@ -227,6 +236,8 @@ static mw_status prepare_data(training *t, mw_error *error) {
     d->seed = r->seed;
     d->stop = r->stop;
     MW_TRY(mw_preset_check(r->preset, error));
+    MW_TRY(check_judge(t, r->preset->plan.scorer, "plan.scorer", error));
+    if (r->preset->plan.value_after > 0) MW_TRY(check_judge(t, "value", "plan.value_after", error));
     MW_TRY(describe_task(t, error));
     MW_TRY(mw_training_rules(t->accepted, &t->info, r->world, r->accept_rules, error));
     MW_TRY(mw_dataset_check(r->dataset, error));

@@ -19,7 +19,8 @@ static mw_model *model_of(const char *settings) {
 enum { STEPS = 5 };
 
 /* An episode of three steps that the world ended, and one of two that the limit cut. */
-static float obs[STEPS] = {0, 1, 2, 3, 4}, last_obs[2] = {5, 6}, acts[STEPS], rewards[STEPS] = {1, 2, 4, 8, 16};
+static float obs[STEPS] = {0, 1, 2, 3, 4}, last_obs[2] = {5, 6}, acts[STEPS],
+             rewards[STEPS] = {1, 2, 4, 8, 16};
 static int64_t lengths[2] = {3, 2}, offsets[3] = {0, 3, 5};
 static uint8_t outcomes[2] = {MW_ENDED_BY_WORLD, MW_ENDED_BY_LIMIT};
 static long episodes[2] = {0, 1};
@@ -47,8 +48,8 @@ static void targets(void **state) {
     (void)state;
     static const struct {
         float sum, discount, next;
-    } expected[] = {{1 + 0.5f * 2, 0.25f, 2}, {2 + 0.5f * 4, 0, 0}, {4, 0, 0},
-                    {8 + 0.5f * 16, 0.25f, 6}, {16, 0.5f, 6}, {0, 0, 0}};
+    } expected[] = {{1 + 0.5f * 2, 0.25f, 2},  {2 + 0.5f * 4, 0, 0}, {4, 0, 0},
+                    {8 + 0.5f * 16, 0.25f, 6}, {16, 0.5f, 6},        {0, 0, 0}};
     enum { BATCH = 128 };
     mw_error error;
     mw_dataset dataset;
@@ -60,7 +61,8 @@ static void targets(void **state) {
     const mw_state_value_batch *b = fit->slots[0];
     int seen[STEPS + 2] = {0};
     fit->kind->fill(fit, fit->slots[0], 0, false);
-    for (int row = 0; row < BATCH; row++) { /* standardised values are cut at 4: an episode's end looks like step 4 */
+    for (int row = 0; row < BATCH; row++) { /* standardised values are cut at 4: an episode's end looks like
+                                               step 4 */
         const bool end = b->x[row] == 4 && b->sum[row] == 0;
         const int at = end ? 5 : (int)b->x[row];
         seen[at]++;
@@ -80,7 +82,8 @@ static void learns(void **state) {
     mw_dataset dataset;
     mw_training_data data = data_of(&dataset);
     CHECK_OK(mw_pool_create(&data.pool, 1, &error), error);
-    mw_model *model = model_of("hidden=32 lookahead=1 discount=0.5 batch=32 steps=1500 target=0.98 rate=0.003");
+    mw_model *model =
+        model_of("hidden=32 lookahead=1 discount=0.5 batch=32 steps=1500 target=0.98 rate=0.003");
     mw_training_part *part;
     data.split.train.count = 1;
     CHECK_OK(mw_model_train(&part, model, &data, &error), error);
@@ -161,12 +164,18 @@ static void at_work(void **state) {
     static const char *const settings[] = {"value.steps=20", "value.hidden=16", "value.batch=32", NULL};
     at_work_bundle();
     at_work_resume("value", settings);
+    assert_int_equal(program("train spread -o c.safetensors --only rwm --with a.safetensors "
+                             "--set parts=flow,inverse,rwm,value --set plan.value_after=1"),
+                     256); /* which would be a bundle that cannot plan */
+    assert_true(printed("neither trained nor in"));
     assert_int_equal(program("train spread -o b.safetensors --only value --with a.safetensors "
                              "--set value.steps=20 --set value.hidden=16 --set plan.value_after=2"),
                      0);
-    assert_int_equal(program("eval b.safetensors --arms reactive,plan,paper,oracle --seeds 1 --episodes 2 --timed 0"), 0);
+    assert_int_equal(
+        program("eval b.safetensors --arms reactive,plan,paper,oracle --seeds 1 --episodes 2 --timed 0"), 0);
     assert_true(printed("value_after=2"));
-    assert_int_equal(program("eval a.safetensors --arms plan --seeds 1 --episodes 1 --timed 0 --value_after 1"), 256);
+    assert_int_equal(
+        program("eval a.safetensors --arms plan --seeds 1 --episodes 1 --timed 0 --value_after 1"), 256);
     assert_true(printed("value"));
 }
 

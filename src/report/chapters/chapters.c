@@ -44,12 +44,16 @@ static const mw_item items[] = {
     {"planning_smac_win", "gain", "Win rates of battles", "Share of episodes in which no enemy is left.",
      mw_item_win_rates},
     {"own:oracle", "gain", "The true simulator as scorer",
-     "The oracle scores the same candidates over the same horizon by executing them. The share of its gain "
+     "The oracle scores the same candidates over the same steps by executing them; where planning adds a "
+     "value of "
+     "where they lead, so does the oracle, and is then the best world model, not the best judge. The share "
+     "of its gain "
      "that planning reaches is given only where the oracle's own gain has an interval above zero.",
      mw_item_oracle},
     {"own:oracle_horizon", "gain", "The oracle over horizons",
      "Return and interval of the true simulator's choice for every horizon: where it loses although it "
-     "judges perfectly, what counts lies beyond the horizon.",
+     "knows what follows, what counts lies beyond the horizon. In battles the value comes after the last "
+     "step.",
      mw_item_oracle_horizon},
     {"ablation_all", "controls", "The model's choice against a random one",
      "Same number of candidates, one drawn at random. Intervals are Student's over the seeds' paired means.",
@@ -117,7 +121,8 @@ static const mw_item items[] = {
      "setting.",
      mw_item_selectors},
     {"cost", "cost", "Generation and scoring by number of candidates",
-     "Milliseconds for four environments together, K = 3, mean of three medium settings.", mw_item_cost},
+     "Milliseconds for four environments together, K = 3, guidance 1.2, mean of three medium settings.",
+     mw_item_cost},
     {"cost_batched", "cost", "Candidates one after another against all at once",
      "M = 8, milliseconds for four environments together.", mw_item_cost_batched},
     {"own:decisions", "cost", "One decision of one environment",
