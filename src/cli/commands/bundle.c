@@ -66,13 +66,23 @@ static void print_members(const char *label, const json_t *object) {
                          ? strdup(json_string_value(value))
                          : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(6));
         if (text && !json_is_object(value) && *text) {
+            char name[MW_NAME];
+            snprintf(name, sizeof name, "%s", key);
+            mw_text_clean(name);
             mw_text_clean(text);
-            if (used + (int)(strlen(key) + strlen(text)) + 2 > 98) used = printf("\n  %-11s", "") - 1;
-            used += printf(" %s=%s", key, text);
+            if (used + (int)(strlen(name) + strlen(text)) + 2 > 98) used = printf("\n  %-11s", "") - 1;
+            used += printf(" %s=%s", name, text);
         }
         free(text);
     }
     putchar('\n');
+}
+
+/* The start of a file's text without what would command the terminal; false if there is none. */
+static bool clean_text(char *out, size_t size, const json_t *value) {
+    const char *text = json_string_value(value);
+    snprintf(out, size, "%s", text ? text : "");
+    return *mw_text_clean(out);
 }
 
 static void print_part(const mw_bundle_part_summary *part) {
@@ -82,15 +92,11 @@ static void print_part(const mw_bundle_part_summary *part) {
     print_members("settings", json_object_get(all, "configuration"));
     print_members("provenance", made);
     if (json_object_get(details, "held")) print_members("held-out", json_object_get(details, "held"));
-    if (json_object_get(details, "accepted_in"))
-        printf("  trained under other rules than the world %s, accepted\n",
-               json_string_value(json_object_get(details, "accepted_in")));
-    const char *command = json_string_value(json_object_get(details, "command"));
-    if (command && *command) {
-        char text[400];
-        snprintf(text, sizeof text, "%s", command);
-        mw_cli_wrap(printf("  %-11s ", "command"), 14, mw_text_clean(text));
-    }
+    char text[400];
+    if (clean_text(text, sizeof text, json_object_get(details, "accepted_in")))
+        printf("  trained under other rules than the world %s, accepted\n", text);
+    if (clean_text(text, sizeof text, json_object_get(details, "command")))
+        mw_cli_wrap(printf("  %-11s ", "command"), 14, text);
     json_decref(all);
 }
 
