@@ -32,7 +32,7 @@ LARGEST = {"npy": 512, "json": 1024, "safetensors": 1024, "settings": 256, "comm
 MORE_INPUTS = {"npy": ["tests/data/npy"], "behavior": ["behaviors"], "hdf5": ["tests/data/import/hdf5"]}
 # Failures of a kind in a slice of the slower commands; in the others at every place there is.
 MOST = {"import-hdf5": 100, "export": 100, "make": 100, "report": 60, "train": 30, "eval": 20, "diagnose": 20, "bench": 20,
-        "behavior-train": 20, "study": 5, "demo": 3}
+        "behavior-train": 20, "study": 5, "demo": 3, "bundle-info": 500, "bundle-csv": 500, "zoo": 200}
 FUZZ_SLICE, FAULTS = 60, ("injected", "files", "disks", "kills", "differences", "signals", "outputs", "cores", "writers",
                           "violations")
 

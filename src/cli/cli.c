@@ -275,15 +275,10 @@ char *mw_cli_command(const char *group, int argc, char **argv) {
     return text;
 }
 
-/* In two passes: json_dumps goes on after a key that there was no memory for. */
 int mw_cli_print(json_t *value, int digits) {
-    const size_t flags = JSON_INDENT(2) | JSON_REAL_PRECISION(digits),
-                 size = json_dumpb(value, NULL, 0, flags);
-    char *text = size ? calloc(size + 1, 1) : NULL;
-    const bool whole = text && json_dumpb(value, text, size, flags) == size;
+    char *text = mw_cli_json_text(value, JSON_INDENT(2) | JSON_REAL_PRECISION(digits));
     json_decref(value);
-    if (!whole) {
-        free(text);
+    if (!text) {
         fputs("mawam: cannot write the report: out of memory, or a text is not UTF-8\n", stderr);
         return 1;
     }

@@ -96,7 +96,7 @@ typedef struct mw_bundle_list {
     char paths[32][2400];
     int count;
 } mw_bundle_list;
-void mw_cli_bundles(mw_bundle_list *list);
+mw_status mw_cli_bundles(mw_bundle_list *list, mw_error *error);
 
 /* Of an evaluation, in words for somebody who has not read about arms: "the policy alone"; and what was
  * found, and how sure that is. `name` is the setting's. */
@@ -122,6 +122,12 @@ const volatile sig_atomic_t *mw_cli_stop(void);
 /* "mawam GROUP ARGV...", as typed, for provenance; group may be "". To be freed; NULL: out of memory. */
 char *mw_cli_command(const char *group, int argc, char **argv);
 
+/* The value of a text, or of a file (NULL if there is none): all of it, or an error; `what` names the text.
+ */
+mw_status mw_cli_json(json_t **value, const char *text, const char *what, mw_error *error);
+mw_status mw_cli_json_file(json_t **value, const char *path, mw_error *error);
+/* All of a value, by jansson's flags. To be freed; NULL: out of memory. */
+char *mw_cli_json_text(const json_t *value, size_t flags);
 /* Prints a value as JSON and returns the exit code. Takes it over; it may be NULL for want of memory. (A
  * value is built by json_pack, which is NULL if any part is: nothing is left out in silence.) */
 int mw_cli_print(json_t *value, int digits);

@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +85,7 @@ static int bundles_only(const struct dirent *entry) {
     return end && !strcmp(end, ".safetensors");
 }
 
-void mw_cli_bundles(mw_bundle_list *list) {
+mw_status mw_cli_bundles(mw_bundle_list *list, mw_error *error) {
     struct dirent **entries = NULL;
     char root[2048], folder[2100];
     int found = 0;
@@ -92,6 +93,9 @@ void mw_cli_bundles(mw_bundle_list *list) {
     for (int i = 0; found <= 0 && mw_data_folder(root, sizeof root, i); i++) {
         snprintf(folder, sizeof folder, "%s/bundles", root);
         found = scandir(folder, &entries, bundles_only, alphasort);
+        if (found < 0 && errno != ENOENT && errno != ENOTDIR)
+            return mw_fail(error, errno == ENOMEM ? MW_ERR_MEMORY : MW_ERR_IO, "cannot list '%s': %s", folder,
+                           strerror(errno));
     }
     for (int i = 0; i < found; i++) {
         if (list->count < (int)(sizeof list->paths / sizeof *list->paths))
@@ -99,6 +103,7 @@ void mw_cli_bundles(mw_bundle_list *list) {
         free(entries[i]);
     }
     free(entries);
+    return MW_OK;
 }
 
 mw_status mw_cli_output(const char *path, bool overwrite, mw_error *error) {

@@ -85,7 +85,7 @@ static bool store(const mw_field *f, void *at, const char *text) {
         return true;
     default:
         if (!*text || strlen(text) >= MW_WORD) return false;
-        strcpy(at, text);
+        mw_text_clean(strcpy(at, text)); /* words of files are printed in many places */
         return true;
     }
 }

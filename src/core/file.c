@@ -63,23 +63,26 @@ static ssize_t read_all(int fd, char *out, size_t size) {
     return (ssize_t)used;
 }
 
-/* Page-aligned, as a map would be, and read-only. */
-static mw_status copy_file(mw_map *map, int fd, size_t size, const char *path, mw_error *error) {
+/* Room for a copy, page-aligned as a map would be; the descriptor becomes the map's unless this fails. */
+static mw_status begin_copy(mw_map *map, int fd, size_t size, const char *path, mw_error *error) {
     void *data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (data == MAP_FAILED) return fail_system(error, "take into memory", path);
-    const ssize_t got = read_all(fd, data, size);
-    mw_status status = MW_OK;
-    if (got < 0)
-        status = fail_system(error, "read", path);
-    else if ((size_t)got != size)
-        status = mw_fail(error, MW_ERR_IO, "cannot read '%s': it shrank from %zu to %zd bytes meanwhile",
-                         path, size, got);
-    if (status != MW_OK) {
-        munmap(data, size);
-        return status;
-    }
-    mprotect(data, size, PROT_READ);
-    *map = (mw_map){.data = data, .size = size};
+    *map = (mw_map){.data = data, .size = size, .missing = size, .descriptor = fd};
+    return MW_OK;
+}
+
+mw_status mw_map_fill(mw_map *map, size_t size, const char *path, mw_error *error) {
+    const size_t there = map->size - map->missing;
+    if (size <= there) return MW_OK;
+    const ssize_t got = read_all(map->descriptor, (char *)(uintptr_t)map->data + there, size - there);
+    if (got < 0) return fail_system(error, "read", path);
+    map->missing -= (size_t)got;
+    if ((size_t)got != size - there)
+        return mw_fail(error, MW_ERR_IO, "cannot read '%s': it shrank from %zu to %zu bytes meanwhile", path,
+                       map->size, there + (size_t)got);
+    if (map->missing > 0) return MW_OK;
+    close(map->descriptor);
+    mprotect((void *)(uintptr_t)map->data, map->size, PROT_READ);
     return MW_OK;
 }
 
@@ -97,6 +100,7 @@ static mw_status map_file(mw_map *map, int fd, size_t size, const char *path, mw
     return MW_OK;
 }
 
+/* A copy is only begun. */
 static mw_status open_map(mw_map *map, const char *path, size_t most_copied, mw_error *error) {
     int fd = -1;
     size_t size = 0;
@@ -104,17 +108,28 @@ static mw_status open_map(mw_map *map, const char *path, size_t most_copied, mw_
     MW_TRY(open_regular(path, &fd, &size, error));
     mw_status status = MW_OK;
     if (size > 0)
-        status = size <= most_copied ? copy_file(map, fd, size, path, error)
+        status = size <= most_copied ? begin_copy(map, fd, size, path, error)
                                      : map_file(map, fd, size, path, error);
-    close(fd);
+    if (map->missing == 0) close(fd);
+    return status;
+}
+
+static mw_status open_whole(mw_map *map, const char *path, size_t most_copied, mw_error *error) {
+    MW_TRY(open_map(map, path, most_copied, error));
+    const mw_status status = mw_map_fill(map, map->size, path, error);
+    if (status != MW_OK) mw_map_close(map);
     return status;
 }
 
 mw_status mw_map_open(mw_map *map, const char *path, mw_error *error) {
-    return open_map(map, path, mw_map_most_copied, error);
+    return open_whole(map, path, mw_map_most_copied, error);
 }
 
 mw_status mw_map_copy(mw_map *map, const char *path, mw_error *error) {
+    return open_whole(map, path, SIZE_MAX, error);
+}
+
+mw_status mw_map_begin(mw_map *map, const char *path, mw_error *error) {
     return open_map(map, path, SIZE_MAX, error);
 }
 
@@ -130,6 +145,7 @@ mw_map mw_map_over(const void *data, size_t size) {
 
 void mw_map_close(mw_map *map) {
     mw_guard_close(map->guard);
+    if (map->missing > 0) close(map->descriptor);
     if (map->data && !map->borrowed) munmap((void *)map->data, map->size);
     *map = (mw_map){0};
 }

@@ -12,6 +12,8 @@ typedef struct mw_map {
     size_t size;
     mw_guard *guard; /* of a mapped file; NULL: the data are a copy, which no change of the file reaches */
     bool borrowed;   /* they are somebody else's memory, which closing leaves alone */
+    size_t missing;  /* bytes at the end that a copy begun has not read yet, from the file `descriptor` */
+    int descriptor;  /* only while some are missing */
 } mw_map;
 
 extern size_t mw_map_most_copied; /* bytes: 256 MiB; tests lower it */
@@ -23,6 +25,11 @@ extern size_t mw_map_most_copied; /* bytes: 256 MiB; tests lower it */
  * *map is empty after a failure. */
 mw_status mw_map_open(mw_map *map, const char *path, mw_error *error);
 mw_status mw_map_copy(mw_map *map, const char *path, mw_error *error); /* the same, copied at any size */
+/* The same in steps, so that a file can be refused by its start: nothing is read, and no memory used, but
+ * what mw_map_fill asks for, the first `size` bytes. It does nothing where these are there, as in any other
+ * map. */
+mw_status mw_map_begin(mw_map *map, const char *path, mw_error *error);
+mw_status mw_map_fill(mw_map *map, size_t size, const char *path, mw_error *error);
 /* After the data were used, before the result is: fails if the file's end was lost meanwhile. */
 mw_status mw_map_intact(const mw_map *map, const char *path, mw_error *error);
 mw_map mw_map_over(const void *data, size_t size); /* a file that is in memory, aligned as malloc does */

@@ -1,6 +1,7 @@
 /* The command line as people expect it: what is mistyped is named, what cannot be written is said before the
  * work, what is finished is not overwritten, and whole numbers may be large. */
 #include "program.h"
+#include "random_bundle.h"
 
 static void suggestions(void **state) {
     (void)state;
@@ -57,11 +58,59 @@ static void descriptions(void **state) {
     program_expect(1, "bundle info nothing", "there is no bundles/nothing.safetensors in ");
 }
 
+/* A file whose every text commands the terminal, one byte or two. */
+static void save_commanding(const char *path) {
+    mw_error error;
+    mw_bundle *bundle = random_bundle((mw_bundle_info){.task = "spread",
+                                                       .rules = "\x1b[2Jrules",
+                                                       .quality = "\x1b[31mred\xc2\x9b",
+                                                       .method = "\x1b[1mbold",
+                                                       .agents = 3,
+                                                       .obs = 18,
+                                                       .act = 2,
+                                                       .episode_limit = 25},
+                                      1);
+    for (int i = 0; i < bundle->count; i++) {
+        mw_provenance *made = &bundle->parts[i].provenance;
+        strcpy(made->data, "\x1b]0;data");
+        strcpy(made->revision, "\x1b]0;revision");
+        json_decref(made->details);
+        made->details = json_pack("{s:s, s:s, s:{s:s}}", "accepted_in", "\x1b[2J", "command", "\x1b[3J",
+                                  "held", "\x1b[4mkey", "\x1b[5mvalue");
+    }
+    CHECK_OK(mw_bundle_save(bundle, path, false, &error), error);
+    mw_bundle_free(bundle);
+}
+
+static void texts_of_files(void **state) {
+    (void)state;
+    static const char *const commands[] = {
+        "bundle info %/bundles/red.safetensors",
+        "bundle info %/bundles/red.safetensors --csv",
+        "bundle info %/bundles/red.safetensors --json",
+        "eval %/bundles/red.safetensors",
+        "eval %/bundles/red.safetensors --accept-rules --seeds 1 --episodes 1 --timed 0 --threads 1 --M 2",
+        "eval %/bundles/red.safetensors --accept-rules --seeds 1 --episodes 1 --timed 0 --threads 1 --M 2 "
+        "--csv",
+    };
+    mkdir(scratch("bundles"), 0777);
+    save_commanding(scratch("bundles/red.safetensors"));
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        program_expect(i == 3, commands[i], "?[2J");
+        assert_null(strpbrk(program_output, "\x1b\x9b"));
+    }
+    char line[512];
+    snprintf(line, sizeof line, "MAWAM_DATA='%s' '%s' zoo", scratch_folder, MAWAM_PROGRAM);
+    assert_int_equal(program_shell(line), 0);
+    assert_non_null(strstr(program_output, "?[1mbold"));
+    assert_null(strpbrk(program_output, "\x1b\x9b"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(suggestions),   cmocka_unit_test(numbers),
         cmocka_unit_test(outputs_first), cmocka_unit_test(options_that_do_not_apply),
-        cmocka_unit_test(descriptions),
+        cmocka_unit_test(descriptions),  cmocka_unit_test(texts_of_files),
     };
-    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown_tree);
 }

@@ -5,6 +5,7 @@
 #include "scratch.h"
 
 #include <limits.h>
+#include <time.h>
 
 /* The file with this header text and so many bytes 0, 1, 2, ... of data. */
 static size_t build(unsigned char *out, const char *header, size_t data) {
@@ -369,13 +370,38 @@ static void random_damage(void **state) {
     assert_true(opened > 200 && opened < 4000);
 }
 
+/* A file of holes costs neither time nor memory before it is refused. */
+static void sparse_files(void **state) {
+    (void)state;
+    static const char *const headers[] = {"",
+                                          "{\"x\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}"},
+                             *const complaints[] = {"header does not start with '{'",
+                                                    "the tensors end at 4, but there are "};
+    for (int i = 0; i < 2; i++) {
+        unsigned char bytes[128];
+        mw_error error;
+        mw_safetensors file;
+        struct rusage before, after;
+        struct timespec start, end;
+        scratch_write(scratch("x"), bytes, build(bytes, headers[i], 4));
+        assert_int_equal(truncate(scratch("x"), 1 << 30), 0);
+        getrusage(RUSAGE_SELF, &before);
+        clock_gettime(CLOCK_MONOTONIC, &start);
+        CHECK_FAILS(mw_safetensors_open(&file, scratch("x"), &error), MW_ERR_FORMAT, error, complaints[i]);
+        clock_gettime(CLOCK_MONOTONIC, &end);
+        getrusage(RUSAGE_SELF, &after);
+        assert_true(after.ru_maxrss - before.ru_maxrss < 100 << 10); /* kilobytes */
+        assert_true(end.tv_sec - start.tv_sec + 1e-9 * (double)(end.tv_nsec - start.tv_nsec) < 1);
+    }
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, scratch_setup, scratch_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(foreign_bytes),    TEST(smallest_files), TEST(whole_numbers),  TEST(round_trip),
         TEST(written_bytes),    TEST(refused_writes), TEST(broken_headers), TEST(broken_lengths),
-        TEST(every_truncation), TEST(random_damage),
+        TEST(every_truncation), TEST(random_damage),  TEST(sparse_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

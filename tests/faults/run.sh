@@ -30,11 +30,12 @@ small="--set flow.dim=16 --set flow.mults=1,1,1 --set flow.context=2 --set flow.
  --set flow.batch=4 --set flow.forecast_batch=4 --set inverse.hidden=4 --set inverse.batch=4 --set rwm.hidden=4
  --set rwm.experts=2 --set rwm.batch=4 --set rwm.reward_features=2 --set rwm.dynamics_features=2 --set rwm.shared=4
  --set plan.horizon=2 --set flow.steps=12 --set inverse.steps=12 --set rwm.steps=12"
-readers=(info-json check list describe behaviors behavior-eval verify bench)
+readers=(info-json info-csv check list describe behaviors behavior-eval verify bench bundle-info bundle-csv zoo)
 writers=(play import-madiff import-omar import-hdf5 export make train eval diagnose behavior-train study report demo)
 command_of() {
     case $1 in
     info-json) echo "data info ready --json" ;;
+    info-csv) echo "data info ready --csv" ;;
     check) echo "data check ready" ;;
     list) echo "env list --json" ;;
     describe) echo "env describe 3m --json" ;;
@@ -42,6 +43,9 @@ command_of() {
     behavior-eval) echo "behavior eval $source/behaviors/spread-medium.safetensors --episodes 2 --threads 1" ;;
     verify) echo "verify net golden" ;;
     bench) echo "bench --seconds 0.01 --M 2 --threads 1 --only score --json" ;;
+    bundle-info) echo "bundle info bundle.safetensors" ;;
+    bundle-csv) echo "bundle info bundle.safetensors --csv" ;;
+    zoo) echo "zoo" ;;
     play) echo "env play spread --episodes 2 --envs 2 --json --replay try/out" ;;
     import-madiff) echo "data import --from madiff $source/tests/data/import/madiff/battle -o try/out --task toy" ;;
     import-omar) echo "data import --from omar $source/tests/data/import/omar -o try/out --task toy --episode-limit 5" ;;
@@ -260,7 +264,7 @@ for name; do
     is_in "$name" "${writers[*]}" && disks "$name"
     is_in "$name" "import-madiff import-hdf5 export make train eval behavior-train study report" && kills "$name"
     is_in "$name" "make train behavior-train study" && signals "$name"
-    is_in "$name" "info-json check list describe behaviors verify behavior-eval" && outputs "$name"
+    is_in "$name" "info-json info-csv bundle-info bundle-csv zoo check list describe behaviors verify behavior-eval" && outputs "$name"
     is_in "$name" "make train eval diagnose behavior-eval" && many_cores "$name"
     is_in "$name" "import-madiff make train" && two_writers "$name" "$([ "$name" = train ] || echo --overwrite)"
     echo "$name: ${allocations[$name]} allocations, ${calls[$name]} calls; violations so far: ${count[violations]}"

@@ -78,14 +78,9 @@ static int print_table(const mw_bench_options *o, const mw_bench_report *r, mw_s
     return mw_table_end(&table);
 }
 
-/* NULL unless the value has the text that it was read from: jansson leaves out letters for want of memory. */
 static json_t *sizes_json(const char *text) {
-    char again[sizeof((mw_bench_report *)NULL)->sizes];
-    json_t *value = json_loads(text, 0, NULL);
-    const size_t size = json_dumpb(value, again, sizeof again, JSON_COMPACT);
-    if (size == strlen(text) && !memcmp(again, text, size)) return value;
-    json_decref(value);
-    return NULL;
+    json_t *value;
+    return mw_cli_json(&value, text, "the sizes", NULL) == MW_OK ? value : NULL;
 }
 
 static int print_json(const mw_bench_options *o, const mw_bench_report *r, const char *cpu) {
@@ -206,14 +201,14 @@ static int cost_of(const char *const *paths, int count, int threads, mw_show sho
     if (status == MW_OK) status = mw_cost_run(&text, (const mw_bundle *const *)bundles, count, &o, &error);
     for (int i = 0; i < count; i++) mw_bundle_free(bundles[i]);
     if (status != MW_OK) return mw_cli_fail(&error);
-    json_t *root = show == MW_SHOW_JSON ? NULL : json_loads(text, 0, NULL);
+    json_t *root = NULL;
     if (show == MW_SHOW_JSON)
         puts(text);
-    else
+    else if ((status = mw_cli_json(&root, text, "the table of costs", &error)) == MW_OK)
         print_cost(root, show);
     json_decref(root);
     free(text);
-    return 0;
+    return status == MW_OK ? 0 : mw_cli_fail(&error);
 }
 
 int mw_cli_bench(int argc, char **argv) {

@@ -33,8 +33,9 @@ static json_t *plan_json(const mw_bundle *bundle) {
 
 /* A part as its own JSON tells, with the number of its weights; NULL for want of memory. */
 static json_t *part_json(const mw_bundle_part_summary *part) {
-    json_t *object = json_loads(part->provenance, 0, NULL);
-    if (object && json_object_set_new(object, "parameters", json_integer((json_int_t)part->parameters)) == 0)
+    json_t *object;
+    if (mw_cli_json(&object, part->provenance, part->name, NULL) == MW_OK &&
+        json_object_set_new(object, "parameters", json_integer((json_int_t)part->parameters)) == 0)
         return object;
     json_decref(object);
     return NULL;
@@ -56,60 +57,77 @@ static int print_json(const mw_bundle *bundle) {
                         10);
 }
 
+static mw_status out_of_memory(mw_error *error) {
+    return mw_fail(error, MW_ERR_MEMORY, "out of memory for the description of the bundle");
+}
+
 /* "name value" pairs of an object's plain members, in lines that fit; texts come from a file. */
-static void print_members(const char *label, const json_t *object) {
+static mw_status print_members(const char *label, const json_t *object, mw_error *error) {
     const char *key;
     json_t *value;
     int used = printf("  %-11s", label);
     json_object_foreach((json_t *)(uintptr_t)object, key, value) {
+        if (json_is_object(value)) continue;
         char *text = json_is_string(value)
                          ? strdup(json_string_value(value))
-                         : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(6));
-        if (text && !json_is_object(value) && *text) {
+                         : mw_cli_json_text(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(6));
+        if (!text) return out_of_memory(error);
+        if (*text) {
+            char name[MW_NAME];
+            snprintf(name, sizeof name, "%s", key);
+            mw_text_clean(name);
             mw_text_clean(text);
-            if (used + (int)(strlen(key) + strlen(text)) + 2 > 98) used = printf("\n  %-11s", "") - 1;
-            used += printf(" %s=%s", key, text);
+            if (used + (int)(strlen(name) + strlen(text)) + 2 > 98) used = printf("\n  %-11s", "") - 1;
+            used += printf(" %s=%s", name, text);
         }
         free(text);
     }
     putchar('\n');
+    return MW_OK;
 }
 
-static void print_part(const mw_bundle_part_summary *part) {
-    json_t *all = json_loads(part->provenance, 0, NULL), *made = json_object_get(all, "provenance"),
-           *details = json_object_get(made, "details");
+/* The start of a file's text without what would command the terminal; false if there is none. */
+static bool clean_text(char *out, size_t size, const json_t *value) {
+    const char *text = json_string_value(value);
+    snprintf(out, size, "%s", text ? text : "");
+    return *mw_text_clean(out);
+}
+
+static mw_status print_part(const mw_bundle_part_summary *part, mw_error *error) {
+    json_t *all;
+    MW_TRY(mw_cli_json(&all, part->provenance, part->name, error));
+    const json_t *made = json_object_get(all, "provenance"), *details = json_object_get(made, "details"),
+                 *held = json_object_get(details, "held");
     printf("\n%s: %zu weights\n", part->name, part->parameters);
-    print_members("settings", json_object_get(all, "configuration"));
-    print_members("provenance", made);
-    if (json_object_get(details, "held")) print_members("held-out", json_object_get(details, "held"));
-    if (json_object_get(details, "accepted_in"))
-        printf("  trained under other rules than the world %s, accepted\n",
-               json_string_value(json_object_get(details, "accepted_in")));
-    const char *command = json_string_value(json_object_get(details, "command"));
-    if (command && *command) {
-        char text[400];
-        snprintf(text, sizeof text, "%s", command);
-        mw_cli_wrap(printf("  %-11s ", "command"), 14, mw_text_clean(text));
-    }
+    mw_status status = print_members("settings", json_object_get(all, "configuration"), error);
+    if (status == MW_OK) status = print_members("provenance", made, error);
+    if (status == MW_OK && held) status = print_members("held-out", held, error);
+    char text[400];
+    if (clean_text(text, sizeof text, json_object_get(details, "accepted_in")))
+        printf("  trained under other rules than the world %s, accepted\n", text);
+    if (clean_text(text, sizeof text, json_object_get(details, "command")))
+        mw_cli_wrap(printf("  %-11s ", "command"), 14, text);
     json_decref(all);
+    return status;
 }
 
 static int print_text(const mw_bundle *bundle) {
     const mw_bundle_summary b = mw_bundle_describe(bundle);
-    json_t *plan = plan_json(bundle);
+    mw_error error;
     size_t weights = 0;
     for (int i = 0; i < b.parts; i++) weights += mw_bundle_part_describe(bundle, i).parameters;
     printf("%s-%s, rules %s\n", b.task, b.quality, b.rules);
     printf("%d agents, %d observation features and %d %s actions each, episodes of at most %d steps\n",
            b.agents, b.obs_size, b.act_size, b.discrete ? "discrete" : "real", b.episode_limit);
     printf("%d parts, %zu weights\n", b.parts, weights);
-    print_members("plan", plan);
+    json_t *plan = plan_json(bundle);
+    mw_status status = plan ? print_members("plan", plan, &error) : out_of_memory(&error);
     json_decref(plan);
-    for (int i = 0; i < b.parts; i++) {
+    for (int i = 0; i < b.parts && status == MW_OK; i++) {
         const mw_bundle_part_summary part = mw_bundle_part_describe(bundle, i);
-        print_part(&part);
+        status = print_part(&part, &error);
     }
-    return 0;
+    return status == MW_OK ? 0 : mw_cli_fail(&error);
 }
 
 /* A text member of a part's provenance; "" if it has none. */
@@ -124,11 +142,13 @@ static int print_csv(const mw_bundle *bundle) {
                                         {"parameters", NULL, 0, "%.0f"}, {"data", NULL, 0, NULL},
                                         {"revision", NULL, 0, NULL},     {NULL, NULL, 0, NULL}};
     const mw_bundle_summary b = mw_bundle_describe(bundle);
+    mw_error error;
     mw_table table;
     mw_table_begin(&table, MW_SHOW_CSV, columns);
     for (int i = 0; i < b.parts; i++) {
         const mw_bundle_part_summary part = mw_bundle_part_describe(bundle, i);
-        json_t *all = json_loads(part.provenance, 0, NULL);
+        json_t *all;
+        if (mw_cli_json(&all, part.provenance, part.name, &error) != MW_OK) return mw_cli_fail(&error);
         mw_table_row(&table, (mw_cell[]){MW_TEXT(b.task), MW_TEXT(b.quality), MW_TEXT(b.rules),
                                          MW_TEXT(part.name), MW_NUMBER(part.parameters),
                                          MW_TEXT(made(all, "data")), MW_TEXT(made(all, "revision"))});

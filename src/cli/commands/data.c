@@ -78,8 +78,8 @@ static mw_status info_csv(const mw_data_report *report, mw_error *error) {
     mw_status status = mw_data_report_json(report, memory, error);
     if (fclose(memory) != 0 && status == MW_OK)
         status = mw_fail(error, MW_ERR_MEMORY, "out of memory for the report");
-    json_t *root = status == MW_OK ? json_loadb(text, size, 0, NULL) : NULL;
-    if (status == MW_OK && !root) status = mw_fail(error, MW_ERR_MEMORY, "out of memory for the report");
+    json_t *root = NULL;
+    if (status == MW_OK) status = mw_cli_json(&root, text, "the report", error);
     mw_table table;
     if (status == MW_OK) {
         mw_table_begin(&table, MW_SHOW_CSV, columns);

@@ -221,15 +221,15 @@ int mw_cli_demo(int argc, char **argv) {
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, help, bundles, MAX_BUNDLES, &count);
     if (code >= 0) return code;
+    mw_error error = {0};
     if (count == 0) {
-        mw_cli_bundles(&shipped);
+        if (mw_cli_bundles(&shipped, &error) != MW_OK) return mw_cli_fail(&error);
         for (; count < shipped.count; count++) bundles[count] = shipped.paths[count];
     }
     if (count == 0) return mw_cli_usage("demo: no folder has bundles; name some");
     o.episodes = episodes;
     o.assignments = plan.items;
     o.assignment_count = plan.count;
-    mw_error error = {0};
     mw_status status = mw_dir_make(folder, &error);
     if (status == MW_OK)
         printf("%-14s %-30s %9s %7s %9s %9s\n", "world", "who plays", "earns", "won", "gain", "ms");

@@ -114,9 +114,7 @@ static void print_table(const mw_eval_result *result) {
     bool scaled = false;
     for (int a = 0; a < MW_ARMS; a++)
         scaled |= mw_eval_arm(result, a)->played && isfinite(mw_eval_arm(result, a)->score);
-    char quality[MW_NAME]; /* a text of the bundle */
-    snprintf(quality, sizeof quality, "%s", about.quality);
-    printf("%s-%s (%s)\n", about.task, mw_text_clean(quality), about.rules);
+    printf("%s-%s (%s)\n", about.task, about.quality, about.rules);
     if (about.accepted_rules) printf("trained under other rules, accepted: %s\n", about.accepted_rules);
     print_plan(&about.plan);
     printf("%d seeds from %llu x %d episodes = %d episodes of each arm; +-: over seeds; gain: paired, with\n"

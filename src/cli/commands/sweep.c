@@ -85,7 +85,7 @@ int mw_cli_sweep(const mw_eval_options *eval, const mw_strings *sweeps, const ch
     if (mw_cli_bundle_path(file, sizeof file, path, &error) != MW_OK ||
         mw_bundle_load(&bundle, file, &error) != MW_OK)
         return mw_cli_fail(&error);
-    const mw_status status = mw_sweep_run(&text, bundle, &o, &error);
+    mw_status status = mw_sweep_run(&text, bundle, &o, &error);
     mw_bundle_free(bundle);
     if (status != MW_OK) {
         mw_cli_fail(&error);
@@ -94,10 +94,11 @@ int mw_cli_sweep(const mw_eval_options *eval, const mw_strings *sweeps, const ch
     if (json && !*json) {
         puts(text);
     } else {
-        json_t *root = json_loads(text, 0, NULL);
-        print_table(root, show);
+        json_t *root;
+        status = mw_cli_json(&root, text, "the sweep's table", &error);
+        if (status == MW_OK) print_table(root, show);
         json_decref(root);
     }
     free(text);
-    return 0;
+    return status == MW_OK ? 0 : mw_cli_fail(&error);
 }

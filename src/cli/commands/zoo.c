@@ -3,6 +3,7 @@
  */
 #include "cli/table.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,15 +28,16 @@ typedef struct {
     double reactive, plan, gain, low, high;
 } scores;
 
-/* 64-bit FNV-1a of the file, as results name their bundle; "": it cannot be read. */
-static void checksum(char out[17], const char *path) {
+/* 64-bit FNV-1a of the file, as results name their bundle. */
+static mw_status checksum(char out[17], const char *path, mw_error *error) {
     uint64_t hash = 0xCBF29CE484222325u;
     FILE *file = fopen(path, "rb");
-    out[0] = 0;
-    if (!file) return;
+    if (!file) return mw_fail(error, MW_ERR_IO, "cannot open '%s': %s", path, strerror(errno));
     for (int c = getc(file); c != EOF; c = getc(file)) hash = (hash ^ (unsigned char)c) * 0x100000001B3u;
-    if (!ferror(file)) snprintf(out, 17, "%016llx", (unsigned long long)hash);
+    const bool whole = !ferror(file);
     fclose(file);
+    snprintf(out, 17, "%016llx", (unsigned long long)hash);
+    return whole ? MW_OK : mw_fail(error, MW_ERR_IO, "cannot read '%s'", path);
 }
 
 static double number(const json_t *object, const char *group, const char *key) {
@@ -43,67 +45,84 @@ static double number(const json_t *object, const char *group, const char *key) {
     return json_is_number(value) ? json_number_value(value) : (double)NAN;
 }
 
-static void read_scores(scores *s, const char *file, const char *path) {
-    char bundle[17];
-    json_t *root = json_load_file(file, 0, NULL);
+static mw_status read_scores(scores *s, const char *file, const char *path, mw_error *error) {
+    char bundle[17] = "";
+    json_t *root;
+    MW_TRY(mw_cli_json_file(&root, file, error));
+    if (!root) return MW_OK; /* nothing is known of this setting here */
+    const mw_status status = checksum(bundle, path, error);
     const json_t *arms = json_object_get(json_object_get(root, "eval"), "arms"),
                  *reactive = json_object_get(arms, "reactive"), *plan = json_object_get(arms, "plan");
     const char *named = json_string_value(json_object_get(root, "bundle")),
                *unit = json_object_get(plan, "score") ? "score" : "return";
-    checksum(bundle, path);
     s->reactive = number(reactive, NULL, unit);
     s->plan = number(plan, NULL, unit);
     s->there = isfinite(s->reactive) && isfinite(s->plan);
-    s->same = named && *bundle && !strcmp(named, bundle);
+    s->same = named && !strcmp(named, bundle);
     s->gain = (s->plan - s->reactive) / fabs(s->reactive);
     /* the interval is of returns; a score is one of them on a scale */
     const double scale = s->gain / (number(plan, NULL, "return") - number(reactive, NULL, "return"));
     s->low = scale * number(plan, "gain", "low");
     s->high = scale * number(plan, "gain", "high");
     json_decref(root);
+    return status;
 }
 
 /* The clean study first, then the older results. */
-static scores find_scores(const char *name, const char *path) {
+static mw_status find_scores(scores *s, const char *name, const char *path, mw_error *error) {
     static const char *const studies[] = {"clean", "results"};
     char root[2048], file[2300];
-    scores s = {.reactive = NAN, .plan = NAN, .gain = NAN, .low = NAN, .high = NAN};
+    *s = (scores){.reactive = NAN, .plan = NAN, .gain = NAN, .low = NAN, .high = NAN};
     for (int k = 0; k < 2; k++)
-        for (int i = 0; !s.there && mw_data_folder(root, sizeof root, i); i++) {
+        for (int i = 0; !s->there && mw_data_folder(root, sizeof root, i); i++) {
             snprintf(file, sizeof file, "%s/%s/settings/%.150s.json", root, studies[k], name);
-            read_scores(&s, file, path);
+            MW_TRY(read_scores(s, file, path, error));
         }
-    return s;
+    return MW_OK;
 }
 
 static json_t *maybe(double value) {
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-static json_t *describe(const mw_bundle *bundle, const char *name, const char *path, double bytes) {
-    const mw_bundle_summary about = mw_bundle_describe(bundle);
-    const scores s = find_scores(name, path);
+/* NULL for want of memory. */
+static json_t *parts_json(const mw_bundle *bundle, int count) {
     json_t *parts = json_array();
-    const char *revision = "unknown";
-    json_t *made = NULL;
-    for (int i = 0; i < about.parts; i++) {
+    for (int i = 0; parts && i < count; i++) {
         const mw_bundle_part_summary part = mw_bundle_part_describe(bundle, i);
-        json_array_append_new(
-            parts, json_pack("{s:s, s:I}", "name", part.name, "parameters", (json_int_t)part.parameters));
-        if (!made) made = json_loads(part.provenance, 0, NULL);
+        json_t *one = json_pack("{s:s, s:I}", "name", part.name, "parameters", (json_int_t)part.parameters);
+        if (json_array_append_new(parts, one) == 0) continue;
+        json_decref(parts);
+        parts = NULL;
     }
-    const json_t *named = json_object_get(json_object_get(made, "provenance"), "revision");
-    if (json_is_string(named)) revision = json_string_value(named);
-    json_t *out =
+    return parts;
+}
+
+static json_t *scores_json(const scores *s) {
+    if (!s->there) return json_null();
+    return json_pack("{s:b, s:o, s:o, s:o, s:o, s:o}", "same_bundle", s->same, "reactive", maybe(s->reactive),
+                     "plan", maybe(s->plan), "relative_gain", maybe(s->gain), "low", maybe(s->low), "high",
+                     maybe(s->high));
+}
+
+/* Adds a bundle to the list. */
+static mw_status describe(json_t *all, const mw_bundle *bundle, const char *name, const char *path,
+                          double bytes, mw_error *error) {
+    const mw_bundle_summary about = mw_bundle_describe(bundle);
+    scores s;
+    json_t *made = NULL;
+    MW_TRY(find_scores(&s, name, path, error));
+    if (about.parts > 0)
+        MW_TRY(mw_cli_json(&made, mw_bundle_part_describe(bundle, 0).provenance, path, error));
+    const char *named = json_string_value(json_object_get(json_object_get(made, "provenance"), "revision"));
+    json_t *one =
         json_pack("{s:s, s:s, s:I, s:s, s:s, s:s, s:i, s:s, s:o, s:o}", "name", name, "path", path, "bytes",
                   (json_int_t)bytes, "task", about.task, "quality", about.quality, "method", about.method,
-                  "agents", about.agents, "revision", revision, "parts", parts, "scores",
-                  s.there ? json_pack("{s:b, s:o, s:o, s:o, s:o, s:o}", "same_bundle", s.same, "reactive",
-                                      maybe(s.reactive), "plan", maybe(s.plan), "relative_gain",
-                                      maybe(s.gain), "low", maybe(s.low), "high", maybe(s.high))
-                          : json_null());
+                  "agents", about.agents, "revision", named ? named : "unknown", "parts",
+                  parts_json(bundle, about.parts), "scores", scores_json(&s));
     json_decref(made);
-    return out;
+    if (json_array_append_new(all, one) == 0) return MW_OK;
+    return mw_fail(error, MW_ERR_MEMORY, "out of memory for the list of bundles");
 }
 
 static void print_one(mw_table *table, const json_t *one) {
@@ -153,8 +172,29 @@ static void name_of(char out[160], const char *path) {
     if (end) *end = 0;
 }
 
-int mw_cli_zoo(int argc, char **argv) {
+/* All bundles as an array; *all is NULL after a failure. */
+static mw_status list_all(json_t **all, mw_error *error) {
     static mw_bundle_list list;
+    MW_TRY(mw_cli_bundles(&list, error));
+    *all = json_array();
+    mw_status status = *all ? MW_OK : mw_fail(error, MW_ERR_MEMORY, "out of memory for the list of bundles");
+    for (int i = 0; i < list.count && status == MW_OK; i++) {
+        mw_bundle *bundle = NULL;
+        struct stat info;
+        char name[160];
+        name_of(name, list.paths[i]);
+        const double bytes = stat(list.paths[i], &info) == 0 ? (double)info.st_size : 0;
+        status = mw_bundle_load(&bundle, list.paths[i], error);
+        if (status == MW_OK) status = describe(*all, bundle, name, list.paths[i], bytes, error);
+        mw_bundle_free(bundle);
+    }
+    if (status == MW_OK) return MW_OK;
+    json_decref(*all);
+    *all = NULL;
+    return status;
+}
+
+int mw_cli_zoo(int argc, char **argv) {
     mw_show show = MW_SHOW_TEXT;
     const char *none[1];
     const mw_option options[] = {{"json", MW_OPT_SHOW, &show, 0, 0},
@@ -162,22 +202,9 @@ int mw_cli_zoo(int argc, char **argv) {
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, help, none, 0, &count);
     if (code >= 0) return code;
-    mw_error error = {0};
-    json_t *all = json_array();
-    mw_cli_bundles(&list);
-    for (int i = 0; i < list.count; i++) {
-        mw_bundle *bundle;
-        struct stat info;
-        char name[160];
-        if (mw_bundle_load(&bundle, list.paths[i], &error) != MW_OK) {
-            json_decref(all);
-            return mw_cli_fail(&error);
-        }
-        name_of(name, list.paths[i]);
-        const double bytes = stat(list.paths[i], &info) == 0 ? (double)info.st_size : 0;
-        json_array_append_new(all, describe(bundle, name, list.paths[i], bytes));
-        mw_bundle_free(bundle);
-    }
+    mw_error error;
+    json_t *all;
+    if (list_all(&all, &error) != MW_OK) return mw_cli_fail(&error);
     if (show == MW_SHOW_JSON) return mw_cli_print(json_pack("{s:o}", "bundles", all), 10);
     print_all(all, show);
     json_decref(all);

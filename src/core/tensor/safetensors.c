@@ -30,11 +30,12 @@ typedef struct data_section {
 } data_section;
 
 static mw_status read_header(mw_safetensors *file, data_section *section, mw_error *error) {
-    const mw_map *map = &file->map;
+    mw_map *map = &file->map;
     uint64_t length;
     if (map->size < 8)
         return mw_fail(error, MW_ERR_FORMAT, "%s: not a safetensors file: %zu bytes are too few for a header",
                        file->path, map->size);
+    MW_TRY(mw_map_fill(map, sizeof length, file->path, error));
     memcpy(&length, map->data, sizeof length);
     if (length > HEADER_LIMIT)
         return mw_fail(error, MW_ERR_FORMAT,
@@ -43,8 +44,10 @@ static mw_status read_header(mw_safetensors *file, data_section *section, mw_err
     if (length > map->size - 8)
         return mw_fail(error, MW_ERR_FORMAT, "%s: header of %llu bytes, but only %zu follow", file->path,
                        (unsigned long long)length, map->size - 8);
+    MW_TRY(mw_map_fill(map, length ? 9 : 8, file->path, error));
     if (length == 0 || map->data[8] != '{')
         return mw_fail(error, MW_ERR_FORMAT, "%s: header does not start with '{'", file->path);
+    MW_TRY(mw_map_fill(map, 8 + length, file->path, error));
     section->data = map->data + 8 + length;
     section->size = map->size - 8 - length;
     return mw_json_parse(&file->header, (const char *)map->data + 8, length, file->path, error);
@@ -167,6 +170,7 @@ static mw_status check_cover(mw_safetensors *file, const data_section *section, 
     return MW_OK;
 }
 
+/* The data are read last, once the header says that all of them belong here: a file may be mostly holes. */
 static mw_status open_mapped(mw_safetensors *file, mw_error *error) {
     data_section section = {0};
     const char *name;
@@ -186,7 +190,8 @@ static mw_status open_mapped(mw_safetensors *file, mw_error *error) {
         MW_TRY(parse_tensor(what, entry, &section, tensor, error));
         file->tensor_count++;
     }
-    return check_cover(file, &section, error);
+    MW_TRY(check_cover(file, &section, error));
+    return mw_map_fill(&file->map, file->map.size, file->path, error);
 }
 
 mw_status mw_safetensors_read(mw_safetensors *file, mw_map map, const char *path, mw_error *error) {
@@ -200,7 +205,7 @@ mw_status mw_safetensors_read(mw_safetensors *file, mw_map map, const char *path
 mw_status mw_safetensors_open(mw_safetensors *file, const char *path, mw_error *error) {
     mw_map map;
     *file = (mw_safetensors){0};
-    MW_TRY(mw_map_copy(&map, path, error));
+    MW_TRY(mw_map_begin(&map, path, error));
     return mw_safetensors_read(file, map, path, error);
 }
 
