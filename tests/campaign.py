@@ -96,7 +96,7 @@ def fuzz_slice(build, target, seconds, seed):
                          start_new_session=True)
     runs = re.search(r"number_of_executed_units: *(\d+)", log.stderr)
     found = {"runs": int(runs.group(1)) if runs else 0, "crashes": 0, "hangs": 0, "leaks": 0}
-    if log.returncode > 0 and "libFuzzer: run interrupted" not in log.stderr:
+    if log.returncode != 0 and "libFuzzer: run interrupted" not in log.stderr:  # below 0: killed by a signal
         kind = "hangs" if "libFuzzer: timeout" in log.stderr else "leaks" if "LeakSanitizer" in log.stderr else "crashes"
         found[kind] = 1
         print(f"{target}: {kind}: {log.stderr[-2000:]}", flush=True)
@@ -111,7 +111,7 @@ def faults_slice(build, name, most, seed):
                              env=dict(os.environ, SEED=str(seed), COUNTS=counts.name), stdin=subprocess.DEVNULL,
                              start_new_session=True)
         numbers = {key: int(value) for key, value in (line.split() for line in counts)}
-    if log.returncode > 0 or not numbers:
+    if log.returncode != 0 or not numbers:
         print(log.stdout[-2000:], log.stderr[-2000:], flush=True)
     return numbers
 
@@ -123,6 +123,8 @@ def work(campaign, jobs, until):
             part, name, job = next(jobs)
         begin = time.time()
         numbers = job(max(10, min(FUZZ_SLICE, int(until - begin))))
+        if not numbers and not campaign.over:  # what broke before it could count has not passed
+            numbers = {"violations": 1}
         campaign.add(part, name if part == "fuzz" else None, numbers, time.time() - begin)
         print(f"{part} {name}: {numbers}", flush=True)
 

@@ -63,14 +63,7 @@ static bool set_progress(mw_training_part *part, const double *in) {
 
 /* Over the numbers and the text of a checkpoint: a flipped bit must not become a part of the weights. */
 static mw_name checksum_of(const mw_tensor *tensors, size_t count, const char *text) {
-    uint64_t hash = mw_hash(MW_HASH_START, text, strlen(text));
-    for (size_t i = 0; i < count; i++) {
-        const mw_tensor *t = &tensors[i];
-        size_t numbers, bytes = 0; /* a foreign file's tensors have any shape */
-        mw_shape_size(t->type, t->dims, t->shape, &numbers, &bytes);
-        hash = mw_hash(hash, t->name, strlen(t->name));
-        hash = mw_hash(hash, t->data, bytes);
-    }
+    const uint64_t hash = mw_tensors_hash(mw_hash(MW_HASH_START, text, strlen(text)), tensors, count);
     return mw_name_of("%016llx", (unsigned long long)hash);
 }
 

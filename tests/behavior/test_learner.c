@@ -5,7 +5,7 @@
 #include "behavior/play.h"
 #include "behavior/learn/prey_game.h"
 #include "behavior/learn/train.h"
-#include "core/file.h"
+#include "core/tensor/safetensors.h"
 
 static mw_learn_preset tiny(const char *task) {
     mw_learn_preset preset = *mw_learn_preset_find(task);
@@ -100,22 +100,64 @@ static void wrong_checkpoints(void **state) {
     assert_true(preset.rate == 0.25f);
 }
 
-/* Replaces bytes of a checkpoint and expects that the learner does not take it. */
-static void refuse(const mw_learn_preset *preset, const char *after, size_t offset, const void *bytes,
-                   size_t count, const char *text) {
-    static unsigned char file[1 << 20];
+/* Gives a checkpoint that was changed by hand the checksum that belongs to it. */
+static void seal(unsigned char *bytes, size_t size) {
+    mw_error error;
+    mw_safetensors file;
+    uint64_t hash = MW_HASH_START;
+    char sum[17];
+    CHECK_OK(mw_safetensors_read(&file, mw_map_over(bytes, size), "damaged", &error), error);
+    for (size_t i = 0; i < file.metadata_count; i++) {
+        const mw_meta *meta = &file.metadata[i];
+        if (!strcmp(meta->key, "checksum")) continue;
+        hash = mw_hash(hash, meta->key, strlen(meta->key) + 1);
+        hash = mw_hash(hash, meta->value, strlen(meta->value) + 1);
+    }
+    hash = mw_tensors_hash(hash, file.tensors, file.tensor_count);
+    unsigned char *at = memmem(bytes, size, mw_safetensors_meta(&file, "checksum"), 16);
+    assert_non_null(at);
+    snprintf(sum, sizeof sum, "%016llx", (unsigned long long)hash);
+    mw_safetensors_close(&file);
+    memcpy(at, sum, 16);
+}
+
+/* Writes a changed checkpoint and expects that the learner does not take it. */
+static void refuse(const mw_learn_preset *preset, const unsigned char *file, size_t size, const char *text) {
     mw_task_game task = {preset->task, NULL};
     mw_error error;
-    size_t size = scratch_read(scratch("state"), file, sizeof file);
-    unsigned char *at = memmem(file, size, after, strlen(after));
-    assert_non_null(at);
-    memcpy(at + offset, bytes, count);
     scratch_write(scratch("damaged"), file, size);
     mw_learner *learner = learner_of(preset, &task, 1);
     mw_status status = mw_learner_load(learner, scratch("damaged"), &error);
     if (status == MW_OK || !strstr(error.message, text))
         fail_msg("%s: '%s' lacks '%s'", preset->task, status ? error.message : "accepted", text);
     mw_learner_free(learner);
+}
+
+/* Replaces bytes of the first world and makes the checksum right again. */
+static void refuse_world(const mw_learn_preset *preset, size_t offset, const void *bytes, size_t count,
+                         const char *text) {
+    static _Alignas(16) unsigned char file[1 << 20];
+    size_t size = scratch_read(scratch("state"), file, sizeof file);
+    unsigned char *at = memmem(file, size, "mawamenv", 8);
+    assert_non_null(at);
+    memcpy(at + offset, bytes, count);
+    seal(file, size);
+    refuse(preset, file, size, text);
+}
+
+/* One bit of the file's data, which leaves a number that could be one, or of the texts before them. */
+static void refuse_flipped_bits(const mw_learn_preset *preset) {
+    static unsigned char file[1 << 20];
+    size_t size = scratch_read(scratch("state"), file, sizeof file);
+    uint64_t header;
+    memcpy(&header, file, sizeof header);
+    unsigned char *places[] = {file + 8 + header, file + 8 + header + (size - 8 - header) / 2,
+                               (unsigned char *)memmem(file, size, "adam_step", 9) + 12};
+    for (int i = 0; i < 3; i++) {
+        *places[i] ^= 1;
+        refuse(preset, file, size, "is damaged: its checksum is not");
+        *places[i] ^= 1;
+    }
 }
 
 /* The worlds in a checkpoint are snapshots; their bytes are not to be trusted either. */
@@ -129,9 +171,10 @@ static void hostile_checkpoints(void **state) {
         mw_learner *learner = learner_of(&preset, &task, 1);
         CHECK_OK(mw_learner_save(learner, scratch("state"), &error), error);
         mw_learner_free(learner);
-        refuse(&preset, "mawamenv", left, &(uint32_t){0x80000000u}, 4, "damaged: world 0: ");
-        refuse(&preset, "mawamenv", flags, "\x55", 1, "flag");
-        refuse(&preset, "mawamenv", base + 72, &(double){INFINITY}, 8, "inf");
+        refuse_flipped_bits(&preset);
+        refuse_world(&preset, left, &(uint32_t){0x80000000u}, 4, "damaged: world 0: ");
+        refuse_world(&preset, flags, "\x55", 1, "flag");
+        refuse_world(&preset, base + 72, &(double){INFINITY}, 8, "inf");
     }
 }
 

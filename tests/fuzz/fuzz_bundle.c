@@ -150,8 +150,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
 /* ---- good bundles, of which everything begins ---- */
 
-/* The description of a small bundle in the present format: of real or discrete actions, weights by the byte.
- */
+/* The description of a small bundle in the present format: of real or discrete actions, with a value or
+ * without, weights by the byte. */
 static size_t fresh(uint8_t *data, size_t most, unsigned seed) {
     mw_error error;
     mw_safetensors file;
@@ -165,7 +165,8 @@ static size_t fresh(uint8_t *data, size_t most, unsigned seed) {
                                  .act = 3,
                                  .discrete = discrete,
                                  .episode_limit = 9};
-    save_small_bundle(fuzz_path("fresh"), &info, !discrete && seed & 2);
+    const small_bundle_parts more = {.advantage = !discrete && seed & 2, .value = seed & 4};
+    save_small_bundle(fuzz_path("fresh"), &info, more);
     FUZZ_EXPECT(mw_safetensors_open(&file, fuzz_path("fresh"), &error) == MW_OK);
     const char *text = mw_safetensors_meta(&file, "bundle");
     const size_t size = 1 + strlen(text);

@@ -30,7 +30,7 @@ static void save_bundle(const char *path, const char *task) {
                            .episode_limit = world->episode_limit};
     snprintf(info.task, sizeof info.task, "%s", task);
     snprintf(info.rules, sizeof info.rules, "%s", world->rules);
-    save_small_bundle(path, &info, false);
+    save_small_bundle(path, &info, (small_bundle_parts){0});
     mw_env_free(env);
 }
 

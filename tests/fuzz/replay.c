@@ -50,7 +50,7 @@ int main(int argc, char **argv) {
         }
         closedir(folder);
     }
-    for (unsigned seed = 0; seed < 4; seed++) {
+    for (unsigned seed = 0; seed < 8; seed++) {
         static uint8_t made[1 << 16];
         const size_t size =
             LLVMFuzzerCustomMutator ? LLVMFuzzerCustomMutator(made, 0, sizeof made, 256 * seed) : 0;

@@ -28,19 +28,26 @@ static void spread_knots(mw_normalizer *normalizer, int features) {
     for (int f = 0; f < features; f++) mw_normalizer_fit(normalizer, f, (float[]){-2, -1, 2}, 3, NULL);
 }
 
-static void save_small_bundle(const char *path, const mw_bundle_info *info, bool advantage) {
+/* What it has besides a flow, an inverse and an RWM. */
+typedef struct {
+    bool advantage, value; /* with a value plans judge by it after a step */
+} small_bundle_parts;
+
+static void save_small_bundle(const char *path, const mw_bundle_info *info, small_bundle_parts more) {
     mw_error error;
     mw_bundle *bundle;
     mw_plan_settings plan = {0};
     mw_fields_defaults(mw_plan_fields, &plan);
     FUZZ_EXPECT(mw_fields_assign(mw_plan_fields, &plan, "horizon=2 candidates=3 sampling_steps=1 target=0.8",
                                  "", &error) == MW_OK);
+    plan.value_after = more.value;
     FUZZ_EXPECT(mw_bundle_create(&bundle, info, &plan, &error) == MW_OK);
     add_model(bundle, "flow", "dim=16 mults=1,1,1 context=2 generated=2 forecast=4 return_scale=10");
     add_model(bundle, "inverse", "hidden=4 layers=1");
     add_model(bundle, "rwm",
               "hidden=4 experts=2 reward_experts=2 reward_features=2 dynamics_features=2 shared=4");
-    if (advantage) add_model(bundle, "advantage", "hidden=4 features=4");
+    if (more.advantage) add_model(bundle, "advantage", "hidden=4 features=4");
+    if (more.value) add_model(bundle, "value", "hidden=4");
     spread_knots(&bundle->obs_normalizer, info->obs);
     if (!info->discrete) spread_knots(&bundle->act_normalizer, info->act);
     FUZZ_EXPECT(mw_bundle_save(bundle, path, true, &error) == MW_OK);

@@ -1,6 +1,6 @@
-/* Every number, text and list of a bundle's description is replaced by a list of nasty values, one at a time:
- * loading says what is wrong, or loads something that plans, within a second and 200 MB, whatever the file
- * claims about sizes. */
+/* Every number, text and list of a bundle's description is replaced by a list of nasty values, one at a time,
+ * and by text that is no JSON: loading says what is wrong, or loads something that plans, within a second and
+ * 200 MB, whatever the file claims about sizes. */
 #include "core/machine/child.h"
 #include "random_bundle.h"
 #include "scratch.h"
@@ -44,6 +44,11 @@ static const char *const nasty[] = {"0",
                                     "[0,0,0]"};
 enum { NASTY = sizeof nasty / sizeof *nasty };
 
+/* What no JSON value can hold, so that it is put into the text. */
+static const char *const no_value[] = {"NaN", "Infinity", "-Infinity", "1e999", "-1e999"};
+enum { NO_VALUE = sizeof no_value / sizeof *no_value };
+#define PLACE "\"the place of a text\""
+
 static char *original; /* the bytes of a good bundle */
 static size_t original_size;
 static json_t *header, *description;
@@ -74,13 +79,10 @@ static mw_status load_and_plan(void *context, void *result, mw_error *error) {
     return status;
 }
 
-static void attempt(const char *where, const char *value) {
-    mw_error error = {0};
-    const char *path = scratch("hostile.safetensors");
-    char *text = json_dumps(description, JSON_COMPACT);
-    json_object_set_new(json_object_get(header, "__metadata__"), "bundle", json_string(text));
-    free(text);
-    text = json_dumps(header, JSON_COMPACT);
+/* The good bundle with another description. */
+static void write_described(const char *path, const char *described) {
+    json_object_set_new(json_object_get(header, "__metadata__"), "bundle", json_string(described));
+    char *text = json_dumps(header, JSON_COMPACT);
     uint64_t length, written = strlen(text);
     memcpy(&length, original, sizeof length);
     const size_t data = original_size - 8 - length;
@@ -91,6 +93,12 @@ static void attempt(const char *where, const char *value) {
     scratch_write(path, bytes, 8 + written + data);
     free(bytes);
     free(text);
+}
+
+static mw_status attempt_text(const char *where, const char *value, const char *described) {
+    mw_error error = {0};
+    const char *path = scratch("hostile.safetensors");
+    write_described(path, described);
     const mw_child_limits limits = {.memory = 200u << 20, .seconds = 1};
     const mw_status status =
         mw_child_run(where, load_and_plan, (void *)(uintptr_t)path, NULL, 0, &limits, &error);
@@ -102,6 +110,35 @@ static void attempt(const char *where, const char *value) {
         for (const char *at = error.message; *at; at++)
             if (*at == '\033') fail_msg("%s = %s: an escape sequence reaches the message", where, value);
     }
+    return status;
+}
+
+static void attempt(const char *where, const char *value) {
+    char *text = json_dumps(description, JSON_COMPACT);
+    attempt_text(where, value, text);
+    free(text);
+}
+
+/* Puts text in the place of a member and expects that nobody takes it for a description. */
+static void refuse_text(const char *where, const char *put) {
+    char *text = json_dumps(description, JSON_COMPACT), *place = strstr(text, PLACE), *changed;
+    assert_non_null(place);
+    assert_true(asprintf(&changed, "%.*s%s%s", (int)(place - text), text, put, place + strlen(PLACE)) > 0);
+    if (attempt_text(where, put, changed) == MW_OK) fail_msg("%s = %s is accepted", where, put);
+    free(changed);
+    free(text);
+}
+
+/* A member as no number, and twice. */
+static void refuse_texts(json_t *object, const char *key, json_t *kept, const char *where) {
+    json_error_t error;
+    char *value = json_dumps(kept, JSON_COMPACT | JSON_ENCODE_ANY), *twice;
+    json_object_set_new(object, key, json_loads(PLACE, JSON_DECODE_ANY, &error));
+    for (int i = 0; i < NO_VALUE; i++) refuse_text(where, no_value[i]);
+    assert_true(asprintf(&twice, "%s,\"%s\":%s", value, key, value) > 0);
+    refuse_text(where, twice);
+    free(twice);
+    free(value);
 }
 
 /* Every member of an object below, each with all the values, then missing. */
@@ -122,6 +159,7 @@ static void walk(json_t *object, const char *where) {
             json_object_set_new(object, own, json_loads(nasty[i], JSON_DECODE_ANY, &error));
             attempt(name, nasty[i]);
         }
+        refuse_texts(object, own, kept, name);
         json_object_del(object, own);
         attempt(name, "nothing");
         json_object_set(object, own, kept);

@@ -7,6 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define KIND "mawam learner 2"
+
+enum { METADATA = 6 }; /* besides the checksum */
+
 /* The running episodes as numbers: sum of rewards and number of the episode. */
 typedef struct {
     double *sum;
@@ -34,6 +38,26 @@ static mw_status running_take(running *r, const mw_learner *l, mw_error *error) 
 
 static mw_tensor vector(const char *name, mw_dtype type, const void *data, size_t count) {
     return (mw_tensor){.name = name, .type = type, .dims = 1, .shape = {count}, .data = data};
+}
+
+/* Over the numbers and texts of a checkpoint: a flipped bit must not become a part of the weights. */
+static mw_name checksum_of(const mw_tensor *tensors, size_t count, const mw_meta *meta, size_t metas) {
+    uint64_t hash = MW_HASH_START;
+    for (size_t i = 0; i < metas; i++) {
+        if (!strcmp(meta[i].key, "checksum")) continue;
+        hash = mw_hash(hash, meta[i].key, strlen(meta[i].key) + 1);
+        hash = mw_hash(hash, meta[i].value, strlen(meta[i].value) + 1);
+    }
+    return mw_name_of("%016llx", (unsigned long long)mw_tensors_hash(hash, tensors, count));
+}
+
+static mw_status write_sealed(const char *path, const mw_tensor *tensors, size_t count,
+                              const mw_meta meta[METADATA], mw_error *error) {
+    mw_meta sealed[METADATA + 1];
+    const mw_name checksum = checksum_of(tensors, count, meta, METADATA);
+    memcpy(sealed, meta, METADATA * sizeof *meta);
+    sealed[METADATA] = (mw_meta){"checksum", checksum.text};
+    return mw_safetensors_write(path, tensors, count, sealed, METADATA + 1, error);
 }
 
 mw_status mw_learner_save(const mw_learner *l, const char *path, mw_error *error) {
@@ -67,10 +91,9 @@ mw_status mw_learner_save(const mw_learner *l, const char *path, mw_error *error
     snprintf(iteration, sizeof iteration, "%ld", l->iteration);
     snprintf(step, sizeof step, "%ld", a->adam.step);
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)l->seed);
-    const mw_meta meta[] = {{"kind", "mawam learner 1"}, {"preset", text},         {"seed", seed},
-                            {"rules", l->info.rules},    {"iteration", iteration}, {"adam_step", step}};
-    mw_status status = text ? mw_safetensors_write(path, tensors, sizeof tensors / sizeof tensors[0], meta,
-                                                   sizeof meta / sizeof meta[0], error)
+    const mw_meta meta[METADATA] = {{"kind", KIND},           {"preset", text},         {"seed", seed},
+                                    {"rules", l->info.rules}, {"iteration", iteration}, {"adam_step", step}};
+    mw_status status = text ? write_sealed(path, tensors, sizeof tensors / sizeof tensors[0], meta, error)
                             : mw_fail(error, MW_ERR_MEMORY, "cannot write the preset");
     free(text);
     running_free(&r);
@@ -93,10 +116,22 @@ static mw_status read_vector(const mw_safetensors *file, const char *name, mw_dt
     return MW_OK;
 }
 
+static mw_status check_seal(const mw_safetensors *file, mw_error *error) {
+    const char *kind = mw_safetensors_meta(file, "kind"), *checksum = mw_safetensors_meta(file, "checksum");
+    if (!kind || strcmp(kind, KIND) || !checksum)
+        return mw_fail(error, MW_ERR_FORMAT, "%s is not a checkpoint of '" KIND "'", file->path);
+    const mw_name found =
+        checksum_of(file->tensors, file->tensor_count, file->metadata, file->metadata_count);
+    if (strcmp(checksum, found.text))
+        return mw_fail(error, MW_ERR_FORMAT, "%s is damaged: its checksum is not %.16s", file->path,
+                       checksum);
+    return MW_OK;
+}
+
 static mw_status check_owner(const mw_learner *l, const mw_safetensors *file, mw_error *error) {
-    const char *kind = mw_safetensors_meta(file, "kind"), *text = mw_safetensors_meta(file, "preset");
-    const char *seed = mw_safetensors_meta(file, "seed"), *rules = mw_safetensors_meta(file, "rules");
-    if (!kind || strcmp(kind, "mawam learner 1") || !text || !seed || !rules)
+    const char *text = mw_safetensors_meta(file, "preset"), *seed = mw_safetensors_meta(file, "seed"),
+               *rules = mw_safetensors_meta(file, "rules");
+    if (!text || !seed || !rules)
         return mw_fail(error, MW_ERR_FORMAT, "%s: not a learner's checkpoint", file->path);
     mw_learn_preset learned;
     json_t *object = NULL;
@@ -173,7 +208,8 @@ static mw_status read_worlds(mw_learner *l, const mw_safetensors *file, mw_error
 mw_status mw_learner_load(mw_learner *l, const char *path, mw_error *error) {
     mw_safetensors file;
     MW_TRY(mw_safetensors_open(&file, path, error));
-    mw_status status = check_owner(l, &file, error);
+    mw_status status = check_seal(&file, error);
+    if (status == MW_OK) status = check_owner(l, &file, error);
     if (status == MW_OK) status = read_networks(l, &file, error);
     if (status == MW_OK) status = read_worlds(l, &file, error);
     mw_safetensors_close(&file);

@@ -258,6 +258,17 @@ mw_status mw_safetensors_meta_int(const mw_safetensors *file, const char *key, l
     return MW_OK;
 }
 
+uint64_t mw_tensors_hash(uint64_t hash, const mw_tensor *tensors, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const mw_tensor *t = &tensors[i];
+        size_t numbers, bytes = 0; /* a foreign file's tensors have any shape */
+        mw_shape_size(t->type, t->dims, t->shape, &numbers, &bytes);
+        hash = mw_hash(hash, t->name, strlen(t->name));
+        hash = mw_hash(hash, t->data, bytes);
+    }
+    return hash;
+}
+
 /* ---- writing ------------------------------------------------------------------------------------------- */
 
 static const char *type_code(mw_dtype type) {

@@ -50,6 +50,9 @@ mw_status mw_safetensors_floats(const mw_safetensors *file, const char *name, in
 mw_status mw_safetensors_meta_int(const mw_safetensors *file, const char *key, long low, long high, long *out,
                                   mw_error *error);
 
+/* Goes on with a hash over the tensors' names and bytes, for checksums that a file carries of itself. */
+uint64_t mw_tensors_hash(uint64_t hash, const mw_tensor *tensors, size_t count);
+
 /* Tensors' data are in their stated type, in memory. */
 mw_status mw_safetensors_write(const char *path, const mw_tensor *tensors, size_t tensor_count,
                                const mw_meta *metadata, size_t metadata_count, mw_error *error);
