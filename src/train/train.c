@@ -236,9 +236,9 @@ static mw_status prepare_data(training *t, mw_error *error) {
     d->seed = r->seed;
     d->stop = r->stop;
     MW_TRY(mw_preset_check(r->preset, error));
+    MW_TRY(describe_task(t, error));
     MW_TRY(check_judge(t, r->preset->plan.scorer, "plan.scorer", error));
     if (r->preset->plan.value_after > 0) MW_TRY(check_judge(t, "value", "plan.value_after", error));
-    MW_TRY(describe_task(t, error));
     MW_TRY(mw_training_rules(t->accepted, &t->info, r->world, r->accept_rules, error));
     MW_TRY(mw_dataset_check(r->dataset, error));
     MW_TRY(mw_split_make(&d->split, r->dataset, r->preset->held_out, r->seed, error));
