@@ -1,9 +1,8 @@
 /* The current-action Q-ranker, one of the paper's selectors: fitted Q evaluation of the policy that made the
  * data, and candidates ranked by their first joint action alone. Unlike the authors' recipe it knows
  * terminals: where the world ended an episode, nothing follows its last reward. */
-#include "model/q.h"
+#include "model/td.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct {
@@ -49,14 +48,9 @@ static mw_status make(mw_model *model, mw_error *error) {
 /* ---- training ---- */
 
 typedef struct {
+    mw_td td;
     mw_episode_set steps;
-    float *packed; /* the target network's matrices */
 } training;
-
-typedef struct {
-    mw_value_area value;
-    float *target; /* [rows] */
-} area;
 
 /* Steps of an episode with a recorded successor, and its last one where the world ended it. */
 static long steps_of(const mw_dataset *data, long episode, int unused) {
@@ -71,42 +65,23 @@ static mw_status open_training(mw_fit *f, mw_error *error) {
     if (t->steps.transitions < 1)
         return mw_fail(error, MW_ERR_ARGUMENT,
                        "no step of the data has a recorded successor or is a last one");
-    t->packed = aligned_alloc(MW_ALIGN, (f->model->params->packed * sizeof *t->packed + MW_ALIGN - 1) /
-                                            MW_ALIGN * MW_ALIGN);
-    if (!t->packed) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a target network");
+    MW_TRY(mw_td_open(f, settings_of(f->model)->target, error));
     f->adam.decay = (float)settings_of(f->model)->decay;
-    f->average = (float)settings_of(f->model)->target;
     f->part.keeps_last = true;
-    f->part.cost = 4 * mw_stack_flops(&mw_value_net_of(f->model)->stack, f->settings->batch);
     return MW_OK;
 }
 
 static void close_training(mw_fit *f) {
-    training *t = f->state;
-    mw_episode_set_free(&t->steps);
-    free(t->packed);
-}
-
-static mw_status slot_open(const mw_fit *f, void *slot, mw_error *error) {
-    mw_q_batch *b = slot;
-    const size_t rows = (size_t)f->settings->batch, inputs = (size_t)mw_value_inputs(f->model);
-    b->x = calloc(rows * (2 * inputs + 2), sizeof *b->x);
-    if (!b->x) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate %zu transitions", rows);
-    b->next = b->x + rows * inputs;
-    b->reward = b->next + rows * inputs;
-    b->done = b->reward + rows;
-    return MW_OK;
-}
-
-static void slot_close(void *slot) {
-    free(((mw_q_batch *)slot)->x);
+    mw_episode_set_free(&((training *)f->state)->steps);
+    mw_td_close(f);
 }
 
 static void fill(const mw_fit *f, void *slot, uint64_t step, bool held) {
     const training *t = f->state;
-    const mw_q_batch *b = slot;
+    const mw_td_batch *b = slot;
     const mw_dataset *data = f->data->dataset;
     const size_t inputs = (size_t)mw_value_inputs(f->model), n = (size_t)data->spec.agents;
+    const float discount = (float)settings_of(f->model)->discount;
     (void)held; /* there is no validation */
     for (int row = 0; row < f->settings->batch; row++) {
         mw_rng rng = mw_batch_rng(f->data->seed, step, row, MW_BATCH_Q);
@@ -120,53 +95,28 @@ static void fill(const mw_fit *f, void *slot, uint64_t step, bool held) {
             memset(next, 0, inputs * sizeof *next);
         else
             mw_value_row(data, (mw_place){place.episode, place.t + 1}, 1, next);
-        b->reward[row] = sum;
-        b->done[row] = done;
+        b->sum[row] = sum;
+        b->discount[row] = done ? 0 : discount;
     }
-}
-
-static void before(const mw_fit *f) {
-    mw_value_pack(f->model, f->target, ((const training *)f->state)->packed, false);
-}
-
-static void carve(const mw_fit *f, void *at, mw_arena *arena, int rows) {
-    area *a = at;
-    mw_value_carve(f, &a->value, arena, rows);
-    a->target = mw_arena_floats(arena, (size_t)rows);
-}
-
-/* y = r + discount * (1 - done) * target(next), through which no gradient flows. */
-static void loss(const mw_fit *f, const void *slot, void *at, int begin, int end, float *grads,
-                 double *losses) {
-    const training *t = f->state;
-    const mw_q_batch *b = slot;
-    area *a = at;
-    const float discount = (float)settings_of(f->model)->discount;
-    const size_t first = (size_t)begin * (size_t)mw_value_inputs(f->model);
-    const float *next = mw_stack_forward(&mw_value_net_of(f->model)->stack, &a->value.acts, b->next + first,
-                                         f->target, t->packed, end - begin);
-    for (int row = begin; row < end; row++)
-        a->target[row - begin] = b->reward[row] + discount * (1 - b->done[row]) * next[row - begin];
-    losses[0] = mw_value_loss(f, &a->value, b->x + first, a->target, end - begin, grads);
 }
 
 static const mw_fit_class fit_class = {
     .settings = AT(fit),
     .state = sizeof(training),
-    .slot = sizeof(mw_q_batch),
-    .area = sizeof(area),
+    .slot = sizeof(mw_td_batch),
+    .area = sizeof(mw_td_area),
     .losses = 1,
     .minimised = 1,
     .loss_names = {"bellman"},
     .stream = 2,
     .open = open_training,
     .close = close_training,
-    .slot_open = slot_open,
-    .slot_close = slot_close,
+    .slot_open = mw_td_slot_open,
+    .slot_close = mw_td_slot_close,
     .fill = fill,
-    .before = before,
-    .carve = carve,
-    .loss = loss,
+    .before = mw_td_before,
+    .carve = mw_td_carve,
+    .loss = mw_td_loss,
 };
 
 static const mw_scorer_class scorer_class = {

@@ -2,6 +2,8 @@
  * horizon of imagined futures; see state_value.h. */
 #include "model/state_value.h"
 
+#include "model/td.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,16 +75,10 @@ static void standardise(const mw_model *model, const float *center, const float 
 /* ---- training ---- */
 
 typedef struct {
+    mw_td td;
     mw_episode_set train, held; /* observations */
-    float mean, std;            /* of returns */
     float *center, *inverse;    /* [o] each */
-    float *packed;              /* the target network's matrices */
 } training;
-
-typedef struct {
-    mw_value_area value;
-    float *target; /* [rows] */
-} area;
 
 /* All steps whose future is known, and what is left when the world has ended an episode. */
 static long places_of(const mw_dataset *data, long episode, int unused) {
@@ -121,8 +117,8 @@ static mw_status take_units(mw_fit *f, mw_error *error) {
         t->center[k] = (float)data->stats.obs[k].mean;
         t->inverse[k] = (float)(1 / data->stats.obs[k].scale);
     }
-    t->mean = (float)(agents * data->stats.to_go.mean);
-    t->std = (float)(agents * data->stats.to_go.scale);
+    t->td.mean = (float)(agents * data->stats.to_go.mean);
+    t->td.std = (float)(agents * data->stats.to_go.scale);
     return MW_OK;
 }
 
@@ -134,13 +130,8 @@ static mw_status open_training(mw_fit *f, mw_error *error) {
     if (t->train.transitions < 1)
         return mw_fail(error, MW_ERR_ARGUMENT, "no step of the data has a recorded successor");
     if (t->held.transitions < 1) f->held_batches = 0;
-    MW_TRY(take_units(f, error));
-    t->packed = aligned_alloc(MW_ALIGN, (f->model->params->packed * sizeof *t->packed + MW_ALIGN - 1) /
-                                            MW_ALIGN * MW_ALIGN);
-    if (!t->packed) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a target network");
-    f->average = (float)settings_of(f->model)->target;
-    f->part.cost = 4 * mw_stack_flops(&mw_value_net_of(f->model)->stack, f->settings->batch);
-    return MW_OK;
+    MW_TRY(mw_td_open(f, settings_of(f->model)->target, error));
+    return take_units(f, error);
 }
 
 static void close_training(mw_fit *f) {
@@ -148,38 +139,23 @@ static void close_training(mw_fit *f) {
     mw_episode_set_free(&t->train);
     mw_episode_set_free(&t->held);
     free(t->center);
-    free(t->packed);
+    mw_td_close(f);
 }
 
 static void initialise(mw_fit *f, float *values) {
     const training *t = f->state;
     const network *net = network_of(f->model);
     const size_t o = (size_t)f->model->shape.obs;
-    values[net->base.mean] = t->mean;
-    values[net->base.std] = t->std;
+    values[net->base.mean] = t->td.mean;
+    values[net->base.std] = t->td.std;
     memcpy(values + net->center, t->center, o * sizeof *values);
     memcpy(values + net->inverse, t->inverse, o * sizeof *values);
-}
-
-static mw_status slot_open(const mw_fit *f, void *slot, mw_error *error) {
-    mw_state_value_batch *b = slot;
-    const size_t rows = (size_t)f->settings->batch, inputs = (size_t)mw_value_inputs(f->model);
-    b->x = calloc(rows * (2 * inputs + 2), sizeof *b->x);
-    if (!b->x) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate %zu observations", rows);
-    b->next = b->x + rows * inputs;
-    b->sum = b->next + rows * inputs;
-    b->discount = b->sum + rows;
-    return MW_OK;
-}
-
-static void slot_close(void *slot) {
-    free(((mw_state_value_batch *)slot)->x);
 }
 
 static void fill(const mw_fit *f, void *slot, uint64_t step, bool held) {
     const training *t = f->state;
     const settings *s = settings_of(f->model);
-    const mw_state_value_batch *b = slot;
+    const mw_td_batch *b = slot;
     const mw_dataset *data = f->data->dataset;
     const size_t inputs = (size_t)mw_value_inputs(f->model);
     for (int row = 0; row < f->settings->batch; row++) {
@@ -199,37 +175,11 @@ static void fill(const mw_fit *f, void *slot, uint64_t step, bool held) {
     }
 }
 
-static void before(const mw_fit *f) {
-    mw_value_pack(f->model, f->target, ((const training *)f->state)->packed, false);
-}
-
-static void carve(const mw_fit *f, void *at, mw_arena *arena, int rows) {
-    area *a = at;
-    mw_value_carve(f, &a->value, arena, rows);
-    a->target = mw_arena_floats(arena, (size_t)rows);
-}
-
-/* y = sum + discount * target(next) in units of returns, through which no gradient flows. */
-static void loss(const mw_fit *f, const void *slot, void *at, int begin, int end, float *grads,
-                 double *losses) {
-    const training *t = f->state;
-    const mw_state_value_batch *b = slot;
-    area *a = at;
-    const size_t first = (size_t)begin * (size_t)mw_value_inputs(f->model);
-    const float *next = mw_stack_forward(&mw_value_net_of(f->model)->stack, &a->value.acts, b->next + first,
-                                         f->target, t->packed, end - begin);
-    for (int row = begin; row < end; row++) {
-        const float rest = b->discount[row] * fmaf(next[row - begin], t->std, t->mean);
-        a->target[row - begin] = (b->sum[row] + rest - t->mean) / t->std;
-    }
-    losses[0] = mw_value_loss(f, &a->value, b->x + first, a->target, end - begin, grads);
-}
-
 static const mw_fit_class fit_class = {
     .settings = AT(fit),
     .state = sizeof(training),
-    .slot = sizeof(mw_state_value_batch),
-    .area = sizeof(area),
+    .slot = sizeof(mw_td_batch),
+    .area = sizeof(mw_td_area),
     .losses = 1,
     .minimised = 1,
     .loss_names = {"unexplained"},
@@ -237,13 +187,13 @@ static const mw_fit_class fit_class = {
     .stream = 2,
     .open = open_training,
     .close = close_training,
-    .slot_open = slot_open,
-    .slot_close = slot_close,
+    .slot_open = mw_td_slot_open,
+    .slot_close = mw_td_slot_close,
     .initialise = initialise,
     .fill = fill,
-    .before = before,
-    .carve = carve,
-    .loss = loss,
+    .before = mw_td_before,
+    .carve = mw_td_carve,
+    .loss = mw_td_loss,
 };
 
 const mw_model_class mw_state_value_class = {

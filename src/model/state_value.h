@@ -5,12 +5,6 @@
 
 #include "model/value.h"
 
-/* A batch: observations x[batch][n*o] in units of the data, the discounted rewards of the next steps, and
- * observations after those with the discount of what is expected there: 0 where the episode has ended. */
-typedef struct mw_state_value_batch {
-    float *x, *next, *sum, *discount;
-} mw_state_value_batch;
-
 extern const mw_model_class mw_state_value_class;
 
 /* Room for looking at many observations; the model must outlive it. */

@@ -1,7 +1,7 @@
 /* The Q-ranker: its sizes, candidates with equal first actions, which steps it learns from, and at work. Its
  * numbers are held against recorded ones in test_verify_net.c. */
 #include "model/at_work.h"
-#include "model/q.h"
+#include "model/td.h"
 
 static mw_model *model_of(int agents, int obs, int act, const char *hidden, const char *batch) {
     mw_error error;
@@ -80,14 +80,14 @@ static void terminals(void **state) {
     mw_training_part *part;
     CHECK_OK(mw_model_train(&part, model, &data, &error), error);
     const mw_fit *fit = (const mw_fit *)part;
-    const mw_q_batch *b = fit->slots[0];
+    const mw_td_batch *b = fit->slots[0];
     int seen[STEPS] = {0};
     fit->kind->fill(fit, fit->slots[0], 0, false);
     for (int row = 0; row < BATCH; row++) {
         const int at = (int)b->x[2 * row];
         seen[at]++;
-        assert_true(b->x[2 * row + 1] == acts[at] && b->reward[row] == rewards[at]);
-        assert_true(b->done[row] == (at == 2 ? 1 : 0));
+        assert_true(b->x[2 * row + 1] == acts[at] && b->sum[row] == rewards[at]);
+        assert_true(b->discount[row] == (at == 2 ? 0 : 0.99f));
         if (at != 2) assert_true(b->next[2 * row] == obs[at + 1] && b->next[2 * row + 1] == acts[at + 1]);
     }
     for (int at = 0; at < STEPS; at++) assert_int_equal(seen[at] > 0, at != 4);

@@ -2,6 +2,7 @@
  * returns of a small world, and that planning adds it to imagined rewards. */
 #include "model/at_work.h"
 #include "model/state_value.h"
+#include "model/td.h"
 #include "plan/planner.h"
 #include "random_bundle.h"
 
@@ -58,7 +59,7 @@ static void targets(void **state) {
     mw_training_part *part;
     CHECK_OK(mw_model_train(&part, model, &data, &error), error);
     const mw_fit *fit = (const mw_fit *)part;
-    const mw_state_value_batch *b = fit->slots[0];
+    const mw_td_batch *b = fit->slots[0];
     int seen[STEPS + 2] = {0};
     fit->kind->fill(fit, fit->slots[0], 0, false);
     for (int row = 0; row < BATCH; row++) { /* standardised values are cut at 4: an episode's end looks like

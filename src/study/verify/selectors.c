@@ -2,7 +2,7 @@
  * imagined paths, and the windows that the direct predictor learns from. Sizes come from the files. */
 #include "core/json.h"
 #include "model/direct.h"
-#include "model/q.h"
+#include "model/td.h"
 #include "model/unrouted/unrouted.h"
 #include "data/transition.h"
 #include "study/verify/record.h"
@@ -184,7 +184,7 @@ static mw_status fill_world(check *k, void *slot, mw_error *error) {
 }
 
 static mw_status fill_q(check *k, void *slot, mw_error *error) {
-    const mw_q_batch *b = slot;
+    const mw_td_batch *b = slot;
     mw_record *r = k->record;
     const size_t rows = (size_t)k->batch, cells = rows * k->n;
     const float *obs = mw_record_floats(r, "in.obs", cells * k->o, error),
@@ -199,16 +199,16 @@ static mw_status fill_q(check *k, void *slot, mw_error *error) {
     if (!obs || !act || !next_obs || !next_act || !reward || !done || !q || !target) return MW_ERR_FORMAT;
     join(k, b->x, obs, act, 1);
     join(k, b->next, next_obs, next_act, 1);
-    memset(b->reward, 0, rows * sizeof *reward);
-    for (size_t i = 0; i < cells; i++) b->reward[i / k->n] += reward[i];
-    memcpy(b->done, done, rows * sizeof *done);
+    const float discount = gamma ? strtof(gamma, NULL) : 0.99f;
+    memset(b->sum, 0, rows * sizeof *reward);
+    for (size_t i = 0; i < cells; i++) b->sum[i / k->n] += reward[i];
+    for (size_t i = 0; i < rows; i++) b->discount[i] = discount * (1 - done[i]);
     MW_TRY(score(k, obs, act, k->batch, 1, NULL, error));
     compare(k, k->out, q, rows, "value");
     MW_TRY(load(r, k->model->params, "target.", k->model->values, error));
     mw_model_pack(k->model);
     MW_TRY(score(k, next_obs, next_act, k->batch, 1, NULL, error));
-    for (size_t i = 0; i < rows; i++)
-        k->out[i] = b->reward[i] + (gamma ? strtof(gamma, NULL) : 0.99f) * (1 - done[i]) * k->out[i];
+    for (size_t i = 0; i < rows; i++) k->out[i] = b->sum[i] + b->discount[i] * k->out[i];
     compare(k, k->out, target, rows, "target");
     MW_TRY(load(r, k->model->params, "weight.", k->model->values, error));
     mw_model_pack(k->model);
