@@ -56,7 +56,7 @@ typedef struct mw_plan_settings {
     bool warm_start;
     int choice; /* mw_choice */
     double caution, return_error;
-    int value_after;
+    int value_after, recombine;
 } mw_plan_settings;
 
 /* One setting, for help and programs: every field of the struct above by name. */

@@ -210,7 +210,7 @@ mw_plan_settings:
     bool warm_start
     int choice
     double caution return_error
-    int value_after
+    int value_after recombine
 mw_eval_summary:
     text task rules quality family accepted_rules
     unsigned arms

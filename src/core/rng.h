@@ -25,6 +25,7 @@ typedef enum mw_purpose {
     MW_RNG_EXPLORE = 13,   /* what candidates lean to: indices = episode, step, candidate */
     MW_RNG_ADVANTAGE = 14, /* random features of the advantage: index = feature */
     MW_RNG_REGRESS = 15,   /* batches of a regression: indices = call, step */
+    MW_RNG_RECOMBINE = 16, /* whom agents follow in mixed candidates: indices = episode, step, round */
 } mw_purpose;
 
 typedef struct mw_rng {

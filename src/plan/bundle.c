@@ -9,6 +9,8 @@
 
 #define AT(member) offsetof(mw_bundle_info, member)
 
+enum { PLAIN_VERSION = 6 }; /* which knew no recombination; the bundles of the clean study are of it */
+
 /* clang-format off */
 static const mw_field info_fields[] = {
     {"task",          MW_FIELD_WORD,   AT(task),          "", 0, 0,    "", {0}, NULL},
@@ -320,9 +322,13 @@ static mw_status load_part(mw_bundle *b, const mw_safetensors *file, const json_
 static mw_status read_info(mw_bundle *b, json_t *root, const char *path, mw_error *error) {
     long long version;
     MW_TRY(mw_json_get_integer(root, "version", path, 0, 1 << 30, &version, error));
-    if (version != MW_BUNDLE_VERSION)
-        return mw_fail(error, MW_ERR_UNSUPPORTED, "%s: bundle version %lld; this build reads version %d",
-                       path, version, MW_BUNDLE_VERSION);
+    if (version != MW_BUNDLE_VERSION && version != PLAIN_VERSION)
+        return mw_fail(error, MW_ERR_UNSUPPORTED, "%s: bundle version %lld; this build reads %d and %d", path,
+                       version, PLAIN_VERSION, MW_BUNDLE_VERSION);
+    json_t *plan = json_object_get(root, "plan");
+    if (version == PLAIN_VERSION && json_is_object(plan) && !json_object_get(plan, "recombine") &&
+        json_object_set_new(plan, "recombine", json_integer(0)))
+        return mw_fail(error, MW_ERR_MEMORY, "%s: no memory for its plan", path);
     json_t *flat = json_copy(root);
     json_object_del(flat, "version");
     json_object_del(flat, "plan");
@@ -330,7 +336,7 @@ static mw_status read_info(mw_bundle *b, json_t *root, const char *path, mw_erro
     mw_status status = mw_fields_read(info_table, &b->info, flat, path, error);
     json_decref(flat);
     MW_TRY(status);
-    return mw_fields_read(mw_plan_fields, &b->plan, json_object_get(root, "plan"), path, error);
+    return mw_fields_read(mw_plan_fields, &b->plan, plan, path, error);
 }
 
 static mw_status read_parts(mw_bundle *b, json_t *root, const mw_safetensors *file, mw_error *error) {

@@ -8,7 +8,7 @@
 #include "plan/provenance.h"
 #include "plan/settings.h"
 
-#define MW_BUNDLE_VERSION 6
+#define MW_BUNDLE_VERSION 7
 
 /* What the bundle is for. */
 typedef struct mw_bundle_info {

@@ -14,6 +14,21 @@ int mw_choice_best(const float *scores, int count) {
     return best < 0 ? 0 : best;
 }
 
+/* Of equals the earlier counts as higher. */
+static bool above(const float *scores, int k, int m) {
+    return isfinite(scores[k]) && (scores[k] > scores[m] || (scores[k] == scores[m] && k < m));
+}
+
+int mw_choice_upper(int *upper, const float *scores, int count) {
+    int found = 0;
+    for (int m = 0; m < count; m++) {
+        int higher = 0;
+        for (int k = 0; k < count; k++) higher += above(scores, k, m);
+        if (isfinite(scores[m]) && higher < (count + 1) / 2) upper[found++] = m;
+    }
+    return found;
+}
+
 int mw_choice_cautious(const float *scores, int best, double margin) {
     return isfinite(scores[0]) && (double)scores[best] - (double)scores[0] <= margin ? 0 : best;
 }

@@ -7,6 +7,10 @@
 /* The highest score, the lowest index among equals; a score that is not finite only if there is no other. */
 int mw_choice_best(const float *scores, int count);
 
+/* The better half of the candidates, their indices in upper[count] by rising index; how many they are. Scores
+ * that are not finite do not count. */
+int mw_choice_upper(int *upper, const float *scores, int count);
+
 /* `best`, or 0, the policy's own candidate, where its score is not below the best one by more than `margin`.
  */
 int mw_choice_cautious(const float *scores, int best, double margin);

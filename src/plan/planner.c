@@ -36,6 +36,7 @@ static void carve(mw_planner *p) {
     p->first = mw_arena_floats(a, p->value ? all * (size_t)p->plan.value_after * act : 0);
     p->led_to = mw_arena_floats(a, p->value ? all * (size_t)p->plan.value_after * joint : 0);
     p->mean = mw_arena_floats(a, h * act);
+    p->upper = mw_arena_take(a, (size_t)p->plan.candidates, sizeof *p->upper);
     p->pairs = mw_arena_floats(a, all * h * (size_t)(i->agents * mw_inverse_inputs(&p->inverse_net->config)));
     p->inverse = mw_arena_take(a, (size_t)threads, sizeof *p->inverse);
     for (int w = 0; w < threads; w++) {
@@ -367,8 +368,7 @@ static mw_status score_and_value(mw_planner *p, mw_scoring call, mw_error *error
     return MW_OK;
 }
 
-mw_status mw_planner_score(mw_planner *p, mw_error *error) {
-    const double started = mw_clock_seconds();
+static mw_status score_all(mw_planner *p, mw_error *error) {
     mw_scoring call = {.scores = p->scores,
                        .paths = p->imagines || imagines_all(p) ? p->imagined : NULL,
                        .obs = p->start,
@@ -385,6 +385,16 @@ mw_status mw_planner_score(mw_planner *p, mw_error *error) {
         MW_TRY(score_and_value(p, call, error));
     else if (p->scorer)
         MW_TRY(mw_scorer_score(p->scorer, &call, error));
+    return MW_OK;
+}
+
+mw_status mw_planner_score(mw_planner *p, mw_error *error) {
+    const double started = mw_clock_seconds();
+    MW_TRY(score_all(p, error));
+    for (int round = 0; p->scorer && round < p->plan.recombine; round++) {
+        mw_planner_recombine(p, round);
+        MW_TRY(score_all(p, error));
+    }
     p->times.score = mw_clock_seconds() - started;
     return MW_OK;
 }

@@ -12,7 +12,7 @@
 mw_status mw_planner_propose(mw_planner *planner, const float *obs, const uint8_t *legal,
                              const uint8_t *active, mw_error *error);
 
-/* 2. Fills the scores of all candidates. */
+/* 2. Fills the scores of all candidates; where the plan recombines, some of those are new afterwards. */
 mw_status mw_planner_score(mw_planner *planner, mw_error *error);
 
 /* Scores and candidate actions of one environment, to be read or overwritten before choosing: scores[M],

@@ -1,5 +1,5 @@
-/* The inside of a planner, shared by the files that make one: set-up and steps (planner.c), decisions in time
- * (act.c). */
+/* The inside of a planner, shared by the files that make one: set-up and steps (planner.c), new candidates
+ * from scored ones (recombine.c), decisions in time (act.c). */
 #ifndef MW_PLAN_PLANNER_STATE_H
 #define MW_PLAN_PLANNER_STATE_H
 
@@ -51,6 +51,7 @@ struct mw_planner {
     float *scores;          /* [slots*M] */
     float *first, *led_to;  /* with a value: [slots*M][value_after] joint actions, imagined observations */
     float *mean;            /* [H][n][d]: of candidates */
+    int *upper;             /* [M]: the better half of an environment's candidates */
     float *pairs;           /* [slots*M*H*n] rows of the inverse dynamics */
     mw_mlp_acts *inverse;   /* per worker */
     const uint8_t *legal;   /* the caller's, during a decision */
@@ -58,6 +59,10 @@ struct mw_planner {
     mw_deadline deadline;
     mw_effort effort; /* of the last decision */
 };
+
+/* The lower half of every environment's scored candidates gives way to mixtures of the upper half; the
+ * policy's own, the first, stays. Their scores are those of what was there before. */
+void mw_planner_recombine(mw_planner *planner, int round);
 
 /* A planner with a deadline learns what decisions take before the first one that counts. */
 mw_status mw_planner_measure(mw_planner *planner, mw_error *error);

@@ -23,6 +23,7 @@ static const mw_field fields[] = {
     {"caution",         MW_FIELD_REAL,   AT(caution),         "0",    0, 1e6,   "leave the policy's own candidate, the first, only for a score that is higher by so many return_errors; 0: for any higher one", {0}, NULL},
     {"return_error",    MW_FIELD_REAL,   AT(return_error),    "auto", 0, 1e12,  "standard deviation of the error of an imagined return, of all agents; auto, in training: over the steps that are scored, and the value after them, on held-out data", {"auto"}, NULL},
     {"value_after",     MW_FIELD_INT,    AT(value_after),     "0",    0, 256,   "so many imagined steps, and then the bundle's value of where they lead in place of further rewards; 0: rewards alone, to the horizon", {0}, NULL},
+    {"recombine",       MW_FIELD_INT,    AT(recombine),       "0",    0, 64,    "rounds after scoring, in each of which the lower half of the candidates, but not the first, gives way to mixtures of the upper half, every agent following one of those, and all are scored again", {0}, NULL},
 };
 /* clang-format on */
 

@@ -17,7 +17,7 @@ static const char selectors[] = "mono,independent,q,direct",
                   compared[] = "reactive,random,paper,oracle,mono,independent,q,direct";
 
 /* Sweeps play one seed of their own, so that the study's are seen by its arms alone. */
-enum { SWEEPS = 4, SWEEP_SEEDS_BEHIND = 100 };
+enum { SWEEPS = 5, SWEEP_SEEDS_BEHIND = 100 };
 
 const char *mw_analysis_path(const mw_chain *c, mw_study_stage stage) {
     return stage == MW_STUDY_ROUTING ? c->routing : stage == MW_STUDY_SELECTORS ? c->selectors : c->sweeps;
@@ -64,6 +64,7 @@ static void sweep_axes(const mw_chain *c, const char *axes[SWEEPS], char horizon
     axes[1] = horizons;
     axes[2] = "K=1..5";
     axes[3] = "caution=0,0.1,0.25,0.5,1";
+    axes[4] = "recombine=0,1,2,4";
 }
 
 /* Every selector gets as many steps as the world model that it is compared with. */

@@ -3,7 +3,8 @@
 #include "allocations.h"
 #include "core/file.h"
 #include "model/advantage.h"
-#include "plan/planner.h"
+#include "plan/choice.h"
+#include "plan/planner_state.h"
 #include "random_bundle.h"
 #include "scratch.h"
 
@@ -75,6 +76,7 @@ static void same_decisions(void **state) {
         options.plan.warm_start = kind == 6;
         options.plan.action_offset = kind % 2 ? 0 : 0.2;
         options.plan.temperature = kind == 6 ? 0.5 : 0;
+        options.plan.recombine = kind % 4 / 2;
         options.seed = 3;
         options.threads = 1;
         float first[ENVS * STEPS * N * D] = {0}, second[ENVS * STEPS * N * D];
@@ -385,6 +387,66 @@ static void mean_bounds(void **state) {
     mw_bundle_free(bundle);
 }
 
+/* Every agent of a candidate does, over the whole horizon, what it does in one of those before. */
+static void check_mixture(const float *candidate, const float *before, int horizon) {
+    for (int a = 0; a < N; a++) {
+        int parent = -1;
+        for (int m = 0; m < 8 && parent < 0; m++) {
+            bool same = true;
+            for (int k = a * D; k < horizon * N * D && same; k += k % D == D - 1 ? N * D - D + 1 : 1)
+                same = candidate[k] == before[m * horizon * N * D + k];
+            if (same) parent = m;
+        }
+        assert_true(parent >= 0);
+    }
+}
+
+/* Recombined candidates are mixtures of those that were drawn, the policy's own stays, and the best one
+ * becomes no worse; scores are those of what is there now. */
+static void recombination(void **state) {
+    (void)state;
+    static const float scores[] = {1, NAN, 3, 3, -INFINITY, 0, 2};
+    int upper[7];
+    assert_int_equal(mw_choice_upper(upper, scores, 7), 4);
+    assert_memory_equal(upper, ((int[]){0, 2, 3, 6}), 4 * sizeof *upper);
+    assert_int_equal(mw_choice_upper(upper, scores + 1, 1), 0);
+    mw_error error;
+    int better = 0;
+    for (int discrete = 0; discrete < 2; discrete++) {
+        mw_bundle *bundle = bundle_of(discrete);
+        mw_planner_options options = options_of(bundle);
+        mw_planner *drawn, *mixed;
+        options.plan.warm_start = false;
+        CHECK_OK(mw_planner_create(&drawn, bundle, &options, &error), error);
+        options.plan.recombine = 2;
+        CHECK_OK(mw_planner_create(&mixed, bundle, &options, &error), error);
+        for (int t = 0; t < 20; t++) {
+            float obs[N * O], real[N * D], again[8];
+            uint8_t legal[N * D];
+            int32_t index[N];
+            observe(obs, legal, 0, t);
+            CHECK_OK(mw_planner_act(drawn, obs, legal, NULL, real, index, &error), error);
+            CHECK_OK(mw_planner_act(mixed, obs, legal, NULL, real, index, &error), error);
+            const mw_candidates a = mw_planner_candidates(drawn, 0), b = mw_planner_candidates(mixed, 0);
+            const size_t length = (size_t)(a.horizon * N * D);
+            assert_memory_equal(a.actions, b.actions, length * sizeof *a.actions);
+            for (int m = 0; m < 8; m++) check_mixture(b.actions + (size_t)m * length, a.actions, a.horizon);
+            assert_true(b.scores[b.chosen] >= a.scores[a.chosen]);
+            better += b.scores[b.chosen] > a.scores[a.chosen];
+            for (int k = 0; k < N && discrete; k++) assert_true(legal[k * D + index[k]]);
+            memcpy(again, b.scores, sizeof again);
+            mixed->plan.recombine = 0;
+            CHECK_OK(mw_planner_score(mixed, &error), error);
+            assert_memory_equal(again, b.scores, sizeof again);
+            mixed->plan.recombine = 2;
+        }
+        mw_planner_free(drawn);
+        mw_planner_free(mixed);
+        mw_bundle_free(bundle);
+    }
+    assert_true(better > 10);
+}
+
 static void no_allocations(void **state) {
     (void)state;
     mw_error error;
@@ -393,6 +455,7 @@ static void no_allocations(void **state) {
     mw_planner_options options = options_of(bundle);
     options.envs = 2;
     options.threads = 2;
+    options.plan.recombine = 1;
     CHECK_OK(mw_planner_create(&planner, bundle, &options, &error), error);
     float obs[2 * N * O] = {0};
     int32_t index[2 * N];
@@ -560,7 +623,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_decisions), cmocka_unit_test(choice),        cmocka_unit_test(caution),
         cmocka_unit_test(warm_start),     cmocka_unit_test(action_offset), cmocka_unit_test(temperature),
-        cmocka_unit_test(mean_bounds),    cmocka_unit_test(scorers),       cmocka_unit_test(no_allocations),
-        cmocka_unit_test(bad_requests),   cmocka_unit_test(files),         cmocka_unit_test(hostile_sizes)};
+        cmocka_unit_test(recombination),  cmocka_unit_test(mean_bounds),   cmocka_unit_test(scorers),
+        cmocka_unit_test(no_allocations), cmocka_unit_test(bad_requests),  cmocka_unit_test(files),
+        cmocka_unit_test(hostile_sizes)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -188,7 +188,7 @@ static mw_status show(shown *s, const char *path, const char *folder, mw_eval_op
     const mw_plan_settings plan = mw_bundle_plan(bundle);
     options.arms = (1u << MW_ARM_STANDARD) - 1;
     if (plan.action_offset == 0 && plan.temperature == 0 && !plan.warm_start && plan.caution == 0 &&
-        plan.value_after == 0 && !strcmp(plan.scorer, "rwm"))
+        plan.value_after == 0 && plan.recombine == 0 && !strcmp(plan.scorer, "rwm"))
         options.arms &= ~(1u << MW_ARM_PAPER); /* then it is the same as plan */
     mw_status status = mw_env_create(&env, about.task, NULL, error);
     if (status == MW_OK) {
