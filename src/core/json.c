@@ -16,15 +16,20 @@ _Thread_local bool mw_json_broken;
 /* ---- memory --------------------------------------------------------------------------------------------
  */
 
-/* Jansson's reader drops a character of a text or a number for which its buffer could not grow, and goes on.
- * So every allocation that fails is noted: its allocator stays what it was, with a look at the result. */
+/* Jansson's reader drops a character of a text or a number for which its buffer could not grow, and goes on;
+ * if it was one after a backslash, to an assertion. So every allocation that fails is noted (its allocator
+ * stays what it was, with a look at the result), and the text that is being read ends there. */
 static json_malloc_t given_malloc;
 static json_free_t given_free;
+static _Thread_local char *reading; /* [reading_size], or NULL */
+static _Thread_local size_t reading_size;
 
 static void *noting_malloc(size_t size) {
     void *block = given_malloc(size);
-    if (!block) mw_json_broken = true;
-    return block;
+    if (block) return block;
+    mw_json_broken = true;
+    if (reading) memset(reading, 0, reading_size);
+    return NULL;
 }
 
 static void start_noting(void) {
@@ -66,13 +71,16 @@ const char *mw_json_kind(const json_t *value) {
 
 /* Jansson's parser recurses, so the depth is bounded before it starts. Counting brackets outside of strings
  * is enough: on text that is not JSON the count is only an upper bound and the parser complains itself. */
-static mw_status check_depth(const char *text, size_t size, const char *what, mw_error *error) {
+static mw_status check_text(const char *text, size_t size, const char *what, mw_error *error) {
     int depth = 0, line = 1;
     size_t line_start = 0;
     bool quoted = false;
     for (size_t i = 0; i < size; i++) {
         char c = text[i];
-        if (c == '\n') {
+        if (c == 0) { /* where jansson would see the end */
+            return mw_fail(error, MW_ERR_FORMAT, "%s: line %d, column %zu: a byte is zero", what, line,
+                           i - line_start + 1);
+        } else if (c == '\n') {
             line++;
             line_start = i + 1;
             quoted = false; /* no string runs over a line */
@@ -96,11 +104,19 @@ mw_status mw_json_parse(json_t **value, const char *text, size_t size, const cha
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     json_error_t problem;
     *value = NULL;
-    MW_TRY(check_depth(text, size, what, error));
+    MW_TRY(check_text(text, size, what, error));
     pthread_once(&once, start_noting);
     const bool broken_before = mw_json_failed();
-    *value = json_loadb(text, size, JSON_REJECT_DUPLICATES, &problem);
-    const bool starved = mw_json_failed();
+    reading = malloc(size + 1);
+    if (reading) {
+        if (size) memcpy(reading, text, size);
+        reading[size] = 0;
+        reading_size = size;
+        *value = json_loads(reading, JSON_REJECT_DUPLICATES, &problem);
+    }
+    const bool starved = mw_json_failed() || !reading;
+    free(reading);
+    reading = NULL;
     mw_json_broken = broken_before;
     if (*value && !starved) return MW_OK;
     json_decref(*value);
