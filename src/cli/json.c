@@ -6,40 +6,52 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Jansson's reader drops a letter that its buffer had no room for, and goes on; if it was one after a
- * backslash, to an assertion. So allocations are watched while it reads, and with one that fails the text
- * ends. Commands read only while nothing else runs. */
+/* Jansson's reader drops a letter that its buffer had no room for, and goes on: to another value, or, where
+ * it was a quote or followed a backslash, to an assertion or beyond the buffer. So allocations are watched
+ * while it reads; with one that fails the text ends, and the buffer gets a block that was kept for it.
+ * Commands read only while nothing else runs. */
 static json_malloc_t given_malloc;
-static char *reading; /* [reading_size] */
-static size_t reading_size;
-static bool starved;
+static struct {
+    char *text; /* [size] */
+    size_t size, spare_size;
+    void *spare; /* for the largest buffer that the text can need */
+    bool starved;
+} reading;
 
 static void *noting_malloc(size_t size) {
     void *block = given_malloc(size);
     if (block) return block;
-    starved = true;
-    memset(reading, 0, reading_size);
-    return NULL;
+    reading.starved = true;
+    memset(reading.text, 0, reading.size);
+    if (size > reading.spare_size) return NULL;
+    block = reading.spare;
+    reading.spare = NULL;
+    return block;
 }
 
 /* Takes the text over; it may be NULL for want of memory. */
 static mw_status load(json_t **value, char *text, const char *what, mw_error *error) {
     json_error_t problem;
     json_free_t release;
+    const size_t size = text ? strlen(text) : 0, spare = 2 * size + 64; /* buffers grow by doubling */
     *value = NULL;
-    if (!text) return mw_fail(error, MW_ERR_MEMORY, "out of memory for %s", what);
     json_get_alloc_funcs(&given_malloc, &release);
-    reading = text;
-    reading_size = strlen(text);
-    starved = false;
-    json_set_alloc_funcs(noting_malloc, release);
-    *value = json_loads(text, 0, &problem);
-    json_set_alloc_funcs(given_malloc, release);
+    reading.text = text;
+    reading.size = size;
+    reading.spare_size = spare;
+    reading.spare = given_malloc(spare);
+    reading.starved = !text || !reading.spare;
+    if (!reading.starved) {
+        json_set_alloc_funcs(noting_malloc, release);
+        *value = json_loads(text, 0, &problem);
+        json_set_alloc_funcs(given_malloc, release);
+    }
     free(text);
-    if (*value && !starved) return MW_OK;
+    release(reading.spare);
+    if (*value && !reading.starved) return MW_OK;
     json_decref(*value);
     *value = NULL;
-    if (starved) return mw_fail(error, MW_ERR_MEMORY, "out of memory for %s", what);
+    if (reading.starved) return mw_fail(error, MW_ERR_MEMORY, "out of memory for %s", what);
     return mw_fail(error, MW_ERR_FORMAT, "%s: line %d: %s", what, problem.line, problem.text);
 }
 
