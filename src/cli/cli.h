@@ -126,7 +126,8 @@ const volatile sig_atomic_t *mw_cli_stop(void);
 /* "mawam GROUP ARGV...", as typed, for provenance; group may be "". To be freed; NULL: out of memory. */
 char *mw_cli_command(const char *group, int argc, char **argv);
 
-/* The value of a text, or of a file (NULL if there is none): all of it, or an error; `what` names the text.
+/* The value of a text (NULL: of one that there was no memory for), or of a file (NULL if there is none): all
+ * of it, or an error; `what` names the text.
  */
 mw_status mw_cli_json(json_t **value, const char *text, const char *what, mw_error *error);
 mw_status mw_cli_json_file(json_t **value, const char *path, mw_error *error);

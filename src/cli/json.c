@@ -56,7 +56,7 @@ static mw_status load(json_t **value, char *text, const char *what, mw_error *er
 }
 
 mw_status mw_cli_json(json_t **value, const char *text, const char *what, mw_error *error) {
-    return load(value, strdup(text), what, error);
+    return load(value, text ? strdup(text) : NULL, what, error);
 }
 
 mw_status mw_cli_json_file(json_t **value, const char *path, mw_error *error) {
