@@ -2,9 +2,10 @@
 # Provokes failures of the whole program: run.sh BUILD [MOST] [NAME...]. Into each command (all, or those named) at most
 # MOST failures of every kind are injected, at places that SEED chooses (0: at all places): memory that runs out, files
 # that cannot be opened, read or written, transfers by halves, full disks, death at a call to do with files or at any
-# moment, signals, closed and full outputs, many cores, two writers, data that are cut under the reader. What must hold: no signal, exit code 0 only with the
-# result of an undisturbed run, nothing left lying about; after death the same command (with --resume where there is one)
-# arrives at the same bits. Prints counts, adds them to the file COUNTS if that is set, exits 1 on a violation.
+# moment, signals, closed and full outputs, many cores, two writers, data that are cut under the reader. What must hold:
+# no signal, exit code 0 only with the result of an undisturbed run, nothing left lying about; after death the same
+# command (with --resume where there is one) arrives at the same bits. Prints counts, adds them to the file COUNTS if that
+# is set, exits 1 on a violation.
 build=$(cd "$1" && pwd) most=${2:-0}
 shift $(($# > 1 ? 2 : 1))
 source=$(cd "$(dirname "$0")/../.." && pwd)
@@ -117,7 +118,8 @@ serve() {
     LD_PRELOAD=$preload timeout 120 "$mawam" $(command_of live) >text 2>complaint &
     pid=$!
     while kill -0 $pid 2>/dev/null && ! port=$(grep -o '[0-9]*/$' text); do sleep 0.01; done
-    for path in / /live.js /about /history /recording /nothing "/command {\"play\":1}" "/command {\"set\":7}"; do
+    for path in / /live.js /about /nothing '/command {"do":"step"}' /history /recording '/command {"do":"?"}' \
+        '/command {"do":"bundle","name":"bundle.safetensors"}'; do
         [ -n "$port" ] && ask "${port%/}" $path
     done
     kill $pid 2>/dev/null
