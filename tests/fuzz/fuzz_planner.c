@@ -5,7 +5,7 @@
 
 #include "plan/planner.h"
 
-enum { AGENTS = 2, OBS = 5, ACT = 3, MOST = 8192 };
+enum { AGENTS = SMALL_AGENTS, OBS = SMALL_OBS, ACT = SMALL_ACT, MOST = 8192 };
 
 typedef struct {
     mw_planner *planner;
@@ -32,15 +32,7 @@ static subject *subject_of(bool discrete) {
     mw_bundle *bundle; /* lives as long as the planner */
     mw_planner_options options;
     if (s->planner) return s;
-    const mw_bundle_info info = {.task = "own",
-                                 .rules = "own",
-                                 .quality = "own",
-                                 .method = "own",
-                                 .agents = AGENTS,
-                                 .obs = OBS,
-                                 .act = ACT,
-                                 .discrete = discrete,
-                                 .episode_limit = 9};
+    const mw_bundle_info info = small_bundle_info(discrete);
     save_small_bundle(fuzz_path("bundle"), &info, (small_bundle_parts){0});
     FUZZ_EXPECT(mw_bundle_load(&bundle, fuzz_path("bundle"), &error) == MW_OK);
     mw_planner_options_init(&options, sizeof options, bundle);

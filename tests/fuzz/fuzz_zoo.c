@@ -6,14 +6,7 @@
 
 static void prepare(void) {
     mw_error error;
-    const mw_bundle_info info = {.task = "own",
-                                 .rules = "own",
-                                 .quality = "own",
-                                 .method = "own",
-                                 .agents = 2,
-                                 .obs = 5,
-                                 .act = 3,
-                                 .episode_limit = 9};
+    const mw_bundle_info info = small_bundle_info(false);
     setenv("MAWAM_DATA", fuzz_path(""), 1);
     FUZZ_EXPECT(mw_dir_make(fuzz_path("bundles"), &error) == MW_OK);
     FUZZ_EXPECT(mw_dir_make(fuzz_path("results/settings"), &error) == MW_OK);

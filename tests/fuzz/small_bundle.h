@@ -28,6 +28,20 @@ static void spread_knots(mw_normalizer *normalizer, int features) {
     for (int f = 0; f < features; f++) mw_normalizer_fit(normalizer, f, (float[]){-2, -1, 2}, 3, NULL);
 }
 
+/* Of a world of its own. */
+enum { SMALL_AGENTS = 2, SMALL_OBS = 5, SMALL_ACT = 3 };
+static inline mw_bundle_info small_bundle_info(bool discrete) {
+    return (mw_bundle_info){.task = "own",
+                            .rules = "own",
+                            .quality = "own",
+                            .method = "own",
+                            .agents = SMALL_AGENTS,
+                            .obs = SMALL_OBS,
+                            .act = SMALL_ACT,
+                            .discrete = discrete,
+                            .episode_limit = 9};
+}
+
 /* What it has besides a flow, an inverse and an RWM. */
 typedef struct {
     bool advantage, value; /* with a value plans judge by it after a step */
