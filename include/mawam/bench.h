@@ -65,6 +65,7 @@ typedef struct mw_cost_options {
     /* After every bundle; left: seconds that the rest will take. May be NULL. */
     void (*progress)(void *context, const char *task, int done, int total, double left);
     void *context;
+    const mw_stop_flag *stop; /* may be NULL; not 0: return MW_ERR_INTERRUPTED */
 } mw_cost_options;
 MW_API void mw_cost_options_init(mw_cost_options *options, size_t size);
 

@@ -193,8 +193,9 @@ typedef struct mw_import_options {
     const char *quality, *command; /* for the description; may be NULL */
     int agents;                    /* 0: as many as the source has */
     int act_size; /* number of discrete actions; 0: from the legal actions, the task, or the largest seen */
-    int episode_limit; /* 0: the task's, or the longest episode; OMAR files of other tasks need it */
-    bool overwrite;    /* replace a dataset that is there */
+    int episode_limit;        /* 0: the task's, or the longest episode; OMAR files of other tasks need it */
+    bool overwrite;           /* replace a dataset that is there */
+    const mw_stop_flag *stop; /* may be NULL; not 0: return MW_ERR_INTERRUPTED, nothing is kept */
 } mw_import_options;
 MW_API void mw_import_options_init(mw_import_options *options, size_t size);
 
@@ -216,9 +217,17 @@ MW_API mw_status mw_dataset_import(const char *layout, const char *source, const
                                    const char *task, const mw_import_options *options,
                                    mw_import_report *report, mw_error *error);
 
+typedef struct mw_export_options {
+    size_t size;              /* of this struct, set by init */
+    bool overwrite;           /* replace a file that is there */
+    const mw_stop_flag *stop; /* may be NULL; not 0: return MW_ERR_INTERRUPTED, nothing is kept */
+} mw_export_options;
+MW_API void mw_export_options_init(mw_export_options *options, size_t size);
+
 /* HDF5 episodes in Minari's layout, one member agent_<i> per agent. Written in a child process. Atomic;
- * replaces an old file only if asked. */
-MW_API mw_status mw_export_hdf5(const mw_dataset *dataset, const char *path, bool overwrite, mw_error *error);
+ * options may be NULL. */
+MW_API mw_status mw_export_hdf5(const mw_dataset *dataset, const char *path, const mw_export_options *options,
+                                mw_error *error);
 
 #ifdef __cplusplus
 }

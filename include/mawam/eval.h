@@ -199,12 +199,13 @@ MW_API void mw_same_state_free(mw_same_state *result); /* its arrays; safe to ca
 enum { MW_SNIPPET_HORIZON = 16, MW_SNIPPET_GROUP = 8, MW_SNIPPET_POINTS = 120 };
 
 typedef struct mw_snippet_options {
-    size_t size;         /* of this struct, set by init */
-    int count;           /* 2000 */
-    uint64_t seed;       /* of the choice and the order of snippets (2000) */
-    uint64_t split_seed; /* of the training's split into trained and held-out episodes */
-    double held_out;     /* the share it held out */
-    int threads;         /* 1 to MW_MAX_THREADS; 0: one per core */
+    size_t size;              /* of this struct, set by init */
+    int count;                /* 2000 */
+    uint64_t seed;            /* of the choice and the order of snippets (2000) */
+    uint64_t split_seed;      /* of the training's split into trained and held-out episodes */
+    double held_out;          /* the share it held out */
+    int threads;              /* 1 to MW_MAX_THREADS; 0: one per core */
+    const mw_stop_flag *stop; /* may be NULL; not 0: return MW_ERR_INTERRUPTED */
 } mw_snippet_options;
 
 /* With the split that the bundle's own provenance tells, so that its world model has not seen the snippets;

@@ -84,7 +84,7 @@ mw_cost_options:
     size size
     int envs sampling_steps horizon repeats warm_up timed threads
     text command
-    pointer progress context
+    pointer progress context stop
 mw_data_source:
     text name
     uint64 checksum
@@ -136,9 +136,14 @@ mw_import_options:
     text quality command
     int agents act_size episode_limit
     bool overwrite
+    pointer stop
 mw_import_report:
     long episodes steps dropped jumps
     bool padded all_legal
+mw_export_options:
+    size size
+    bool overwrite
+    pointer stop
 mw_env_info:
     text task family rules summary
     int agents obs_size act_size
@@ -251,6 +256,7 @@ mw_snippet_options:
     uint64 seed split_seed
     double held_out
     int threads
+    pointer stop
 mw_snippets:
     int count horizons
     mw_ranking ranking[16]

@@ -137,7 +137,9 @@ class Dataset(Owner):
 
     def export(self, path: PathLike, overwrite: bool = False) -> None:
         """HDF5 episodes in Minari's layout, one member agent_<i> per agent."""
-        Work(self._handle).run(None, lib.mw_export_hdf5, self._pointer, encode(path), overwrite)
+        work = Work(self._handle)
+        given = options("mw_export_options", overwrite=overwrite, stop=work.stop)
+        work.run(None, lib.mw_export_hdf5, self._pointer, encode(path), ctypes.byref(given))
 
     def report(self, env: Optional[Env] = None) -> "DataReport":
         """What people want to see of it; an environment of its task names the features."""
@@ -227,10 +229,10 @@ def import_dataset(layout: str, source: PathLike, folder: PathLike, task: str, *
                    quality: Optional[str] = None, agents: int = 0, act_size: int = 0, episode_limit: int = 0,
                    overwrite: bool = False) -> Imported:
     """Turns data of others into a dataset of any task; with an environment its sizes are demanded."""
-    report = _abi.STRUCT["mw_import_report"]()
+    work, report = Work(env), _abi.STRUCT["mw_import_report"]()
     given = options("mw_import_options", info=None if env is None else lib.mw_env_describe(env._pointer),
                     quality=quality, agents=agents, act_size=act_size, episode_limit=episode_limit,
-                    overwrite=overwrite, command="mawam.import_dataset")
-    Work(env).run(None, lib.mw_dataset_import, encode(layout), encode(source), encode(folder), encode(task),
-                  ctypes.byref(given), ctypes.byref(report))
+                    overwrite=overwrite, stop=work.stop, command="mawam.import_dataset")
+    work.run(None, lib.mw_dataset_import, encode(layout), encode(source), encode(folder), encode(task),
+             ctypes.byref(given), ctypes.byref(report))
     return record(Imported, report)

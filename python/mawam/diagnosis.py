@@ -128,10 +128,11 @@ def diagnose(bundle: Bundle, dataset: Optional[Dataset] = None, *, anchors: int 
 
     found = None
     if dataset is not None:
-        found = _abi.STRUCT["mw_snippets"]()
-        chosen = options("mw_snippet_options", bundle._pointer, count=snippets, seed=seed, threads=threads)
-        Work(bundle._handle, dataset._handle).run(None, lib.mw_snippets_run, ctypes.byref(found), bundle._pointer,
-                                                  dataset._pointer, ctypes.byref(chosen))
+        work, found = Work(bundle._handle, dataset._handle), _abi.STRUCT["mw_snippets"]()
+        chosen = options("mw_snippet_options", bundle._pointer, count=snippets, seed=seed, threads=threads,
+                         stop=work.stop)
+        work.run(None, lib.mw_snippets_run, ctypes.byref(found), bundle._pointer, dataset._pointer,
+                 ctypes.byref(chosen))
     return Diagnosis(bundle, same_state(False) if anchors else None,
                      same_state(True) if anchors and planned else None, found)
 

@@ -58,7 +58,7 @@ def planning_cost(bundles: Sequence[Bundle], *, progress: Optional[Callable[[Cos
     mw_cost_options by name: envs, repeats, timed, threads, ..."""
     pointers = (ctypes.c_void_p * max(1, len(bundles)))(*(bundle._pointer for bundle in bundles))
     work, result = Work(pointers, [bundle._handle for bundle in bundles]), ctypes.c_void_p()
-    given = options("mw_cost_options", command="mawam.planning_cost", **fields)
+    given = options("mw_cost_options", command="mawam.planning_cost", stop=work.stop, **fields)
     kinds = [ctypes.c_char_p, ctypes.c_int, ctypes.c_int, ctypes.c_double]
     given.progress = work.reports(kinds, lambda task, *rest: CostProgress(text(task), *rest))
     work.run(progress, lib.mw_cost_run, ctypes.byref(result), pointers, len(bundles), ctypes.byref(given))

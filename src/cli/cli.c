@@ -13,6 +13,8 @@
 
 bool mw_cli_quiet;
 
+enum { STOPPED = 130 }; /* as shells have it for Ctrl-C */
+
 /* Standard output is opened for reading: what is printed there then fails as it would on a closed one. */
 void mw_cli_open_standard(void) {
     for (int fd = 0; fd <= 2; fd++)
@@ -28,7 +30,7 @@ int mw_cli_finish(int code) {
 
 int mw_cli_fail(const mw_error *error) {
     fprintf(stderr, "mawam: %s\n", error->message);
-    return 1;
+    return error->status == MW_ERR_INTERRUPTED ? STOPPED : 1;
 }
 
 int mw_cli_usage(const char *format, ...) {
@@ -295,16 +297,21 @@ double mw_cli_seconds(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static volatile sig_atomic_t stop_requested;
+static volatile sig_atomic_t stop_requested, stop_polled;
 
 static void request_stop(int signal_number) {
     (void)signal_number;
+    if (!stop_polled) _exit(STOPPED);
     stop_requested = 1;
 }
 
-const volatile sig_atomic_t *mw_cli_stop(void) {
+void mw_cli_listen(void) {
     signal(SIGINT, request_stop);
     signal(SIGTERM, request_stop);
     if (signal(SIGHUP, request_stop) == SIG_IGN) signal(SIGHUP, SIG_IGN); /* nohup */
+}
+
+const volatile sig_atomic_t *mw_cli_stop(void) {
+    stop_polled = 1;
     return &stop_requested;
 }

@@ -30,7 +30,8 @@ int mw_cli_train(int argc, char **argv);
 int mw_cli_verify(int argc, char **argv);
 int mw_cli_zoo(int argc, char **argv);
 
-/* Prints "mawam: message" to stderr and returns the exit code: 1 for failures, 2 for usage. */
+/* Prints "mawam: message" to stderr and returns the exit code: 1 for failures, 130 for work that was stopped,
+ * 2 for usage. */
 int mw_cli_fail(const mw_error *error);
 int mw_cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
@@ -115,14 +116,18 @@ extern bool mw_cli_quiet; /* --quiet: no progress, no remarks */
 
 double mw_cli_seconds(void); /* since an arbitrary start; never runs backwards */
 
-/* From now on Ctrl-C, SIGTERM and the loss of the terminal do nothing but set this, and the work under way
- * saves and ends. */
+/* Ctrl-C, SIGTERM and the loss of the terminal end the program with 130: at once, as long as it only reads
+ * and prints. */
+void mw_cli_listen(void);
+/* From now on they do nothing but set this, and the work under way saves, removes what it began and ends. For
+ * every command that writes files. */
 const volatile sig_atomic_t *mw_cli_stop(void);
 
 /* "mawam GROUP ARGV...", as typed, for provenance; group may be "". To be freed; NULL: out of memory. */
 char *mw_cli_command(const char *group, int argc, char **argv);
 
-/* The value of a text, or of a file (NULL if there is none): all of it, or an error; `what` names the text.
+/* The value of a text (NULL: of one that there was no memory for), or of a file (NULL if there is none): all
+ * of it, or an error; `what` names the text.
  */
 mw_status mw_cli_json(json_t **value, const char *text, const char *what, mw_error *error);
 mw_status mw_cli_json_file(json_t **value, const char *path, mw_error *error);

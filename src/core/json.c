@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 _Thread_local bool mw_json_broken;
@@ -16,19 +17,47 @@ _Thread_local bool mw_json_broken;
 /* ---- memory --------------------------------------------------------------------------------------------
  */
 
-/* Jansson's reader drops a character of a text or a number for which its buffer could not grow, and goes on.
- * So every allocation that fails is noted: its allocator stays what it was, with a look at the result. */
+/* Jansson's reader drops a character of a text or a number for which its buffer could not grow, and goes on:
+ * to another value, or, where it was a quote or followed a backslash, to an assertion or beyond the buffer.
+ * So every allocation that fails is noted (its allocator stays what it was, with a look at the result), the
+ * text that is being read ends there, and the buffer gets a block that was kept for it. */
 static json_malloc_t given_malloc;
 static json_free_t given_free;
 
+typedef struct {
+    char *text; /* [size] */
+    size_t size;
+    void *spare; /* for the largest buffer that the text can need */
+} reader;
+
+enum { SPARE = 8192 };
+static _Thread_local reader *reading; /* NULL: whoever uses jansson reads something short */
+static _Atomic(void *) spare;         /* [SPARE], for them */
+
+static size_t spare_of(size_t text) {
+    return 2 * text + 64; /* buffers grow by doubling */
+}
+
 static void *noting_malloc(size_t size) {
     void *block = given_malloc(size);
-    if (!block) mw_json_broken = true;
+    if (block && !spare) {
+        void *kept = given_malloc(SPARE);
+        given_free(atomic_exchange(&spare, kept));
+    }
+    if (!block && !reading && size <= SPARE) block = atomic_exchange(&spare, NULL);
+    if (block) return block;
+    mw_json_broken = true;
+    if (!reading) return NULL;
+    memset(reading->text, 0, reading->size);
+    if (size > spare_of(reading->size)) return NULL;
+    block = reading->spare;
+    reading->spare = NULL;
     return block;
 }
 
 static void start_noting(void) {
     json_get_alloc_funcs(&given_malloc, &given_free);
+    spare = given_malloc(SPARE);
     json_set_alloc_funcs(noting_malloc, given_free);
 }
 
@@ -38,6 +67,7 @@ __attribute__((destructor)) static void stop_noting(void) {
     json_free_t release;
     json_get_alloc_funcs(&present, &release);
     if (present == noting_malloc) json_set_alloc_funcs(given_malloc, release);
+    if (given_free) given_free(atomic_exchange(&spare, NULL));
 }
 
 const char *mw_json_kind(const json_t *value) {
@@ -66,13 +96,16 @@ const char *mw_json_kind(const json_t *value) {
 
 /* Jansson's parser recurses, so the depth is bounded before it starts. Counting brackets outside of strings
  * is enough: on text that is not JSON the count is only an upper bound and the parser complains itself. */
-static mw_status check_depth(const char *text, size_t size, const char *what, mw_error *error) {
+static mw_status check_text(const char *text, size_t size, const char *what, mw_error *error) {
     int depth = 0, line = 1;
     size_t line_start = 0;
     bool quoted = false;
     for (size_t i = 0; i < size; i++) {
         char c = text[i];
-        if (c == '\n') {
+        if (c == 0) { /* where jansson would see the end */
+            return mw_fail(error, MW_ERR_FORMAT, "%s: line %d, column %zu: a byte is zero", what, line,
+                           i - line_start + 1);
+        } else if (c == '\n') {
             line++;
             line_start = i + 1;
             quoted = false; /* no string runs over a line */
@@ -96,11 +129,21 @@ mw_status mw_json_parse(json_t **value, const char *text, size_t size, const cha
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     json_error_t problem;
     *value = NULL;
-    MW_TRY(check_depth(text, size, what, error));
+    MW_TRY(check_text(text, size, what, error));
     pthread_once(&once, start_noting);
     const bool broken_before = mw_json_failed();
-    *value = json_loadb(text, size, JSON_REJECT_DUPLICATES, &problem);
-    const bool starved = mw_json_failed();
+    reader r = {.text = malloc(size + 1), .size = size, .spare = given_malloc(spare_of(size))};
+    const bool ready = r.text && r.spare;
+    if (ready) {
+        if (size) memcpy(r.text, text, size);
+        r.text[size] = 0;
+        reading = &r;
+        *value = json_loads(r.text, JSON_REJECT_DUPLICATES, &problem);
+        reading = NULL;
+    }
+    const bool starved = mw_json_failed() || !ready;
+    free(r.text);
+    given_free(r.spare);
     mw_json_broken = broken_before;
     if (*value && !starved) return MW_OK;
     json_decref(*value);

@@ -196,6 +196,9 @@ static mw_status time_queue(player *p, mw_eval_report *report, double *ms, int c
     long episode = 0;
     mw_worlds_begin(s, p->controller, 0, mw_episode_seeds_of(p->options->first_seed, episode++));
     for (int i = -WARM_UP; i < count; i++) {
+        const mw_stop_flag *stop = p->options->stop;
+        if (stop && *stop)
+            return mw_fail(error, MW_ERR_INTERRUPTED, "stopped while timing the %s arm", mw_arm_name(p->arm));
         MW_TRY(decide(p, error));
         if (i >= 0) {
             const mw_planner_times times = times_of(p);

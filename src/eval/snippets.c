@@ -77,6 +77,7 @@ typedef struct {
     const mw_place *places;
     int count, agents, obs, act;
     mw_scorer *scorer;
+    const mw_stop_flag *stop;
     float *now, *next, *action;           /* [count][n][o] twice, [count][n][d] */
     float *reward, *realized, *predicted; /* [count] */
 } roll;
@@ -151,6 +152,9 @@ static mw_status roll_all(mw_snippets *result, roll *r, mw_error *error) {
                joint * sizeof *r->now);
     result->aligned = result->horizons < ALIGNED ? result->horizons : ALIGNED;
     for (int h = 0; h < result->horizons; h++) {
+        if (r->stop && *r->stop)
+            return mw_fail(error, MW_ERR_INTERRUPTED, "stopped after %d of %d steps of the snippets", h,
+                           result->horizons);
         MW_TRY(roll_step(r, h, &result->error[h], error));
         MW_TRY(mw_ranking_of(&result->ranking[h], r->realized, r->predicted, r->count / MW_SNIPPET_GROUP,
                              MW_SNIPPET_GROUP, error));
@@ -160,11 +164,16 @@ static mw_status roll_all(mw_snippets *result, roll *r, mw_error *error) {
 }
 
 static mw_status roll_places(mw_snippets *result, const mw_bundle *bundle, const mw_dataset *data,
-                             const mw_place *places, int threads, mw_error *error) {
+                             const mw_place *places, const mw_snippet_options *options, mw_error *error) {
     const mw_bundle_info *b = &bundle->info;
     const size_t count = (size_t)result->count, joint = count * (size_t)(b->agents * b->obs);
-    roll r = {data, places, result->count, b->agents, b->obs, b->act, NULL,
-              NULL, NULL,   NULL,          NULL,      NULL,   NULL};
+    roll r = {.data = data,
+              .places = places,
+              .count = result->count,
+              .agents = b->agents,
+              .obs = b->obs,
+              .act = b->act,
+              .stop = options->stop};
     const char *scorer = mw_scorer_imagining(bundle);
     mw_pool *pool = NULL;
     if (!scorer) return mw_fail(error, MW_ERR_ARGUMENT, "this bundle has no world model to roll out");
@@ -173,7 +182,7 @@ static mw_status roll_places(mw_snippets *result, const mw_bundle *bundle, const
     r.action = malloc(count * (size_t)(b->agents * b->act) * sizeof *r.action);
     r.reward = calloc(3 * count, sizeof *r.reward);
     mw_status status = r.now && r.next && r.action && r.reward
-                           ? mw_pool_create(&pool, threads, error)
+                           ? mw_pool_create(&pool, options->threads, error)
                            : mw_fail(error, MW_ERR_MEMORY, "cannot roll %d snippets", result->count);
     if (status == MW_OK)
         status = mw_scorer_create(
@@ -230,7 +239,7 @@ mw_status mw_snippets_run(mw_snippets *result, const mw_bundle *bundle, const mw
         result->horizons = horizon;
         result->count = (int)(most - most % MW_SNIPPET_GROUP);
         choose(places, found, result->count, options.seed);
-        status = roll_places(result, bundle, dataset, places, options.threads, error);
+        status = roll_places(result, bundle, dataset, places, &options, error);
     }
     free(places);
     mw_split_free(&split);

@@ -411,6 +411,7 @@ static mw_status snippets(mw_chain *c, const mw_bundle *bundle, json_t *root, mw
     mw_snippet_options_init(&options, sizeof options, bundle);
     options.count = c->options->snippets;
     options.threads = c->options->threads;
+    options.stop = c->options->stop;
     MW_TRY(mw_dataset_open(&d, c->data, error));
     mw_status status = mw_dataset_check(&d, error);
     if (status == MW_OK) status = mw_snippets_run(&r, bundle, &d, &options, error);

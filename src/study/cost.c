@@ -104,6 +104,8 @@ static mw_status scene_create(scene *s, int candidates, bool sequential, int thr
 /* One real step; times[2] in milliseconds. */
 static mw_status step(scene *s, double *times, mw_error *error) {
     mw_worlds *w = &s->worlds;
+    const mw_stop_flag *stop = s->options->stop;
+    if (stop && *stop) return mw_fail(error, MW_ERR_INTERRUPTED, "stopped while measuring the cost");
     MW_TRY(mw_planner_propose(s->planner, w->obs, w->legal, w->active, error));
     MW_TRY(mw_planner_score(s->planner, error));
     const mw_planner_times t = mw_planner_last_times(s->planner);

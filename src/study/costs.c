@@ -57,6 +57,7 @@ mw_status mw_costs_run(mw_costs *c, mw_error *error) {
     o.command = c->options->command;
     o.progress = show;
     o.context = c;
+    o.stop = c->options->stop;
     MW_TRY(mw_cost_run(&text, c->bundles, c->count, &o, error));
     mw_status status = mw_json_parse(&root, text, strlen(text), "the cost", error);
     free(text);

@@ -63,8 +63,8 @@ static int line_of(const study *s, const char *label) {
 /* A line that was cut by a crash is passed over. */
 static mw_status remember(study *s, const char *text, mw_error *error) {
     json_t *root;
-    mw_error ignored;
-    if (mw_json_parse(&root, text, strlen(text), "a line", &ignored) != MW_OK) return MW_OK;
+    const mw_status read = mw_json_parse(&root, text, strlen(text), "a line", error);
+    if (read != MW_OK) return read == MW_ERR_MEMORY ? read : MW_OK;
     const char *label = json_string_value(json_object_get(root, "setting"));
     const char *stage = json_string_value(json_object_get(root, "stage"));
     const char *revision = json_string_value(json_object_get(root, "revision"));

@@ -4,6 +4,7 @@
 #include "core/machine/child.h"
 
 #include <signal.h>
+#include <sys/time.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -104,8 +105,30 @@ static void inattentive_host(void **state) {
     signal(SIGPROF, SIG_DFL);
 }
 
+static volatile int asked_to_stop;
+
+static void ask_to_stop(int signal_number) {
+    (void)signal_number;
+    asked_to_stop = 1;
+}
+
+/* It is ended, not waited for; asked before it began too. */
+static void is_stopped(void **state) {
+    (void)state;
+    mw_error error;
+    const mw_child_limits limits = {.stop = &asked_to_stop};
+    const struct itimerval soon = {.it_value = {.tv_usec = 50000}};
+    signal(SIGALRM, ask_to_stop);
+    setitimer(ITIMER_REAL, &soon, NULL);
+    for (int i = 0; i < 2; i++)
+        CHECK_FAILS(mw_child_run("x.h5", spins, NULL, NULL, 0, &limits, &error), MW_ERR_INTERRUPTED, error,
+                    "x.h5: stopped");
+    signal(SIGALRM, SIG_DFL);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(results), cmocka_unit_test(deaths),
-                                       cmocka_unit_test(limits), cmocka_unit_test(inattentive_host)};
+                                       cmocka_unit_test(limits), cmocka_unit_test(inattentive_host),
+                                       cmocka_unit_test(is_stopped)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -281,11 +281,7 @@ static void failures_are_remembered(void **state) {
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, scratch_setup, scratch_teardown)
 
-/* All of a value or an error, whichever allocation fails; jansson by itself leaves out letters and digits. */
-static void value_without_memory(void **state) {
-    (void)state;
-    static const char text[] = "{\"a key that needs room\": \"and a text that needs more of it than that\", "
-                               "\"number\": 12345678901234567, \"list\": [1.25000000000000000000001, true]}";
+static void check_starved(const char *text) {
     mw_error error;
     json_t *whole, *value;
     CHECK_OK(parse(&whole, text, &error), error);
@@ -306,6 +302,25 @@ static void value_without_memory(void **state) {
         json_decref(value);
     }
     json_decref(whole);
+}
+
+/* All of a value or an error, whichever allocation fails; jansson by itself leaves out letters and digits. */
+static void value_without_memory(void **state) {
+    (void)state;
+    check_starved("{\"a key that needs room\": \"and a text that needs more of it than that\", "
+                  "\"number\": 12345678901234567, \"list\": [1.25000000000000000000001, true]}");
+}
+
+/* Some of the lengths put a backslash before the place where a buffer grows, or the closing quote there. */
+static void escapes_without_memory(void **state) {
+    (void)state;
+    char text[256];
+    for (int length = 0; length < 140; length++) { /* odd ones begin with a letter */
+        char *end = text + sprintf(text, length % 2 ? "[\"x" : "[\"");
+        for (int i = 0; i < length / 2; i++) end += sprintf(end, i % 2 ? "\\n" : "\\\"");
+        strcpy(end, "\"]");
+        check_starved(text);
+    }
 }
 
 /* All of a text or nothing, whichever allocation fails; jansson by itself leaves out keys. */
@@ -344,6 +359,7 @@ int main(void) {
         TEST(random_damage),
         TEST(text_without_memory),
         TEST(value_without_memory),
+        TEST(escapes_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,14 @@
 
 enum { FIXTURE_AGENTS = 2, FIXTURE_OBS = 3, FIXTURE_ACT = 4, FIXTURE_LIMIT = 12 };
 
+/* Options of an export that replaces what is there. */
+static inline const mw_export_options *replacing(void) {
+    static mw_export_options options;
+    mw_export_options_init(&options, sizeof options);
+    options.overwrite = true;
+    return &options;
+}
+
 static inline float fixture_obs(long episode, long t, int agent, int feature) {
     return feature == 2 ? 5.0f /* a dead feature */
                         : (float)sin((double)(episode * 31 + t * 7 + agent * 3 + feature)) * 2;

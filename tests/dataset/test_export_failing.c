@@ -26,12 +26,12 @@ static void every_write(void **state) {
     mw_dataset d;
     fixture_make(scratch("data"), true, true, 3);
     CHECK_OK(mw_dataset_open(&d, scratch("data"), &error), error);
-    CHECK_OK(mw_export_hdf5(&d, scratch("whole.h5"), false, &error), error);
+    CHECK_OK(mw_export_hdf5(&d, scratch("whole.h5"), NULL, &error), error);
     const size_t size = scratch_read(scratch("whole.h5"), whole, sizeof whole);
     int failed = 0;
     bool done = false;
     for (write_to_fail = 1; !done && write_to_fail < 2000; write_to_fail++) {
-        done = mw_export_hdf5(&d, scratch("x.h5"), true, &error) == MW_OK;
+        done = mw_export_hdf5(&d, scratch("x.h5"), replacing(), &error) == MW_OK;
         failed += !done;
         if (!done) assert_false(mw_file_exists(scratch("x.h5")));
     }

@@ -354,13 +354,13 @@ static void test_hdf5_full_disk(void **state) {
     CHECK_OK(mw_dataset_open(&d, scratch("ours"), &error), error);
     for (size_t size = 0; size < 200000; size = 2 * size + 100) {
         scratch_full_disk_begin(size);
-        mw_status status = mw_export_hdf5(&d, scratch("x.h5"), false, &error);
+        mw_status status = mw_export_hdf5(&d, scratch("x.h5"), NULL, &error);
         scratch_full_disk_end();
         if (status != MW_ERR_IO || !strstr(error.message, "x.h5': File too large"))
             fail_msg("%zu bytes: %s", size, status ? error.message : "written");
         assert_int_equal(scratch_count(false), 1);
     }
-    CHECK_OK(mw_export_hdf5(&d, scratch("x.h5"), false, &error), error);
+    CHECK_OK(mw_export_hdf5(&d, scratch("x.h5"), NULL, &error), error);
     assert_int_equal(remove(scratch("x.h5")), 0);
     mw_dataset_close(&d);
     fixture_remove(scratch("ours"));
@@ -376,8 +376,8 @@ static void test_hdf5_round_trip(void **state) {
         mw_dataset ours;
         fixture_make(scratch("ours"), discrete, last, 14);
         CHECK_OK(mw_dataset_open(&ours, scratch("ours"), &error), error);
-        CHECK_OK(mw_export_hdf5(&ours, scratch("ours.h5"), true, &error), error);
-        CHECK_FAILS(mw_export_hdf5(&ours, scratch("ours.h5"), false, &error), MW_ERR_ARGUMENT, error,
+        CHECK_OK(mw_export_hdf5(&ours, scratch("ours.h5"), replacing(), &error), error);
+        CHECK_FAILS(mw_export_hdf5(&ours, scratch("ours.h5"), NULL, &error), MW_ERR_ARGUMENT, error,
                     "exists");
         mw_import_request request = request_for_own("ours.h5");
         mw_dataset d = import(mw_import_hdf5, &request, &report);
@@ -402,7 +402,7 @@ static void test_hdf5_round_trip(void **state) {
     mw_error error;
     mw_dataset ours;
     CHECK_OK(mw_dataset_open(&ours, scratch("ours"), &error), error);
-    CHECK_FAILS(mw_export_hdf5(&ours, scratch("no/folder/x.h5"), true, &error), MW_ERR_IO, error,
+    CHECK_FAILS(mw_export_hdf5(&ours, scratch("no/folder/x.h5"), replacing(), &error), MW_ERR_IO, error,
                 "cannot write");
     mw_dataset_close(&ours);
 }

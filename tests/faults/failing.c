@@ -1,7 +1,8 @@
 /* Preloaded into the program, it makes a system of limited means of the one it runs on. Of the allocations
  * the one numbered FAIL_AT fails, or all from it on with FAIL_FROM set. Of the calls to do with files the one
  * numbered FILE_AT fails, with FILE_DO=fail; with FILE_DO=short reads and writes from it on are done by
- * halves; with FILE_DO=kill the process dies there, as from kill -9. FAIL_COUNT and FILE_COUNT name files to
+ * halves; with FILE_DO=kill the process dies there, as from kill -9; with FILE_DO=cut the file FILE_CUT loses its second
+ * half there. FAIL_COUNT and FILE_COUNT name files to
  * which the numbers of both are appended at the end. FAKE_CORES pretends that many; FAST_CLOCK lets time pass
  * that much faster, so that what is saved every two minutes is saved all the time. What standard C streams
  * write by themselves cannot be met here; limits on the size of files do that. */
@@ -27,7 +28,7 @@ void *__libc_memalign(size_t alignment, size_t size);
 static atomic_long allocations, calls;
 static long allocation_at, call_at;
 static int armed, lasting, cores, haste;
-static enum { FAIL, SHORT, KILL } way;
+static enum { FAIL, SHORT, KILL, CUT } way;
 
 static long number(const char *name) {
     const char *text = getenv(name);
@@ -35,11 +36,14 @@ static long number(const char *name) {
 }
 
 __attribute__((constructor)) static void start(void) {
+    static const char *const names[] = {"fail", "short", "kill", "cut"};
     const char *what = getenv("FILE_DO");
     allocation_at = number("FAIL_AT");
     lasting = getenv("FAIL_FROM") != NULL;
     call_at = number("FILE_AT");
-    way = what && !strcmp(what, "kill") ? KILL : what && !strcmp(what, "short") ? SHORT : FAIL;
+    way = FAIL;
+    for (int i = SHORT; what && i <= CUT; i++)
+        if (!strcmp(what, names[i])) way = i;
     cores = (int)number("FAKE_CORES");
     haste = (int)number("FAST_CLOCK");
     armed = 1;
@@ -89,19 +93,31 @@ int posix_memalign(void **block, size_t alignment, size_t size) {
 
 /* ---- files ---- */
 
+static void cut(const char *path) {
+    struct stat info;
+    if (!path || stat(path, &info) != 0 || truncate(path, info.st_size / 2) != 0) _exit(126);
+}
+
 /* Counts a call; 1: it fails, for this reason. */
 static int breaks(int reason) {
     if (!armed) return 0;
     const long now = atomic_fetch_add(&calls, 1) + 1;
     if (call_at == 0 || now != call_at || way == SHORT) return 0;
     if (way == KILL) kill(getpid(), SIGKILL);
+    if (way == CUT) cut(getenv("FILE_CUT"));
     errno = reason;
-    return 1;
+    return way == FAIL;
 }
 
 /* How much of a transfer is done. */
 static size_t part(size_t size) {
     return armed && way == SHORT && call_at && calls >= call_at && size > 1 ? size / 2 : size;
+}
+
+/* Counters by which threads wake each other have no type; nothing ever fails in them. */
+static int is_counter(int fd) {
+    struct stat info;
+    return fstat(fd, &info) == 0 && (info.st_mode & S_IFMT) == 0;
 }
 
 #define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
@@ -117,13 +133,15 @@ FILE *fopen(const char *path, const char *mode) {
     return breaks(mode[0] == 'r' ? EIO : ENOSPC) ? NULL : NEXT(fopen)(path, mode);
 }
 ssize_t read(int fd, void *data, size_t size) {
+    if (is_counter(fd)) return NEXT(read)(fd, data, size);
     return breaks(EIO) ? -1 : NEXT(read)(fd, data, part(size));
 }
 ssize_t pread(int fd, void *data, size_t size, off_t at) {
     return breaks(EIO) ? -1 : NEXT(pread)(fd, data, part(size), at);
 }
 ssize_t write(int fd, const void *data, size_t size) {
-    return fd > 2 && breaks(ENOSPC) ? -1 : NEXT(write)(fd, data, fd > 2 ? part(size) : size);
+    if (fd <= 2 || is_counter(fd)) return NEXT(write)(fd, data, size);
+    return breaks(ENOSPC) ? -1 : NEXT(write)(fd, data, part(size));
 }
 ssize_t pwrite(int fd, const void *data, size_t size, off_t at) {
     return breaks(ENOSPC) ? -1 : NEXT(pwrite)(fd, data, part(size), at);

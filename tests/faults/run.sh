@@ -2,9 +2,10 @@
 # Provokes failures of the whole program: run.sh BUILD [MOST] [NAME...]. Into each command (all, or those named) at most
 # MOST failures of every kind are injected, at places that SEED chooses (0: at all places): memory that runs out, files
 # that cannot be opened, read or written, transfers by halves, full disks, death at a call to do with files or at any
-# moment, signals, closed and full outputs, many cores, two writers. What must hold: no signal, exit code 0 only with the
-# result of an undisturbed run, nothing left lying about; after death the same command (with --resume where there is one)
-# arrives at the same bits. Prints counts, adds them to the file COUNTS if that is set, exits 1 on a violation.
+# moment, signals, closed and full outputs, many cores, two writers, data that are cut under the reader. What must hold:
+# no signal, exit code 0 only with the result of an undisturbed run, nothing left lying about; after death the same
+# command (with --resume where there is one) arrives at the same bits. Prints counts, adds them to the file COUNTS if that
+# is set, exits 1 on a violation.
 build=$(cd "$1" && pwd) most=${2:-0}
 shift $(($# > 1 ? 2 : 1))
 source=$(cd "$(dirname "$0")/../.." && pwd)
@@ -18,7 +19,7 @@ export MAWAM_DATA=$source LC_ALL=C
 RANDOM=${SEED:-1}
 cc -O2 -D_GNU_SOURCE -fPIC -shared -o failing.so "$source/tests/faults/failing.c" -ldl || exit 1
 shim=$work/failing.so
-declare -A count=([injected]=0 [files]=0 [disks]=0 [kills]=0 [signals]=0 [outputs]=0 [writers]=0 [cores]=0 [violations]=0 [differences]=0)
+declare -A count=([injected]=0 [files]=0 [disks]=0 [kills]=0 [signals]=0 [outputs]=0 [writers]=0 [cores]=0 [cuts]=0 [violations]=0 [differences]=0)
 violation() {
     count[violations]=$((count[violations] + 1))
     echo "VIOLATION: $*"
@@ -30,8 +31,8 @@ small="--set flow.dim=16 --set flow.mults=1,1,1 --set flow.context=2 --set flow.
  --set flow.batch=4 --set flow.forecast_batch=4 --set inverse.hidden=4 --set inverse.batch=4 --set rwm.hidden=4
  --set rwm.experts=2 --set rwm.batch=4 --set rwm.reward_features=2 --set rwm.dynamics_features=2 --set rwm.shared=4
  --set plan.horizon=2 --set flow.steps=12 --set inverse.steps=12 --set rwm.steps=12"
-readers=(info-json info-csv check list describe behaviors behavior-eval verify bench bundle-info bundle-csv zoo)
-writers=(play import-madiff import-omar import-hdf5 export make train eval diagnose behavior-train study report demo)
+readers=(info-json info-csv check list describe behaviors behavior-eval verify bench cost bundle-info bundle-csv zoo live)
+writers=(play import-madiff import-omar import-hdf5 export make train eval sweep diagnose routing behavior-train study report demo)
 command_of() {
     case $1 in
     info-json) echo "data info ready --json" ;;
@@ -43,6 +44,8 @@ command_of() {
     behavior-eval) echo "behavior eval $source/behaviors/spread-medium.safetensors --episodes 2 --threads 1" ;;
     verify) echo "verify net golden" ;;
     bench) echo "bench --seconds 0.01 --M 2 --threads 1 --only score --json" ;;
+    cost) echo "bench --cost bundle.safetensors --timed 1 --threads 1 --json" ;;
+    live) echo "live bundle.safetensors --port 0 --no-open --threads 1" ;;
     bundle-info) echo "bundle info bundle.safetensors" ;;
     bundle-csv) echo "bundle info bundle.safetensors --csv" ;;
     zoo) echo "zoo" ;;
@@ -54,6 +57,9 @@ command_of() {
     make) echo "data make spread-medium -o try --transitions 100 --threads 1" ;;
     train) echo "train data/spread-medium -o try/out.safetensors --threads 1 $small" ;;
     eval) echo "eval bundle.safetensors --seeds 1 --episodes 1 --M 2 --threads 1 --timed 0 --json=try/out --replay try/out.html" ;;
+    sweep) echo "eval bundle.safetensors --sweep M=1,2 --seeds 1 --episodes 1 --timed 0 --threads 1 --json=try/out" ;;
+    routing) echo "diagnose --routing bundle.safetensors data/spread-medium --transitions 8 --consecutive 8 --anchors 2
+ --threads 1 --json=try/out --page try/out.html" ;;
     diagnose) echo "diagnose bundle.safetensors data/spread-medium --anchors 2 --snippets 16 --M 2 --threads 1 --json=try/out" ;;
     behavior-train) echo "behavior train spread -o try/out --steps 6400 --threads 1" ;;
     study) echo "study run spread-medium --dir try/out --transitions 300 --arms reactive,plan --seeds 1 --episodes 1
@@ -65,7 +71,7 @@ command_of() {
 again_of() {
     case $1 in
     train | behavior-train | study) echo --resume ;;
-    make | import-* | export | eval) echo --overwrite ;;
+    play | make | import-* | export | eval | diagnose) echo --overwrite ;;
     esac
 }
 # What of a result is the same in every run: numbers, not times. Weights are what follows a safetensors header.
@@ -74,13 +80,16 @@ lasting() { grep -v 'seconds\|"ms\|"p50"\|"p95"\|per_second\|"cpu"\|"time"\|"com
 essence() {
     case $1 in
     bench) grep -c '^}$' text ;;
+    cost) grep -c '"M"' text ;;
+    live) grep -c '^http://' text ;; # how it answers depends on what fails
     play) [ -s try/out ] && lasting text ;;
     import-*) "$mawam" data check try/out >/dev/null 2>&1 && lasting try/out/dataset.json ;;
     export) "$mawam" data import --from hdf5 try/out -o imported --task toy --overwrite >/dev/null 2>&1 && md5sum imported/*.npy ;;
     make) "$mawam" data check try/spread-medium >/dev/null 2>&1 && lasting try/spread-medium/dataset.json ;;
     train) weights try/out.safetensors | md5sum && ! ls try/*.train.safetensors 2>/dev/null ;;
     eval) tail -c 8 try/out.html | grep html && lasting try/out ;;
-    diagnose) lasting try/out ;;
+    routing) tail -c 8 try/out.html | grep html && lasting try/out ;;
+    diagnose | sweep) lasting try/out ;;
     behavior-train) weights try/out/snapshots/* | md5sum && tail -1 try/out/curve.jsonl | cut -d, -f1,2 ;;
     study) weights try/out/bundles/spread-medium.safetensors | md5sum && lasting try/out/eval/spread-medium.json &&
         lasting try/out/results/spread-medium.json | grep '"return"\|spearman\|top1' ;;
@@ -95,7 +104,37 @@ sound() { essence "$1" >found 2>/dev/null && cmp -s found "whole-$1"; }
 attempt() {
     rm -rf try text && mkdir try
 }
-run() { timeout 120 "$mawam" $(command_of "$1") $2 >text 2>complaint; }
+run() {
+    case $1 in
+    live) serve ;;
+    *) timeout 120 "$mawam" $(command_of "$1") $2 >text 2>complaint ;;
+    esac
+}
+# A server, asked for all it has and then ended: its own exit code. Only it is to meet failures, not the shell's helpers.
+serve() {
+    local preload=$LD_PRELOAD pid port path
+    LD_PRELOAD=
+    : >text
+    LD_PRELOAD=$preload timeout 120 "$mawam" $(command_of live) >text 2>complaint &
+    pid=$!
+    while kill -0 $pid 2>/dev/null && ! port=$(grep -o '[0-9]*/$' text); do sleep 0.01; done
+    for path in / /live.js /about /nothing '/command {"do":"step"}' /history /recording '/command {"do":"?"}' \
+        '/command {"do":"bundle","name":"bundle.safetensors"}'; do
+        [ -n "$port" ] && ask "${port%/}" $path
+    done
+    kill $pid 2>/dev/null
+    wait $pid
+}
+ask() ( # PORT PATH [BODY]; apart, as a server that hangs up ends whoever writes to it
+    exec 9<>"/dev/tcp/127.0.0.1/$1" || exit
+    if [ -n "$3" ]; then
+        printf 'POST %s HTTP/1.1\r\nHost: 127.0.0.1:%s\r\nContent-Type: application/json\r\nContent-Length: %s\r\n' "$2" "$1" ${#3}
+    else
+        printf 'GET %s HTTP/1.1\r\nHost: 127.0.0.1:%s\r\n' "$2" "$1"
+    fi >&9
+    printf 'Connection: close\r\n\r\n%s' "$3" >&9
+    timeout 10 cat <&9 >answer
+) 2>/dev/null
 tidy() {
     local left
     left=$(find try imported -name '.*' ! -name . -o -name '*.tmp' -o -name '*.lock' 2>/dev/null | head -3)
@@ -170,7 +209,7 @@ disks() {
 recover() {
     local name=$1 what=$2 more
     case $name in
-    train | study | behavior-train) ;; # what is there is continued
+    train | study | behavior-train | sweep) ;; # what is there is continued
     *) [ ! -e try/out ] && [ ! -e try/spread-medium ] || sound "$name" || [ "$name" = eval ] || [ "$name" = report ] ||
         [ "$name" = demo ] || [ "$name" = play ] || violation "$name: $what: a broken result" ;;
     esac
@@ -219,6 +258,7 @@ signals() {
         code=$?
         # before the program listens, a signal ends it as any other
         [ $code = 0 ] || [ $code = 130 ] || [ $code = $((128 + $(kill -l $signal))) ] || violation "$1: SIG$signal: code $code"
+        tidy "$1: SIG$signal"
         recover "$1" "SIG$signal"
         count[signals]=$((count[signals] + 1))
     done
@@ -255,6 +295,40 @@ two_writers() {
     done
 }
 
+# Data files that lose a half at some call to do with files, or, those too large to be copied, at any moment: an error, or
+# the result of the undisturbed run.
+cuts() {
+    local at files
+    cp -r "$2" kept
+    for at in $(places "${calls[$1]}" "$most"); do
+        attempt
+        rm -rf "$2" && cp -r kept "$2"
+        files=("$2"/*)
+        FILE_CUT=${files[RANDOM % ${#files[@]}]} FILE_AT=$at FILE_DO=cut LD_PRELOAD=$shim run "$1"
+        judge "$1" $? "data cut at call $at"
+        count[cuts]=$((count[cuts] + 1))
+    done
+    rm -rf "$2" && mv kept "$2"
+}
+large_cuts() {
+    local at pid code
+    [ -e large ] || python3 "$source/tests/faults/large.py" data/spread-medium large || exit 1
+    for ((at = 0; at < (most > 0 && most < 10 ? 2 : 10); at++)); do
+        attempt
+        rm -rf cut && cp -r --sparse=always large cut
+        timeout 120 "$mawam" $(command_of "$1" | sed 's#data/spread-medium\|ready#cut#') >text 2>complaint &
+        pid=$!
+        sleep $((RANDOM % 2)).$((RANDOM % 10))
+        truncate -s 4096 cut/obs.npy
+        wait $pid
+        code=$?
+        [ $code -lt 2 ] || violation "$1: large data cut: code $code: $(tail -1 complaint)"
+        tidy "$1: large data cut"
+        count[cuts]=$((count[cuts] + 1))
+    done
+    rm -rf cut
+}
+
 is_in() { case " $2 " in *" $1 "*) ;; *) return 1 ;; esac; }
 [ $# -gt 0 ] || set -- "${readers[@]}" "${writers[@]}"
 for name; do
@@ -262,8 +336,11 @@ for name; do
     memory "$name"
     files "$name"
     is_in "$name" "${writers[*]}" && disks "$name"
-    is_in "$name" "import-madiff import-hdf5 export make train eval behavior-train study report" && kills "$name"
-    is_in "$name" "make train behavior-train study" && signals "$name"
+    is_in "$name" "import-madiff import-hdf5 export make train eval sweep behavior-train study report" && kills "$name"
+    is_in "$name" "${writers[*]}" && signals "$name"
+    is_in "$name" "info-json check export" && cuts "$name" ready
+    is_in "$name" "train diagnose routing" && cuts "$name" data/spread-medium
+    is_in "$name" "check train diagnose" && large_cuts "$name"
     is_in "$name" "info-json info-csv bundle-info bundle-csv zoo check list describe behaviors verify behavior-eval" && outputs "$name"
     is_in "$name" "make train eval diagnose behavior-eval" && many_cores "$name"
     is_in "$name" "import-madiff make train" && two_writers "$name" "$([ "$name" = train ] || echo --overwrite)"
@@ -271,6 +348,6 @@ for name; do
 done
 echo "allocations that failed: ${count[injected]}; calls that failed or came by halves: ${count[files]}; full disks: ${count[disks]};" \
     "kills: ${count[kills]}; signals: ${count[signals]}; outputs: ${count[outputs]}; fake machines: ${count[cores]};" \
-    "two writers: ${count[writers]}; different bits: ${count[differences]}; violations: ${count[violations]}"
+    "two writers: ${count[writers]}; data cut: ${count[cuts]}; different bits: ${count[differences]}; violations: ${count[violations]}"
 [ -z "$COUNTS" ] || for key in "${!count[@]}"; do echo "$key ${count[$key]}"; done >>"$COUNTS"
 [ "${count[violations]}" = 0 ]

@@ -4,7 +4,7 @@
 #ifndef MW_TESTS_FUZZ_H
 #define MW_TESTS_FUZZ_H
 
-#include "core/error.h"
+#include "core/tensor/safetensors.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +42,11 @@ const char *fuzz_path(const char *name);
 /* Writes one there; size 0 removes it. */
 void fuzz_put(const char *name, const uint8_t *data, size_t size);
 void fuzz_remove(const char *name); /* a file, or a folder and everything in it */
+
+/* Makes the checksum right again that a safetensors file carries of itself: over its tensors, and before them
+ * what `texts` adds of its metadata. */
+typedef uint64_t fuzz_texts(const mw_safetensors *file);
+void fuzz_seal(uint8_t *data, size_t size, fuzz_texts *texts);
 
 /* Several files as one input: a byte for their number, then each with 4 bytes of length. */
 enum { FUZZ_MOST_FILES = 16 };

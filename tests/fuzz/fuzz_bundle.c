@@ -156,15 +156,7 @@ static size_t fresh(uint8_t *data, size_t most, unsigned seed) {
     mw_error error;
     mw_safetensors file;
     const bool discrete = seed & 1;
-    const mw_bundle_info info = {.task = "own",
-                                 .rules = "own",
-                                 .quality = "own",
-                                 .method = "own",
-                                 .agents = 2,
-                                 .obs = 5,
-                                 .act = 3,
-                                 .discrete = discrete,
-                                 .episode_limit = 9};
+    const mw_bundle_info info = small_bundle_info(discrete);
     const small_bundle_parts more = {.advantage = !discrete && seed & 2, .value = seed & 4};
     save_small_bundle(fuzz_path("fresh"), &info, more);
     FUZZ_EXPECT(mw_safetensors_open(&file, fuzz_path("fresh"), &error) == MW_OK);

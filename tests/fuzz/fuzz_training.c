@@ -2,7 +2,6 @@
  * checksum is made right again, or the lines of a log. */
 #include "fuzz.h"
 
-#include "core/tensor/safetensors.h"
 #include "train/training_log.h"
 
 enum { WEIGHTS = 4, PARTS = 2 };
@@ -36,25 +35,9 @@ static mw_training_state *fresh_state(void) {
     return &state;
 }
 
-/* As the writer sums: the text, then every tensor's name and bytes. */
-static void mend(uint8_t *data, size_t size) {
-    static const char key[] = "\"checksum\":\"";
-    mw_error error;
-    mw_safetensors file;
-    char sum[24];
-    uint8_t *place = memmem(data, size, key, sizeof key - 1);
-    if (!place || (size_t)(data + size - place) < sizeof key + 16) return;
-    if (mw_safetensors_read(&file, mw_map_over(data, size), "input", &error) != MW_OK) return;
-    const char *text = mw_safetensors_meta(&file, "training");
-    uint64_t hash = mw_hash(MW_HASH_START, text ? text : "", text ? strlen(text) : 0);
-    for (size_t i = 0; i < file.tensor_count; i++) {
-        const mw_tensor *t = &file.tensors[i];
-        hash = mw_hash(hash, t->name, strlen(t->name));
-        hash = mw_hash(hash, t->data, t->count * mw_dtype_size(t->type));
-    }
-    mw_safetensors_close(&file);
-    snprintf(sum, sizeof sum, "%016llx", (unsigned long long)hash);
-    memcpy(place + sizeof key - 1, sum, 16);
+static uint64_t training_text(const mw_safetensors *file) {
+    const char *text = mw_safetensors_meta(file, "training");
+    return mw_hash(MW_HASH_START, text ? text : "", text ? strlen(text) : 0);
 }
 
 static void load(const uint8_t *data, size_t size, bool mended) {
@@ -64,7 +47,7 @@ static void load(const uint8_t *data, size_t size, bool mended) {
     uint8_t *copy = malloc(size + 1);
     FUZZ_EXPECT(copy);
     memcpy(copy, data, size);
-    if (mended) mend(copy, size);
+    if (mended) fuzz_seal(copy, size, training_text);
     const char *path = fuzz_file(copy, size);
     free(copy);
     if (mw_checkpoint_load(path, state, &seconds, &error) != MW_OK) return;

@@ -28,9 +28,24 @@ static void spread_knots(mw_normalizer *normalizer, int features) {
     for (int f = 0; f < features; f++) mw_normalizer_fit(normalizer, f, (float[]){-2, -1, 2}, 3, NULL);
 }
 
+/* Of a world of its own. */
+enum { SMALL_AGENTS = 2, SMALL_OBS = 5, SMALL_ACT = 3 };
+static inline mw_bundle_info small_bundle_info(bool discrete) {
+    return (mw_bundle_info){.task = "own",
+                            .rules = "own",
+                            .quality = "own",
+                            .method = "own",
+                            .agents = SMALL_AGENTS,
+                            .obs = SMALL_OBS,
+                            .act = SMALL_ACT,
+                            .discrete = discrete,
+                            .episode_limit = 9};
+}
+
 /* What it has besides a flow, an inverse and an RWM. */
 typedef struct {
     bool advantage, value; /* with a value plans judge by it after a step */
+    bool bare;             /* the inverse only: cannot plan, and loads soon */
 } small_bundle_parts;
 
 static void save_small_bundle(const char *path, const mw_bundle_info *info, small_bundle_parts more) {
@@ -42,10 +57,12 @@ static void save_small_bundle(const char *path, const mw_bundle_info *info, smal
                                  "", &error) == MW_OK);
     plan.value_after = more.value;
     FUZZ_EXPECT(mw_bundle_create(&bundle, info, &plan, &error) == MW_OK);
-    add_model(bundle, "flow", "dim=16 mults=1,1,1 context=2 generated=2 forecast=4 return_scale=10");
     add_model(bundle, "inverse", "hidden=4 layers=1");
-    add_model(bundle, "rwm",
-              "hidden=4 experts=2 reward_experts=2 reward_features=2 dynamics_features=2 shared=4");
+    if (!more.bare) {
+        add_model(bundle, "flow", "dim=16 mults=1,1,1 context=2 generated=2 forecast=4 return_scale=10");
+        add_model(bundle, "rwm",
+                  "hidden=4 experts=2 reward_experts=2 reward_features=2 dynamics_features=2 shared=4");
+    }
     if (more.advantage) add_model(bundle, "advantage", "hidden=4 features=4");
     if (more.value) add_model(bundle, "value", "hidden=4");
     spread_knots(&bundle->obs_normalizer, info->obs);

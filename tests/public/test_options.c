@@ -24,6 +24,7 @@ typedef struct {
 FILL(env)
 FILL(make)
 FILL(import)
+FILL(export)
 FILL(measure)
 FILL(learn)
 FILL(pick)
@@ -55,6 +56,10 @@ static mw_status make_use(void *options, mw_error *error) {
 static mw_status import_use(void *options, mw_error *error) {
     mw_import_report report;
     return mw_dataset_import("zip", "nothing", "nowhere", "toy", options, &report, error);
+}
+
+static mw_status export_use(void *options, mw_error *error) {
+    return mw_export_hdf5(NULL, "nowhere", options, error);
 }
 
 static mw_status measure_use(void *options, mw_error *error) {
@@ -136,7 +141,7 @@ static mw_status planner_use(void *options, mw_error *error) {
 static const kind kinds[] = {KIND(env),     KIND(make),    KIND(import), KIND(measure), KIND(learn),
                              KIND(pick),    KIND(prey),    KIND(bench),  KIND(eval),    KIND(same_state),
                              KIND(snippet), KIND(routing), KIND(train),  KIND(study),   KIND(planner),
-                             KIND(sweep),   KIND(cost)};
+                             KIND(sweep),   KIND(cost),    KIND(export)};
 enum { KINDS = sizeof kinds / sizeof *kinds, BEYOND = 64 };
 
 typedef union {
@@ -221,7 +226,7 @@ static void null_is_refused(void **state) {
     NEEDS(mw_dataset_make("spread-medium", NULL, NULL, NULL, &error));
     NEEDS(mw_dataset_import("omar", "x", "y", "z", NULL, NULL, &error));
     NEEDS(mw_data_report_create(NULL, NULL, NULL, &error));
-    NEEDS(mw_export_hdf5(NULL, "x", false, &error));
+    NEEDS(mw_export_hdf5(NULL, "x", NULL, &error));
     NEEDS(mw_behavior_play(NULL, NULL, NULL, &measure, &error));
     NEEDS(mw_behavior_learn("spread", NULL, NULL, &error));
     NEEDS(mw_behavior_pick("spread", "x", NULL, NULL, &error));

@@ -92,9 +92,7 @@ static int behavior_train(int argc, char **argv) {
     mw_progress_start(&display.progress, task, (double)preset.steps);
     mw_status status = mw_behavior_learn(task, folder ? folder : task, &learn, &error);
     mw_progress_finish(&display.progress);
-    if (status == MW_OK) return 0;
-    mw_cli_fail(&error);
-    return status == MW_ERR_INTERRUPTED ? 130 : 1;
+    return status == MW_OK ? 0 : mw_cli_fail(&error);
 }
 
 /* ---- prey ---- */
@@ -144,9 +142,7 @@ static int behavior_prey(int argc, char **argv) {
     mw_progress_start(&display.progress, task, 0);
     mw_status status = mw_prey_learn(task, folder ? folder : own, &learn, &error);
     mw_progress_finish(&display.progress);
-    if (status == MW_OK) return 0;
-    mw_cli_fail(&error);
-    return status == MW_ERR_INTERRUPTED ? 130 : 1;
+    return status == MW_OK ? 0 : mw_cli_fail(&error);
 }
 
 /* ---- list ---- */
@@ -270,9 +266,9 @@ static int behavior_eval(int argc, char **argv) {
     static const char *files[MOST_FILES];
     static const mw_column columns[] = {{"return", "return", 9, "%.3f"}, {"std", "std", 8, "%.3f"},
                                         {"least", "least", 9, "%.3f"},   {"most", "most", 9, "%.3f"},
-                                        {"wins", "wins", 5, "%.3f"},      {"length", "length", 6, "%.1f"},
-                                        {"noise", "noise", 5, "%.3f"},    {"episodes", "episodes", 8, "%.0f"},
-                                        {"file", "file", -20, NULL},      {NULL, NULL, 0, NULL}};
+                                        {"wins", "wins", 5, "%.3f"},     {"length", "length", 6, "%.1f"},
+                                        {"noise", "noise", 5, "%.3f"},   {"episodes", "episodes", 8, "%.0f"},
+                                        {"file", "file", -20, NULL},     {NULL, NULL, 0, NULL}};
     mw_show show = MW_SHOW_TEXT;
     mw_table table;
     int count;
@@ -362,9 +358,7 @@ static int behavior_pick(int argc, char **argv) {
     pick.stop = mw_cli_stop();
     mw_error error = {0};
     mw_status status = mw_behavior_pick(words[0], words[1], folder, &pick, &error);
-    if (status == MW_OK) return 0;
-    mw_cli_fail(&error);
-    return status == MW_ERR_INTERRUPTED ? 130 : 1;
+    return status == MW_OK ? 0 : mw_cli_fail(&error);
 }
 
 /* ---- embed ---- */
@@ -381,6 +375,7 @@ static int behavior_embed(int argc, char **argv) {
     int count, code = mw_cli_parse(argc, argv, options, embed_help, files, 8, &count);
     if (code >= 0) return code;
     if (count < 1 || !path) return mw_cli_usage("behavior embed: name prey files and, with -o, the C file");
+    mw_cli_stop(); /* what takes a moment is written whole */
     mw_error error = {0};
     return mw_prey_embed(files, count, path, &error) == MW_OK ? 0 : mw_cli_fail(&error);
 }

@@ -7,7 +7,7 @@
 
 static const char help[] =
     "usage: mawam bench [options]\n"
-    "       mawam bench --cost BUNDLE... [--threads N] [--json | --csv]\n"
+    "       mawam bench --cost BUNDLE... [--threads N] [--timed N] [--json | --csv]\n"
     "\n"
     "Measures, in one run: the machine's own rate of single-precision matrix products, then scoring of\n"
     "candidate futures by the world model, generation by the proposer (all candidates in one batch, and\n"
@@ -29,7 +29,7 @@ static const char help[] =
     "  --json, --csv  one JSON object instead of the table, or comma-separated values\n"
     "\n"
     "With --cost: what planning with bundles costs as the paper measures it. 4 environments, K=3, H=8,\n"
-    "3 repeats of 10 warm-up and 30 timed real steps; generation, scoring and its share at M = 1 to 16;\n"
+    "3 repeats of 10 warm-up and 30 (--timed) timed real steps; generation, scoring and its share at M = 1 to 16;\n"
     "at M = 8 one thread and one candidate after the other beside it.\n"
     "\n"
     "examples:\n"
@@ -183,7 +183,8 @@ static void print_cost(const json_t *root, mw_show show) {
 
 enum { MOST_BUNDLES = 16 };
 
-static int cost_of(const char *const *paths, int count, int threads, mw_show show, const char *command) {
+static int cost_of(const char *const *paths, int count, int threads, int timed, mw_show show,
+                   const char *command) {
     mw_bundle *bundles[MOST_BUNDLES] = {NULL};
     mw_error error = {0};
     mw_status status = MW_OK;
@@ -191,6 +192,7 @@ static int cost_of(const char *const *paths, int count, int threads, mw_show sho
     mw_cost_options o;
     mw_cost_options_init(&o, sizeof o);
     o.threads = threads;
+    if (timed) o.timed = timed;
     o.command = command;
     o.progress = show_setting;
     for (int i = 0; i < count && status == MW_OK; i++) {
@@ -217,6 +219,7 @@ int mw_cli_bench(int argc, char **argv) {
     const char *preset = "trained", *only = NULL;
     mw_show show = MW_SHOW_TEXT;
     bool train = false, cost = false;
+    int timed = 0;
     const char *paths[MOST_BUNDLES];
     const mw_option options[] = {{"task", MW_OPT_STRING, &o.task, 0, 0},
                                  {"preset", MW_OPT_STRING, &preset, 0, 0},
@@ -231,14 +234,16 @@ int mw_cli_bench(int argc, char **argv) {
                                  {"json", MW_OPT_SHOW, &show, 0, 0},
                                  {"csv", MW_OPT_SHOW, &show, 0, 0},
                                  {"cost", MW_OPT_FLAG, &cost, 0, 0},
+                                 {"timed", MW_OPT_INT, &timed, 1, 10000},
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count;
     int code = mw_cli_parse(argc, argv, options, help, paths, MOST_BUNDLES, &count);
     if (code >= 0) return code;
     if (cost != (count > 0)) return mw_cli_usage("bench: bundles and --cost belong together");
+    if (timed && !cost) return mw_cli_usage("bench: --timed belongs to --cost");
     if (cost) {
         char *command = mw_cli_command("", argc, argv);
-        code = cost_of(paths, count, o.threads, show, command);
+        code = cost_of(paths, count, o.threads, timed, show, command);
         free(command);
         return code;
     }

@@ -112,6 +112,7 @@ static int data_info(int argc, char **argv) {
     if (status == MW_OK) status = mw_dataset_check(dataset, &error);
     if (status == MW_OK) status = find_features(dataset, &features, &error);
     if (status == MW_OK) status = mw_data_report_create(&report, dataset, features, &error);
+    if (svg) mw_cli_stop(); /* what takes a moment is written whole */
     if (status == MW_OK && svg) status = mw_data_report_svg(report, svg, &error);
     if (status == MW_OK && show == MW_SHOW_JSON)
         status = mw_data_report_json(report, stdout, &error);
@@ -287,6 +288,7 @@ static int data_import(int argc, char **argv) {
                          request.info->rules);
     char *command = mw_cli_command("data", argc, argv);
     request.command = command;
+    request.stop = mw_cli_stop();
     if (status == MW_OK && !command) status = mw_fail(&error, MW_ERR_MEMORY, "out of memory for the command");
     if (status == MW_OK) status = mw_dataset_import(from, source, folder, task, &request, &report, &error);
     if (status == MW_OK) print_import(folder, &report);
@@ -310,10 +312,11 @@ static const char export_help[] =
 
 static int data_export(int argc, char **argv) {
     const char *folder, *to = NULL, *file = NULL;
-    bool overwrite = false;
+    mw_export_options request;
+    mw_export_options_init(&request, sizeof request);
     const mw_option options[] = {{"to", MW_OPT_STRING, &to, 0, 0},
                                  {"o", MW_OPT_STRING, &file, 0, 0},
-                                 {"overwrite", MW_OPT_FLAG, &overwrite, 0, 0},
+                                 {"overwrite", MW_OPT_FLAG, &request.overwrite, 0, 0},
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, export_help, &folder, 1, &count);
     if (code >= 0) return code;
@@ -325,7 +328,8 @@ static int data_export(int argc, char **argv) {
     if (mw_dataset_load(&dataset, folder, &error) != MW_OK) return mw_cli_fail(&error);
     const mw_dataset_summary d = mw_dataset_describe(dataset);
     mw_status status = mw_dataset_check(dataset, &error);
-    if (status == MW_OK) status = mw_export_hdf5(dataset, file, overwrite, &error);
+    request.stop = mw_cli_stop();
+    if (status == MW_OK) status = mw_export_hdf5(dataset, file, &request, &error);
     if (status == MW_OK) printf("%s: %ld episodes, %ld steps\n", file, d.episodes, d.steps);
     mw_dataset_free(dataset);
     return status == MW_OK ? 0 : mw_cli_fail(&error);

@@ -96,6 +96,5 @@ int mw_cli_data_make(int argc, char **argv) {
         status = make_one(all ? mw_setting_at(i) : setting, &request, root, &table, &error);
     if (status == MW_OK) return mw_table_end(&table);
     mw_table_drop(&table);
-    mw_cli_fail(&error);
-    return status == MW_ERR_INTERRUPTED ? 130 : 1;
+    return mw_cli_fail(&error);
 }

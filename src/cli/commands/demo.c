@@ -230,6 +230,7 @@ int mw_cli_demo(int argc, char **argv) {
     o.episodes = episodes;
     o.assignments = plan.items;
     o.assignment_count = plan.count;
+    o.stop = mw_cli_stop();
     mw_status status = mw_dir_make(folder, &error);
     if (status == MW_OK)
         printf("%-14s %-30s %9s %7s %9s %9s\n", "world", "who plays", "earns", "won", "gain", "ms");

@@ -142,6 +142,7 @@ int mw_cli_diagnose(int argc, char **argv) {
         return mw_cli_usage("diagnose: only one of --csv and --json is printed; --json=FILE goes with --csv");
     anchors.assignments = plan.items;
     anchors.assignment_count = plan.count;
+    anchors.stop = mw_cli_stop();
     if (count < 2 && !anchors.anchors)
         return mw_cli_usage("diagnose: nothing to do without anchors and dataset");
     mw_bundle *bundle;
@@ -158,6 +159,7 @@ int mw_cli_diagnose(int argc, char **argv) {
     snippets.count = wanted;
     snippets.seed = anchors.seed;
     snippets.threads = anchors.threads;
+    snippets.stop = anchors.stop;
     if (split_seed != UINT64_MAX) snippets.split_seed = split_seed;
     mw_status status = MW_OK;
     if (count == 2) status = on_dataset(&calibration, bundle, positional[1], &snippets, &error);

@@ -198,6 +198,7 @@ typedef struct {
     uint64_t seed;
     mw_show show;
     mw_env_options world;
+    const mw_stop_flag *stop;
 } play_request;
 
 typedef struct {
@@ -288,6 +289,9 @@ static mw_status play_all(stage *s, const play_request *request, play_result *re
     double start = mw_cli_seconds();
     for (int e = 0; e < request->envs; e++) start_episode(s, request, e, next++);
     while (running > 0) {
+        if (*request->stop)
+            return mw_fail(error, MW_ERR_INTERRUPTED, "stopped with %d of %d episodes to go", running,
+                           request->episodes);
         if (waiting) mw_env_batch_reset(s->batch, s->world_seed, s->restart, s->obs, NULL);
         waiting = false;
         MW_TRY(mw_env_batch_script(s->batch, request->policy, s->policy_seed, s->real, s->index, error));
@@ -469,6 +473,7 @@ static int env_play(int argc, char **argv) {
     if (request.envs > request.episodes) request.envs = request.episodes;
     mw_error error;
     if (mw_cli_output(request.replay, overwrite, &error) != MW_OK) return mw_cli_fail(&error);
+    request.stop = mw_cli_stop();
     return play(&request);
 }
 

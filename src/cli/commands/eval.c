@@ -255,7 +255,7 @@ int mw_cli_eval(int argc, char **argv) {
         mw_progress_every(mw_cli_quiet ? -1 : 0); /* programs read this */
     o.context = &progress;
     char *command = mw_cli_command("", argc, argv);
-    if (sweeps.count) o.stop = mw_cli_stop();
+    o.stop = mw_cli_stop();
     code = sweeps.count ? mw_cli_sweep(&o, &sweeps, r.bundle, r.json, r.show, command) : run(&o, &r, command);
     free(command);
     return code;

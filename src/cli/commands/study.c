@@ -157,12 +157,12 @@ static int run_study(mw_study_options *o) {
     mw_log_set(print_message, NULL);
     const mw_status status = mw_study_run(o, &failed, &error);
     end_bar(&d);
-    if (status == MW_ERR_INTERRUPTED) {
-        mw_cli_fail(&error);
-        fprintf(stderr, "mawam: what is finished is in %s; continue with --resume\n", o->folder);
-        return 130;
+    if (status != MW_OK) {
+        const int code = mw_cli_fail(&error);
+        if (status == MW_ERR_INTERRUPTED)
+            fprintf(stderr, "mawam: what is finished is in %s; continue with --resume\n", o->folder);
+        return code;
     }
-    if (status != MW_OK) return mw_cli_fail(&error);
     if (failed) fprintf(stderr, "mawam: %d of the settings failed; see %s/stages.jsonl\n", failed, o->folder);
     return failed ? 1 : 0;
 }
@@ -272,6 +272,7 @@ static int study_report(int argc, char **argv) {
     if (!folders.count) folders.items[folders.count++] = "study";
     mw_error error = {0};
     int present;
+    mw_cli_stop(); /* what takes a moment is written whole */
     if (mw_study_report(folders.items, folders.count, output, &present, &error) != MW_OK)
         return mw_cli_fail(&error);
     printf("%d of %d settings: %s/index.html, README.md, settings.csv, summary.json\n", present,

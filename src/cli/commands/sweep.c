@@ -88,8 +88,8 @@ int mw_cli_sweep(const mw_eval_options *eval, const mw_strings *sweeps, const ch
     mw_status status = mw_sweep_run(&text, bundle, &o, &error);
     mw_bundle_free(bundle);
     if (status != MW_OK) {
-        mw_cli_fail(&error);
-        return status == MW_ERR_INTERRUPTED ? 130 : status == MW_ERR_ARGUMENT ? 2 : 1;
+        const int code = mw_cli_fail(&error);
+        return status == MW_ERR_ARGUMENT ? 2 : code;
     }
     if (json && !*json) {
         puts(text);

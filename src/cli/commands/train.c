@@ -154,9 +154,7 @@ static int run(const mw_dataset *dataset, const char *output, mw_train_options *
     if (d.started) mw_progress_finish(&d.bar);
     if (d.events && fclose(d.events) != 0 && status == MW_OK)
         status = mw_fail(&error, MW_ERR_IO, "cannot write '%s'", path);
-    if (status == MW_OK) return print_report(output, &report);
-    mw_cli_fail(&error);
-    return status == MW_ERR_INTERRUPTED ? 130 : 1;
+    return status == MW_OK ? print_report(output, &report) : mw_cli_fail(&error);
 }
 
 int mw_cli_train(int argc, char **argv) {

@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* What the child tells: shared memory, so that nothing has to be sent when it dies. */
@@ -69,7 +70,21 @@ static void confine(const mw_child_limits *limits, pid_t parent) {
     }
 }
 
+/* Until the child has ended, and how it did. One that may be stopped is asked after every few milliseconds; a
+ * host may have reaped it: 0. */
+static int wait_for(pid_t child, const mw_stop_flag *stop) {
+    int how = 0;
+    for (;;) {
+        const bool stopped = stop && *stop;
+        if (stopped) kill(child, SIGKILL);
+        const pid_t ended = waitpid(child, &how, stop && !stopped ? WNOHANG : 0);
+        if (ended == child || (ended < 0 && errno != EINTR)) return how;
+        if (ended == 0) nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+    }
+}
+
 static mw_status died(const char *what, int how, const mw_child_limits *limits, mw_error *error) {
+    if (limits->stop && *limits->stop) return mw_fail(error, MW_ERR_INTERRUPTED, "%s: stopped", what);
     if (WIFSIGNALED(how) && WTERMSIG(how) == SIGPROF)
         return mw_fail(error, MW_ERR_FORMAT, "%s: not done after %.3g seconds of processor time: given up",
                        what, limits->seconds);
@@ -96,8 +111,7 @@ mw_status mw_child_run(const char *what, mw_child_work *work, void *context, voi
         m->done = true;
         _exit(0); /* no exit handlers: those of a library that failed may crash */
     }
-    int how = 0;
-    while (waitpid(child, &how, 0) < 0 && errno == EINTR) continue; /* a host may have reaped it: how is 0 */
+    const int how = wait_for(child, limits->stop);
     mw_status status = m->status;
     if (!m->done)
         status = died(what, how, limits, error);

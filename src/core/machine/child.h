@@ -6,8 +6,9 @@
 #include "core/error.h"
 
 typedef struct mw_child_limits {
-    size_t memory;  /* bytes beyond what the process has mapped already; 0: unlimited */
-    double seconds; /* of processor time; 0: unlimited */
+    size_t memory;            /* bytes beyond what the process has mapped already; 0: unlimited */
+    double seconds;           /* of processor time; 0: unlimited */
+    const mw_stop_flag *stop; /* may be NULL; not 0: the child is killed, MW_ERR_INTERRUPTED */
 } mw_child_limits;
 
 typedef mw_status mw_child_work(void *context, void *result, mw_error *error);

@@ -2,13 +2,21 @@
  * dictionary spaces look like), rewards as [steps][n]; see import.h. The library is used in a child process:
  * after a write that failed its exit handlers crash. */
 #include "core/machine/child.h"
+#include "core/options.h"
 #include "data/exchange/hdf5_common.h"
 #include "data/exchange/import_common.h"
 
+static const mw_export_options defaults = {.size = sizeof defaults};
+
+void mw_export_options_init(mw_export_options *options, size_t size) {
+    mw_options_fill(options, size, &defaults, sizeof defaults);
+}
+
 #ifndef MAWAM_HAVE_HDF5
 
-mw_status mw_export_hdf5(const mw_dataset *dataset, const char *path, bool overwrite, mw_error *error) {
-    (void)dataset, (void)path, (void)overwrite;
+mw_status mw_export_hdf5(const mw_dataset *dataset, const char *path, const mw_export_options *options,
+                         mw_error *error) {
+    (void)dataset, (void)path, (void)options;
     return mw_fail(error, MW_ERR_UNSUPPORTED, MW_HDF5_MISSING);
 }
 
@@ -179,10 +187,13 @@ static mw_status work(void *context, void *result, mw_error *error) {
     return export_to(&s, r->path, r->temporary, error); /* memory goes with the process */
 }
 
-mw_status mw_export_hdf5(const mw_dataset *dataset, const char *path, bool overwrite, mw_error *error) {
+mw_status mw_export_hdf5(const mw_dataset *dataset, const char *path, const mw_export_options *given,
+                         mw_error *error) {
+    mw_export_options options = defaults;
+    MW_TRY(mw_options_take(&options, sizeof options, sizeof options, given, "mw_export_options_init", error));
     MW_NEED(dataset);
     MW_NEED(path);
-    if (mw_file_exists(path) && !overwrite)
+    if (mw_file_exists(path) && !options.overwrite)
         return mw_fail(error, MW_ERR_ARGUMENT, "'%s' exists; ask to overwrite it", path);
     MW_TRY(mw_file_replaceable(path, error));
     mw_file_sweep(path);
@@ -191,8 +202,9 @@ mw_status mw_export_hdf5(const mw_dataset *dataset, const char *path, bool overw
     char *temporary = malloc((size_t)folder + 48);
     if (!temporary) return mw_fail(error, MW_ERR_MEMORY, "out of memory for a file's name");
     snprintf(temporary, (size_t)folder + 48, "%.*s.mawam-%ld-export.tmp", folder, path, (long)getpid());
-    const mw_child_limits none = {0};
-    mw_status status = mw_child_run(path, work, &(request){dataset, path, temporary}, NULL, 0, &none, error);
+    const mw_child_limits limits = {.stop = options.stop};
+    mw_status status =
+        mw_child_run(path, work, &(request){dataset, path, temporary}, NULL, 0, &limits, error);
     if (status != MW_OK) unlink(temporary);
     free(temporary);
     return status;

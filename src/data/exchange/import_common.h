@@ -21,6 +21,10 @@ void mw_import_room_free(mw_import_room *room);
 mw_episode mw_import_room_episode(const mw_import_room *room, const mw_dataset_spec *spec, long length,
                                   bool last_known, uint8_t outcome);
 
+/* Appends an episode, unless the request was stopped. */
+mw_status mw_import_add(const mw_import_request *request, mw_dataset_writer *writer,
+                        const mw_episode *episode, mw_error *error);
+
 /* What a source says of itself if it was a dataset of ours; empty for others. */
 typedef struct mw_import_origin {
     char task[64], rules[64], quality[64];

@@ -329,7 +329,7 @@ static mw_status read_episode(source *s, const char *episode, mw_dataset_writer 
     mw_episode view = mw_import_room_episode(&s->room, spec, length, last, outcome);
     s->report->episodes++;
     s->report->steps += length;
-    return mw_dataset_writer_add(writer, &view, error);
+    return mw_import_add(s->request, writer, &view, error);
 }
 
 /* A Minari dataset's folder stands for the file in it. */
@@ -390,7 +390,8 @@ mw_status mw_import_hdf5(const mw_import_request *request, mw_import_report *rep
         const size_t size = (size_t)info.st_size;
         s.in.limit = UNPACKED_BASE + UNPACKED_FACTOR * size;
         const mw_child_limits limits = {.memory = LIBRARY_MEMORY + 3 * s.in.limit,
-                                        .seconds = 1 + (double)size / BYTES_PER_SECOND};
+                                        .seconds = 1 + (double)size / BYTES_PER_SECOND,
+                                        .stop = request->options.stop};
         status = mw_child_run(s.in.path, work, &s, report, sizeof *report, &limits, error);
         if (status != MW_OK) mw_dataset_sweep(request->folder);
     }

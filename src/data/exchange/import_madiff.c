@@ -213,7 +213,7 @@ static mw_status copy_episodes(source *s, mw_dataset_writer *writer, mw_error *e
             floats(&s->files[ACTIONS], begin, length, s->room.real);
         mw_episode episode = mw_import_room_episode(&s->room, &s->spec, (long)length, s->have[LAST_OBS],
                                                     outcome_of(s, e, begin + length - 1));
-        MW_TRY(mw_dataset_writer_add(writer, &episode, error));
+        MW_TRY(mw_import_add(s->request, writer, &episode, error));
         begin += length;
     }
     s->report->episodes = (long)episodes;

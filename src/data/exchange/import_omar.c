@@ -182,7 +182,7 @@ static mw_status add_episode(source *s, const seed *d, long begin, long end, uin
     mw_episode episode = mw_import_room_episode(&s->room, &s->spec, length, s->last_known, outcome);
     s->report->episodes++;
     s->report->steps += length;
-    return mw_dataset_writer_add(s->writer, &episode, error);
+    return mw_import_add(s->request, s->writer, &episode, error);
 }
 
 /* The limit is looked at before the flag: these worlds have no end of their own, and some files flag the last

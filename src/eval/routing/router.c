@@ -150,7 +150,8 @@ static void finish(mw_router *r, int obs) {
 }
 
 mw_status mw_router_measure(mw_router *r, mw_world_weights weights, const mw_routing_sample *s,
-                            const float *perturbed, mw_pool *pool, mw_error *error) {
+                            const float *perturbed, mw_pool *pool, const mw_stop_flag *stop,
+                            mw_error *error) {
     const mw_world_config *c = &weights.net->config;
     gauge g;
     *r = (mw_router){.transitions = s->transitions,
@@ -161,17 +162,19 @@ mw_status mw_router_measure(mw_router *r, mw_world_weights weights, const mw_rou
                      .top_k = c->top_k,
                      .shared = c->shared};
     MW_TRY(gauge_create(&g, weights, s, pool, error));
-    for (int first = 0; first < s->transitions; first += CHUNK) {
+    mw_status status = MW_OK;
+    for (int first = 0; first < s->transitions && status == MW_OK; first += CHUNK) {
         const int left = s->transitions - first, count = left < CHUNK ? left : CHUNK;
         look(&g, first, count);
         add_tokens(r, &g, count);
         add_errors(r, &g, first, count);
         add_flow(r, &g, count);
         add_influence(r, &g, first, count, perturbed);
+        status = mw_routing_going(stop, error);
     }
     finish(r, c->obs);
     gauge_free(&g);
-    return MW_OK;
+    return status;
 }
 
 mw_status mw_router_masses(double *mass, mw_world_weights weights, const mw_routing_sample *s, mw_pool *pool,

@@ -77,9 +77,12 @@ typedef struct mw_world_weights {
     const float *values, *packed;
 } mw_world_weights;
 
+/* MW_ERR_INTERRUPTED if the diagnosis was stopped; stop may be NULL. */
+mw_status mw_routing_going(const mw_stop_flag *stop, mw_error *error);
+
 /* All of a router but its statistics. */
 mw_status mw_router_measure(mw_router *router, mw_world_weights weights, const mw_routing_sample *sample,
-                            const float *perturbed, mw_pool *pool, mw_error *error);
+                            const float *perturbed, mw_pool *pool, const mw_stop_flag *stop, mw_error *error);
 /* Its masses of the sample: mass[T][n][experts]. */
 mw_status mw_router_masses(double *mass, mw_world_weights weights, const mw_routing_sample *sample,
                            mw_pool *pool, mw_error *error);

@@ -48,8 +48,8 @@ static mw_status unlearn(mw_model **out, const mw_model *trained, uint64_t seed,
     return MW_OK;
 }
 
-static mw_status interrupted(const inquiry *q, mw_error *error) {
-    if (!q->options.stop || !*q->options.stop) return MW_OK;
+mw_status mw_routing_going(const mw_stop_flag *stop, mw_error *error) {
+    if (!stop || !*stop) return MW_OK;
     return mw_fail(error, MW_ERR_INTERRUPTED, "the routing diagnosis was stopped");
 }
 
@@ -63,8 +63,8 @@ static mw_status measure_routers(inquiry *q, mw_routing *result, mw_error *error
         mw_routing_perturb(&perturbed, &sample, q->bundle->info.discrete, q->options.seed, error);
     for (int k = 0; k < 2 && status == MW_OK; k++) {
         mw_router *router = k ? &result->untrained : &result->trained;
-        status = mw_router_measure(router, q->routers[k], &sample, perturbed, q->pool, error);
-        if (status == MW_OK) status = interrupted(q, error);
+        status =
+            mw_router_measure(router, q->routers[k], &sample, perturbed, q->pool, q->options.stop, error);
     }
     free(perturbed);
     mw_routing_sample_free(&sample);
@@ -98,6 +98,7 @@ static mw_status find_statistics(inquiry *q, mw_routing *result, const mw_routin
         if (status == MW_OK)
             status = mw_routing_statistics_of(&router->statistics, sample, mass, experts, permutations, NULL,
                                               NULL, error);
+        if (status == MW_OK) status = mw_routing_going(q->options.stop, error);
     }
     free(mass);
     free(permutations);
@@ -107,8 +108,7 @@ static mw_status find_statistics(inquiry *q, mw_routing *result, const mw_routin
 static mw_status analyse_routers(inquiry *q, mw_routing *result, mw_error *error) {
     mw_routing_sample sample;
     MW_TRY(mw_routing_blocks(&sample, q->dataset, q->options.consecutive, q->options.seed, error));
-    mw_status status = find_statistics(q, result, &sample, error);
-    if (status == MW_OK) status = interrupted(q, error);
+    const mw_status status = find_statistics(q, result, &sample, error);
     mw_routing_sample_free(&sample);
     return status;
 }

@@ -306,7 +306,7 @@ static mw_status check_model(model *m, mw_record *r, const char *path, const jso
     MW_TRY(model_load(m, path, &s, error));
     MW_TRY(check_pass(m, r, &s, report, error));
     MW_TRY(mw_router_measure(m->router, (mw_world_weights){&m->net, m->values, m->packed}, &s, perturbed,
-                             m->pool, error));
+                             m->pool, NULL, error));
     double *scale = malloc((size_t)s.act_size * sizeof *scale);
     if (!scale) return mw_fail(error, MW_ERR_MEMORY, "cannot hold %d scales", s.act_size);
     mw_action_scale(scale, &s);
