@@ -28,7 +28,7 @@ int mw_packing_shape(int bits, const mw_param *param, int shape[3]);
 mw_name mw_packing_scale_name(const char *name);
 
 /* Packs count weights in the file's order into zeroed bytes and one scale per row: those of least squared
- * error among roundings to a dozen ranges, each with the scale that suits it best. */
+ * error among roundings to 13 ranges, each with the scale that suits it best. */
 void mw_packing_pack(int bits, const mw_param *param, const float *weights, unsigned char *packed,
                      float *scale);
 /* Everything that expanding relies on: both tensors, finite scales, no numbers outside the range. */
