@@ -113,6 +113,7 @@ MW_API void mw_eval_result_free(mw_eval_result *result);
 typedef struct mw_eval_summary {
     const char *task, *rules, *quality, *family; /* rules: of the world that was played in */
     const char *accepted_rules;                  /* of the training, where they were others; NULL: the same */
+    const char *packed_of;                       /* of mw_bundle_summary; NULL: it is not packed */
     unsigned arms;
     uint64_t first_seed;
     int seeds, episodes;

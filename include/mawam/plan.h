@@ -17,6 +17,9 @@ typedef struct mw_bundle mw_bundle;
 
 MW_API mw_status mw_bundle_load(mw_bundle **bundle, const char *path, mw_error *error);
 MW_API void mw_bundle_free(mw_bundle *bundle);
+/* Writes the bundle of one file to another with its larger matrices in 4 to 8 bits per weight, and says so in
+ * it. Loading expands them. Atomic. */
+MW_API mw_status mw_bundle_pack(const char *from, const char *to, int bits, mw_error *error);
 
 /* What a bundle plans for. */
 typedef struct mw_bundle_summary {
@@ -25,7 +28,9 @@ typedef struct mw_bundle_summary {
     int agents, obs_size, act_size;
     bool discrete;
     int episode_limit;
-    int parts; /* models in it */
+    int parts;             /* models in it */
+    int packed_bits;       /* of a weight in the larger matrices of its file; 0: it is not packed */
+    const char *packed_of; /* checksum of the bundle before it was packed, or "" */
 } mw_bundle_summary;
 MW_API mw_bundle_summary mw_bundle_describe(const mw_bundle *bundle);
 

@@ -25,7 +25,8 @@ from mawam.evaluation import Arm, ArmResult, Evaluation, arms, arms_of, episodes
 from mawam.machine import BenchItem, Check, Cpu, bench, cpu, data_folders, find_data, log_to_python, status_name, verify
 from mawam.parallel import ParallelEnv, parallel_env
 from mawam.picture import picture
-from mawam.plan import Bundle, Candidates, Effort, Part, Planner, Routes, SettingInfo, plan_settings, scorers
+from mawam.plan import Bundle, Candidates, Effort, Part, Planner, Routes, SettingInfo, pack_bundle, plan_settings
+from mawam.plan import scorers
 from mawam.replay import Replay
 from mawam.study import StudyEvent, report_study, run_study, study_parts
 from mawam.sweep import CostProgress, SweepProgress, planning_cost, sweep

@@ -217,7 +217,7 @@ mw_plan_settings:
     double caution return_error
     int value_after recombine
 mw_eval_summary:
-    text task rules quality family accepted_rules
+    text task rules quality family accepted_rules packed_of
     unsigned arms
     uint64 first_seed
     int seeds episodes
@@ -284,7 +284,8 @@ mw_bundle_summary:
     text task rules quality method
     int agents obs_size act_size
     bool discrete
-    int episode_limit parts
+    int episode_limit parts packed_bits
+    text packed_of
 mw_bundle_part_summary:
     text name
     size parameters

@@ -86,6 +86,7 @@ class Evaluation(Owner):
         self.task, self.rules, self.quality, self.family = map(
             text, (about.task, about.rules, about.quality, about.family))
         self.accepted_rules = text(about.accepted_rules)  # of the training, where they were others
+        self.packed_of = text(about.packed_of)  # checksum of the bundle before it was packed, if it was
         self.first_seed, self.seeds, self.episodes = about.first_seed, about.seeds, about.episodes
         self.arms: Dict[str, ArmResult] = {}
         for index, name in enumerate(names(lib.mw_arm_name)):

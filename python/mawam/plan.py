@@ -76,6 +76,8 @@ class Bundle(Owner):
         self.act_size: int = about["act_size"]
         self.discrete: bool = about["discrete"]
         self.episode_limit: int = about["episode_limit"]
+        self.packed_bits: int = about["packed_bits"]  # of a weight in its larger matrices; 0: it is not packed
+        self.packed_of: str = about["packed_of"]  # checksum of the bundle before it was packed, or ""
         self._parts: int = about["parts"]
 
     @property
@@ -95,6 +97,11 @@ class Bundle(Owner):
 
     def __repr__(self) -> str:
         return f"<Bundle {self.task}-{self.quality}: {', '.join(part.name for part in self.parts)}>"
+
+
+def pack_bundle(source: PathLike, target: PathLike, bits: int = 8) -> None:
+    """Writes a bundle's file to another with its larger matrices in 4 to 8 bits per weight, and says so in it."""
+    call(lib.mw_bundle_pack, encode(source), encode(target), bits)
 
 
 def _typed_settings(settings: ctypes.Structure) -> Dict[str, str]:

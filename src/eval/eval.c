@@ -393,6 +393,7 @@ mw_eval_summary mw_eval_describe(const mw_eval_result *r) {
     return (mw_eval_summary){.task = r->bundle.task,
                              .rules = r->rules,
                              .accepted_rules = mw_eval_accepted(r),
+                             .packed_of = r->bundle.packing.bits ? r->bundle.packing.of : NULL,
                              .quality = r->bundle.quality,
                              .family = r->info.family,
                              .arms = r->options.arms,

@@ -81,6 +81,8 @@ json_t *mw_eval_json(const mw_eval_result *result) {
                   "seeds", o->seeds, "episodes", o->episodes, "threads", o->threads, "arms", arms);
     if (mw_eval_accepted(result))
         json_object_set_new(root, "accepted_rules", json_string(mw_eval_accepted(result)));
+    if (result->bundle.packing.bits)
+        json_object_set_new(root, "packed", mw_packing_json(&result->bundle.packing));
     return root;
 }
 

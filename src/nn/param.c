@@ -127,8 +127,8 @@ void mw_param_from_file(const mw_param *param, const float *in, float *values) {
                 *at++ = in[(size_t)tap * stride[0] + (size_t)i * stride[1] + (size_t)o * stride[2]];
 }
 
-mw_status mw_params_load(const mw_params *params, float *values, const mw_safetensors *file,
-                         const char *prefix, mw_error *error) {
+mw_status mw_params_fill(const mw_params *params, float *values, mw_param_source source, void *context,
+                         mw_error *error) {
     size_t most = 1;
     for (int i = 0; i < params->count; i++)
         if (params->list[i].count > most) most = params->list[i].count;
@@ -136,13 +136,28 @@ mw_status mw_params_load(const mw_params *params, float *values, const mw_safete
     if (!buffer) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate %zu floats", most);
     mw_status status = MW_OK;
     for (int i = 0; i < params->count && status == MW_OK; i++) {
-        const mw_param *param = &params->list[i];
-        char name[160];
-        snprintf(name, sizeof name, "%s%s", prefix, param->name);
-        long shape[3] = {param->shape[0], param->shape[1], param->shape[2]};
-        status = mw_safetensors_floats(file, name, param->dims, shape, buffer, error);
-        if (status == MW_OK) mw_param_from_file(param, buffer, values);
+        status = source(context, &params->list[i], buffer, error);
+        if (status == MW_OK) mw_param_from_file(&params->list[i], buffer, values);
     }
     free(buffer);
     return status;
+}
+
+typedef struct {
+    const mw_safetensors *file;
+    const char *prefix;
+} named_tensors;
+
+static mw_status read_named(void *context, const mw_param *param, float *out, mw_error *error) {
+    const named_tensors *from = context;
+    char name[160];
+    snprintf(name, sizeof name, "%s%s", from->prefix, param->name);
+    const long shape[3] = {param->shape[0], param->shape[1], param->shape[2]};
+    return mw_safetensors_floats(from->file, name, param->dims, shape, out, error);
+}
+
+mw_status mw_params_load(const mw_params *params, float *values, const mw_safetensors *file,
+                         const char *prefix, mw_error *error) {
+    named_tensors from = {file, prefix};
+    return mw_params_fill(params, values, read_named, &from, error);
 }

@@ -53,6 +53,10 @@ void mw_params_init(const mw_params *params, float *values, uint64_t seed);
 void mw_param_to_file(const mw_param *param, const float *values, float *out);
 void mw_param_from_file(const mw_param *param, const float *in, float *values);
 
+/* Sets all parameters from a source that writes one at a time in the file's layout, count floats. */
+typedef mw_status (*mw_param_source)(void *context, const mw_param *param, float *out, mw_error *error);
+mw_status mw_params_fill(const mw_params *params, float *values, mw_param_source source, void *context,
+                         mw_error *error);
 /* Reads all parameters from tensors named prefix + name. */
 mw_status mw_params_load(const mw_params *params, float *values, const mw_safetensors *file,
                          const char *prefix, mw_error *error);

@@ -108,7 +108,9 @@ mw_bundle_summary mw_bundle_describe(const mw_bundle *b) {
                                .act_size = b->info.act,
                                .discrete = b->info.discrete,
                                .episode_limit = b->info.episode_limit,
-                               .parts = b->count};
+                               .parts = b->count,
+                               .packed_bits = b->info.packing.bits,
+                               .packed_of = b->info.packing.of};
 }
 
 mw_bundle_part_summary mw_bundle_part_describe(const mw_bundle *b, int part) {
@@ -118,6 +120,12 @@ mw_bundle_part_summary mw_bundle_part_describe(const mw_bundle *b, int part) {
 }
 
 /* ---- saving ---- */
+
+/* How weights are stored. */
+typedef struct {
+    bool half;
+    const mw_packing *packing; /* of the larger matrices; NULL: none */
+} storage;
 
 /* The tensors of a file under construction; data are copies that are freed at the end. */
 typedef struct {
@@ -135,7 +143,7 @@ static void *add_tensor(tensor_list *t, mw_name name, mw_dtype type, int dims, c
         tensor->shape[i] = (size_t)shape[i];
         tensor->count *= (size_t)shape[i];
     }
-    void *data = malloc(tensor->count * mw_dtype_size(type) + 1);
+    void *data = calloc(tensor->count + 1, mw_dtype_size(type));
     if (!data) return NULL;
     tensor->data = data;
     t->count++;
@@ -150,8 +158,29 @@ static bool fits_half(const float *values, size_t count) {
     return most == 0 || (most >= 0x1p-14f && most < 65504);
 }
 
+static bool add_floats(tensor_list *t, mw_name name, const mw_param *param, const float *values, bool half) {
+    const bool narrow = half && strncmp(param->name, "scale.", 6) && fits_half(values, param->count);
+    void *data = add_tensor(t, name, narrow ? MW_F16 : MW_F32, param->dims, param->shape);
+    for (size_t k = 0; data && narrow && k < param->count; k++) {
+        const uint16_t bits = mw_float_to_half(values[k]);
+        memcpy((char *)data + 2 * k, &bits, 2);
+    }
+    if (data && !narrow) memcpy(data, values, param->count * sizeof *values);
+    return data;
+}
+
+static bool add_packed(tensor_list *t, mw_name name, const mw_param *param, const float *values, int bits) {
+    int shape[3];
+    const int dims = mw_packing_shape(bits, param, shape);
+    unsigned char *packed = add_tensor(t, name, mw_packing_type(bits), dims, shape);
+    float *scale = add_tensor(t, mw_packing_scale_name(name.text), MW_F32, 1, param->shape);
+    if (!packed || !scale) return false;
+    mw_packing_pack(bits, param, values, packed, scale);
+    return true;
+}
+
 static mw_status add_params(tensor_list *t, const char *prefix, const mw_params *params, const float *values,
-                            bool half, mw_error *error) {
+                            const storage *store, mw_error *error) {
     for (int i = 0; i < params->count; i++) {
         const mw_param *param = &params->list[i];
         float *wide = malloc(param->count * sizeof *wide);
@@ -159,18 +188,15 @@ static mw_status add_params(tensor_list *t, const char *prefix, const mw_params 
         mw_param_to_file(param, values, wide);
         bool finite = true;
         for (size_t k = 0; k < param->count; k++) finite &= isfinite(wide[k]) != 0;
-        const bool narrow = half && strncmp(param->name, "scale.", 6) && fits_half(wide, param->count);
-        void *data = add_tensor(t, mw_name_of("%s%s", prefix, param->name), narrow ? MW_F16 : MW_F32,
-                                param->dims, param->shape);
-        for (size_t k = 0; data && narrow && k < param->count; k++) {
-            const uint16_t bits = mw_float_to_half(wide[k]);
-            memcpy((char *)data + 2 * k, &bits, 2);
-        }
-        if (data && !narrow) memcpy(data, wide, param->count * sizeof *wide);
+        const mw_name name = mw_name_of("%s%s", prefix, param->name);
+        const bool added = !finite ? false
+                           : store->packing && mw_packing_takes(param)
+                               ? add_packed(t, name, param, wide, store->packing->bits)
+                               : add_floats(t, name, param, wide, store->half);
         free(wide);
-        if (!data) return mw_fail(error, MW_ERR_MEMORY, "cannot collect the weights");
         if (!finite)
             return mw_fail(error, MW_ERR_NUMERIC, "weight '%s%s' is not finite", prefix, param->name);
+        if (!added) return mw_fail(error, MW_ERR_MEMORY, "cannot collect the weights");
     }
     return MW_OK;
 }
@@ -189,31 +215,41 @@ static mw_status add_normalizer(tensor_list *t, const char *name, const mw_norma
     return MW_OK;
 }
 
-static json_t *describe(const mw_bundle *b) {
+static json_t *describe(const mw_bundle *b, const mw_packing *packing) {
     json_t *root = mw_fields_json(info_table, &b->info), *parts = json_array();
     json_object_set_new(root, "version", json_integer(MW_BUNDLE_VERSION));
+    if (packing) json_object_set_new(root, "packed", mw_packing_json(packing));
     json_object_set_new(root, "plan", mw_fields_json(mw_plan_fields, &b->plan));
     for (int i = 0; i < b->count; i++) json_array_append_new(parts, part_json(&b->parts[i]));
     json_object_set_new(root, "parts", parts);
     return root;
 }
 
-mw_status mw_bundle_save(const mw_bundle *b, const char *path, bool half, mw_error *error) {
+/* Larger elements first, so that each lies at a multiple of its size, as readers that map a file want it. */
+static int by_size(const void *left, const void *right) {
+    const mw_tensor *a = left, *b = right;
+    const size_t x = mw_dtype_size(a->type), y = mw_dtype_size(b->type);
+    return x != y ? (x > y ? -1 : 1) : (a->name > b->name) - (a->name < b->name); /* names lie in order */
+}
+
+static mw_status save(const mw_bundle *b, const char *path, const storage *store, mw_error *error) {
     tensor_list t = {.capacity = 6};
-    for (int i = 0; i < b->count; i++) t.capacity += b->parts[i].model->params->count;
+    for (int i = 0; i < b->count; i++)
+        t.capacity += (store->packing ? 2 : 1) * b->parts[i].model->params->count;
     t.list = calloc((size_t)t.capacity, sizeof *t.list);
     t.names = calloc((size_t)t.capacity, sizeof *t.names);
-    json_t *root = describe(b);
+    json_t *root = describe(b, store->packing);
     char *text = root ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
     mw_status status =
         t.list && t.names && text ? MW_OK : mw_fail(error, MW_ERR_MEMORY, "cannot collect the bundle");
     for (int i = 0; i < b->count && status == MW_OK; i++) {
         const mw_model *model = b->parts[i].model;
-        status = add_params(&t, mw_name_of("%s.", model->kind->name).text, model->params, model->values, half,
-                            error);
+        status = add_params(&t, mw_name_of("%s.", model->kind->name).text, model->params, model->values,
+                            store, error);
     }
     if (status == MW_OK) status = add_normalizer(&t, "obs", &b->obs_normalizer, error);
     if (status == MW_OK) status = add_normalizer(&t, "act", &b->act_normalizer, error);
+    if (status == MW_OK && store->packing) qsort(t.list, (size_t)t.count, sizeof *t.list, by_size);
     if (status == MW_OK) {
         const mw_meta metadata[] = {{"format", "mawam-bundle"}, {"bundle", text}};
         status = mw_safetensors_write(path, t.list, (size_t)t.count, metadata, 2, error);
@@ -224,6 +260,10 @@ mw_status mw_bundle_save(const mw_bundle *b, const char *path, bool half, mw_err
     free(text);
     json_decref(root);
     return status;
+}
+
+mw_status mw_bundle_save(const mw_bundle *b, const char *path, bool half, mw_error *error) {
+    return save(b, path, &(storage){.half = half}, error);
 }
 
 /* ---- loading ---- */
@@ -264,30 +304,61 @@ static mw_status load_normalizer(const mw_safetensors *file, const char *name, i
     return status;
 }
 
+/* Where a part's weights come from. */
+typedef struct {
+    const mw_safetensors *file;
+    const char *part;
+    int bits; /* of packed matrices; 0: none are */
+} weight_source;
+
+static mw_name weight_name(const weight_source *from, const mw_param *param) {
+    return mw_name_of("%s.%s", from->part, param->name);
+}
+
+static bool is_packed(const weight_source *from, const mw_param *param) {
+    return from->bits && mw_packing_takes(param);
+}
+
 /* The file must hold what the table says before memory is taken for it. */
-static mw_status check_tensors(const mw_params *params, const mw_safetensors *file, const char *prefix,
-                               mw_error *error) {
+static mw_status check_tensors(const mw_params *params, const weight_source *from, mw_error *error) {
     for (int i = 0; i < params->count; i++) {
         const mw_param *param = &params->list[i];
-        const mw_name name = mw_name_of("%s%s", prefix, param->name);
-        const mw_tensor *tensor = mw_safetensors_find(file, name.text);
+        const mw_name name = weight_name(from, param);
+        if (is_packed(from, param)) {
+            MW_TRY(mw_packing_check(from->bits, param, from->file, name.text, error));
+            continue;
+        }
+        const mw_tensor *tensor = mw_safetensors_find(from->file, name.text);
         bool same = tensor && tensor->dims == param->dims;
         for (int k = 0; same && k < param->dims; k++) same = tensor->shape[k] == (size_t)param->shape[k];
         if (!same)
             return mw_fail(error, MW_ERR_FORMAT,
                            "%s: tensor '%s' is missing or not of the shape [%d][%d][%d] that the "
                            "configuration asks for (unused extents are 0)",
-                           file->path, name.text, param->shape[0], param->dims > 1 ? param->shape[1] : 0,
-                           param->dims > 2 ? param->shape[2] : 0);
+                           from->file->path, name.text, param->shape[0],
+                           param->dims > 1 ? param->shape[1] : 0, param->dims > 2 ? param->shape[2] : 0);
+        if (tensor->type > MW_F64) /* the types of floating point come first */
+            return mw_fail(error, MW_ERR_FORMAT, "%s: tensor '%s' is %s, expected floating point",
+                           from->file->path, name.text, mw_dtype_name(tensor->type));
     }
     return MW_OK;
 }
 
-static mw_status load_weights(mw_model *model, const mw_safetensors *file, mw_error *error) {
-    const mw_name prefix = mw_name_of("%s.", model->kind->name);
-    MW_TRY(check_tensors(model->params, file, prefix.text, error));
+static mw_status read_weights(void *context, const mw_param *param, float *out, mw_error *error) {
+    const weight_source *from = context;
+    const mw_name name = weight_name(from, param);
+    const long shape[3] = {param->shape[0], param->shape[1], param->shape[2]};
+    if (!is_packed(from, param))
+        return mw_safetensors_floats(from->file, name.text, param->dims, shape, out, error);
+    mw_packing_expand(from->bits, param, from->file, name.text, out);
+    return MW_OK;
+}
+
+static mw_status load_weights(mw_model *model, const mw_safetensors *file, int bits, mw_error *error) {
+    weight_source from = {file, model->kind->name, bits};
+    MW_TRY(check_tensors(model->params, &from, error));
     MW_TRY(mw_model_allocate(model, error));
-    MW_TRY(mw_params_load(model->params, model->values, file, prefix.text, error));
+    MW_TRY(mw_params_fill(model->params, model->values, read_weights, &from, error));
     for (size_t i = 0; i < model->params->total; i++)
         if (!isfinite(model->values[i]))
             return mw_fail(error, MW_ERR_NUMERIC, "%s: a weight of the %s is not finite", file->path,
@@ -312,7 +383,7 @@ static mw_status load_part(mw_bundle *b, const mw_safetensors *file, const json_
     mw_status status = mw_model_make(&model, class, &config, &shape, error);
     if (status != MW_OK) return mw_fail_within(error, MW_ERR_FORMAT, "%s", file->path);
     status = mw_provenance_read(&provenance, json_object_get(json, "provenance"), what, error);
-    if (status == MW_OK) status = load_weights(model, file, error);
+    if (status == MW_OK) status = load_weights(model, file, b->info.packing.bits, error);
     if (status == MW_OK) return mw_bundle_add(b, model, &provenance, error);
     mw_model_free(model);
     mw_provenance_free(&provenance);
@@ -333,9 +404,11 @@ static mw_status read_info(mw_bundle *b, json_t *root, const char *path, mw_erro
     json_object_del(flat, "version");
     json_object_del(flat, "plan");
     json_object_del(flat, "parts");
+    json_object_del(flat, "packed");
     mw_status status = mw_fields_read(info_table, &b->info, flat, path, error);
     json_decref(flat);
     MW_TRY(status);
+    MW_TRY(mw_packing_read(&b->info.packing, json_object_get(root, "packed"), path, error));
     return mw_fields_read(mw_plan_fields, &b->plan, plan, path, error);
 }
 
@@ -360,18 +433,55 @@ static mw_status load(mw_bundle *b, const mw_safetensors *file, mw_error *error)
     return status;
 }
 
-mw_status mw_bundle_load(mw_bundle **bundle, const char *path, mw_error *error) {
-    MW_NEED(bundle);
-    MW_NEED(path);
+/* The bundle, and a checksum of all the bytes that it was read from. */
+static mw_status load_file(mw_bundle **bundle, uint64_t *checksum, const char *path, mw_error *error) {
     mw_safetensors file;
     *bundle = NULL;
     MW_TRY(mw_safetensors_open(&file, path, error));
     mw_status status = mw_bundle_create(bundle, &(mw_bundle_info){0}, &(mw_plan_settings){0}, error);
     if (status == MW_OK) status = load(*bundle, &file, error);
+    if (status == MW_OK && checksum) *checksum = mw_hash(MW_HASH_START, file.map.data, file.map.size);
     mw_safetensors_close(&file);
     if (status != MW_OK) {
         mw_bundle_free(*bundle);
         *bundle = NULL;
     }
+    return status;
+}
+
+mw_status mw_bundle_load(mw_bundle **bundle, const char *path, mw_error *error) {
+    MW_NEED(bundle);
+    MW_NEED(path);
+    return load_file(bundle, NULL, path, error);
+}
+
+/* ---- packing ---- */
+
+/* Every part remembers it, also where it goes on in another bundle. */
+static mw_status note_packing(mw_bundle *b, const mw_packing *packing, const char *path, mw_error *error) {
+    for (int i = 0; i < b->count; i++) {
+        json_t *details = b->parts[i].provenance.details;
+        if (b->info.packing.bits || json_object_get(details, "packed"))
+            return mw_fail(error, MW_ERR_ARGUMENT, "%s: its %s was packed before; pack what it was made from",
+                           path, b->parts[i].model->kind->name);
+        json_object_set_new(details, "packed", mw_packing_json(packing));
+    }
+    return MW_OK;
+}
+
+mw_status mw_bundle_pack(const char *from, const char *to, int bits, mw_error *error) {
+    MW_NEED(from);
+    MW_NEED(to);
+    if (bits < MW_PACKING_LEAST || bits > MW_PACKING_MOST)
+        return mw_fail(error, MW_ERR_ARGUMENT, "weights take %d to %d bits, not %d", MW_PACKING_LEAST,
+                       MW_PACKING_MOST, bits);
+    mw_bundle *bundle;
+    uint64_t checksum;
+    MW_TRY(load_file(&bundle, &checksum, from, error));
+    mw_packing packing = {.bits = bits};
+    snprintf(packing.of, sizeof packing.of, "%016llx", (unsigned long long)checksum);
+    mw_status status = note_packing(bundle, &packing, from, error);
+    if (status == MW_OK) status = save(bundle, to, &(storage){true, &packing}, error);
+    mw_bundle_free(bundle);
     return status;
 }

@@ -5,6 +5,7 @@
 
 #include "model/model.h"
 #include "nn/normalizer.h"
+#include "plan/packing.h"
 #include "plan/provenance.h"
 #include "plan/settings.h"
 
@@ -17,6 +18,7 @@ typedef struct mw_bundle_info {
     int agents, obs, act;
     bool discrete;
     int episode_limit;
+    mw_packing packing; /* of the file it was read from */
 } mw_bundle_info;
 
 typedef struct mw_bundle_part {
@@ -43,9 +45,9 @@ mw_bundle_part *mw_bundle_find(mw_bundle *bundle, const char *name); /* NULL: it
 const mw_model *mw_bundle_model(const mw_bundle *bundle, const char *name);
 
 /* half stores weights as F16 (normalisers, standardisation constants and what F16 would lose stay F32).
- * Atomic. */
+ * Nothing is packed, whatever the bundle was read from. Atomic. */
 mw_status mw_bundle_save(const mw_bundle *bundle, const char *path, bool half, mw_error *error);
 
-/* mw_bundle_load and mw_bundle_free are in mawam/plan.h. */
+/* mw_bundle_load, mw_bundle_pack and mw_bundle_free are in mawam/plan.h. */
 
 #endif

@@ -26,7 +26,9 @@ static const struct {
     {"data make spread-medium -o % --transitions 50 --threads 1 --overwrite --quiet", "episodes", false},
     {"bundle info spread-medium", "parameters", false},
     {"bundle info 2ant-medium", "parameters", false},
+    {"bundle info %/packed.safetensors", "parameters", false},
     {"eval %/tiny.safetensors " FEW, "gain_low", false},
+    {"eval %/packed.safetensors " FEW, "gain_low", false},
     {"zoo", "gain_low", false},
     {"eval 3m-medium " FEW, "won_std", false},
     {"eval %/tiny.safetensors --sweep M=1,2 " FEW, "return_low", false},
@@ -47,6 +49,7 @@ static int make_data(void **state) {
     if (scratch_setup(state) != 0) return -1;
     program_expect(0, "data make spread-random -o % --transitions 500 --threads 1", "spread-random");
     program_expect(0, "train %/spread-random -o %/tiny.safetensors " TINY, "written after");
+    program_expect(0, "bundle pack %/tiny.safetensors -o %/packed.safetensors", "MB, packed from 0");
     char command[512]; /* a short name, for a table that shows it */
     snprintf(command, sizeof command, "cp '%s/behaviors/spread-medium.safetensors' '%s/spread.safetensors'",
              SOURCE_DIR, scratch_folder);

@@ -2,7 +2,10 @@
  * plays, what was found and how sure that is. */
 #include "cli/program.h"
 
+#include "core/file.h"
 #include "core/json.h"
+#include "mawam/file.h"
+#include "plain_bundle.h"
 
 static void test_zoo(void **state) {
     (void)state;
@@ -32,6 +35,49 @@ static void test_zoo(void **state) {
     json_decref(root);
 }
 
+/* Packed bundles are listed with the scores of those that they were packed from, and everything that is told
+ * of them says so. */
+static void test_packed(void **state) {
+    (void)state;
+    json_t *root;
+    mw_error error;
+    mw_map map;
+    const char *plain = scratch("plain.safetensors");
+    static const char result[] =
+        "{\"bundle\": \"%016llx\", \"eval\": {\"arms\": {\"reactive\": {\"return\": 1}, "
+        "\"plan\": {\"return\": 2, \"gain\": {\"low\": 0, \"high\": 3}}}}}";
+    char text[512];
+    write_plain_bundle(SOURCE_DIR "/bundles/spread-medium.safetensors", plain);
+    program_expect(0, "bundle pack %/plain.safetensors --bits 6 -o %/small.safetensors",
+                   "1.93 MB, packed from 4.78 MB");
+    program_expect(1, "bundle pack %/plain.safetensors -o %/small.safetensors", "--overwrite");
+    program_expect(1, "bundle pack %/small.safetensors -o %/twice", "packed before");
+    program_expect(2, "bundle pack %/plain.safetensors -o %/x --bits 9", "bits");
+    program_expect(2, "bundle pack %/plain.safetensors", "-o is missing");
+    program_expect(0, "bundle info %/small.safetensors", "packed in 6 bits per weight, of the bundle ");
+    program_expect(0, "eval %/small.safetensors --seeds 1 --episodes 1 --arms reactive",
+                   "packed of the bundle ");
+    CHECK_OK(mw_map_open(&map, plain, &error), error);
+    const int length =
+        snprintf(text, sizeof text, result, (unsigned long long)mw_hash(MW_HASH_START, map.data, map.size));
+    mw_map_close(&map);
+    CHECK_OK(mw_dir_make(scratch("data/bundles"), &error), error);
+    CHECK_OK(mw_dir_make(scratch("data/clean/settings"), &error), error);
+    CHECK_OK(mw_file_write(scratch("data/clean/settings/small.json"), text, (size_t)length, &error), error);
+    assert_int_equal(rename(scratch("small.safetensors"), scratch("data/bundles/small.safetensors")), 0);
+    char command[4096];
+    snprintf(command, sizeof command, "MAWAM_DATA='%s/data' '%s' zoo --json", scratch_folder, MAWAM_PROGRAM);
+    assert_int_equal(program_shell(command), 0);
+    CHECK_OK(mw_json_parse(&root, program_output, strlen(program_output), "the zoo", &error), error);
+    const json_t *one = json_array_get(json_object_get(root, "bundles"), 0),
+                 *scores = json_object_get(one, "scores");
+    assert_int_equal(json_integer_value(json_object_get(one, "packed_bits")), 6);
+    assert_int_equal(strlen(json_string_value(json_object_get(one, "packed_of"))), 16);
+    assert_true(json_is_true(json_object_get(scores, "same_bundle")));
+    CHECK_NEAR(json_number_value(json_object_get(scores, "plan")), 2, 0);
+    json_decref(root);
+}
+
 static void test_demo(void **state) {
     (void)state;
     program_expect(0, "demo spread-medium --episodes 4 -o %/demo", "the policy alone");
@@ -46,6 +92,7 @@ static void test_demo(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_zoo), cmocka_unit_test(test_demo)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_zoo), cmocka_unit_test(test_packed),
+                                       cmocka_unit_test(test_demo)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown_tree);
 }

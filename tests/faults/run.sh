@@ -32,7 +32,7 @@ small="--set flow.dim=16 --set flow.mults=1,1,1 --set flow.context=2 --set flow.
  --set rwm.experts=2 --set rwm.batch=4 --set rwm.reward_features=2 --set rwm.dynamics_features=2 --set rwm.shared=4
  --set plan.horizon=2 --set flow.steps=12 --set inverse.steps=12 --set rwm.steps=12"
 readers=(info-json info-csv check list describe behaviors behavior-eval verify bench cost bundle-info bundle-csv zoo live)
-writers=(play import-madiff import-omar import-hdf5 export make train eval sweep diagnose routing behavior-train study report demo)
+writers=(play import-madiff import-omar import-hdf5 export make train pack eval sweep diagnose routing behavior-train study report demo)
 command_of() {
     case $1 in
     info-json) echo "data info ready --json" ;;
@@ -56,6 +56,7 @@ command_of() {
     export) echo "data export --to hdf5 ready -o try/out" ;;
     make) echo "data make spread-medium -o try --transitions 100 --threads 1" ;;
     train) echo "train data/spread-medium -o try/out.safetensors --threads 1 $small" ;;
+    pack) echo "bundle pack bundle.safetensors -o try/out --bits 6" ;;
     eval) echo "eval bundle.safetensors --seeds 1 --episodes 1 --M 2 --threads 1 --timed 0 --json=try/out --replay try/out.html" ;;
     sweep) echo "eval bundle.safetensors --sweep M=1,2 --seeds 1 --episodes 1 --timed 0 --threads 1 --json=try/out" ;;
     routing) echo "diagnose --routing bundle.safetensors data/spread-medium --transitions 8 --consecutive 8 --anchors 2
@@ -71,7 +72,7 @@ command_of() {
 again_of() {
     case $1 in
     train | behavior-train | study) echo --resume ;;
-    play | make | import-* | export | eval | diagnose) echo --overwrite ;;
+    play | make | import-* | export | pack | eval | diagnose) echo --overwrite ;;
     esac
 }
 # What of a result is the same in every run: numbers, not times. Weights are what follows a safetensors header.
@@ -87,6 +88,7 @@ essence() {
     export) "$mawam" data import --from hdf5 try/out -o imported --task toy --overwrite >/dev/null 2>&1 && md5sum imported/*.npy ;;
     make) "$mawam" data check try/spread-medium >/dev/null 2>&1 && lasting try/spread-medium/dataset.json ;;
     train) weights try/out.safetensors | md5sum && ! ls try/*.train.safetensors 2>/dev/null ;;
+    pack) md5sum try/out ;;
     eval) tail -c 8 try/out.html | grep html && lasting try/out ;;
     routing) tail -c 8 try/out.html | grep html && lasting try/out ;;
     diagnose | sweep) lasting try/out ;;

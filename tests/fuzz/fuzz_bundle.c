@@ -1,14 +1,14 @@
 /* Bundles, planners and decisions. The input is a byte that chooses the weights and a bundle's description;
- * the tensors that it asks for are put around it, so that a description with changed numbers is still a
- * consistent file, unless they would be too many. What loads plans. */
+ * the tensors that it asks for are put around it, packed if it says so, so that a description with changed
+ * numbers is still a consistent file, unless they would be too many. What loads plans. */
 #include "small_bundle.h"
 
-enum { MOST_TENSORS = 400, MOST_FLOATS = 1 << 19 };
+enum { MOST_TENSORS = 600, MOST_FLOATS = 1 << 19 };
 
 typedef struct {
     mw_tensor list[MOST_TENSORS];
     mw_name names[MOST_TENSORS];
-    size_t count, floats;
+    size_t count, floats, bytes, rows; /* bytes and rows: of packed ones */
 } tensor_list;
 
 /* Weights as training leaves them, or of sizes that overflow on the way through a network. */
@@ -36,8 +36,39 @@ static void add(tensor_list *t, mw_name name, int dims, const size_t *shape, uns
     t->floats += tensor->count;
 }
 
+/* The last tensor as a packed one, with its scales behind it; of some kinds both are damaged. */
+static void pack_last(tensor_list *t, const mw_param *param, int bits, unsigned kind) {
+    static unsigned char packed[MOST_FLOATS];
+    static float scales[MOST_FLOATS];
+    if (t->count == MOST_TENSORS) return;
+    mw_tensor *tensor = &t->list[t->count - 1], *scale = &t->list[t->count];
+    unsigned char *data = packed + t->bytes;
+    float *factors = scales + t->rows;
+    int shape[3];
+    tensor->dims = mw_packing_shape(bits, param, shape);
+    size_t size = 1; /* no more bytes than there are weights, for which there is room */
+    for (int i = 0; i < tensor->dims; i++) size *= tensor->shape[i] = (size_t)shape[i];
+    memset(data, 0, size);
+    mw_packing_pack(bits, param, tensor->data, data, factors);
+    if (kind >= 192) {
+        data[kind % size] = (unsigned char)(kind % 2 ? 0 : 128);
+        factors[kind % tensor->shape[0]] = weight(kind, t->bytes);
+    }
+    tensor->type = mw_packing_type(bits);
+    tensor->data = data;
+    t->names[t->count] = mw_packing_scale_name(tensor->name);
+    *scale = (mw_tensor){.name = t->names[t->count++].text,
+                         .type = MW_F32,
+                         .dims = 1,
+                         .shape = {tensor->shape[0]},
+                         .data = factors};
+    t->bytes += size;
+    t->rows += tensor->shape[0];
+}
+
 /* What a part's configuration asks for; nothing if it cannot be read, as the loader will say. */
-static void add_part(tensor_list *t, const json_t *part, const mw_model_shape *shape, unsigned kind) {
+static void add_part(tensor_list *t, const json_t *part, const mw_model_shape *shape, int bits,
+                     unsigned kind) {
     mw_error error;
     mw_model *model;
     mw_model_config config = {0};
@@ -50,7 +81,9 @@ static void add_part(tensor_list *t, const json_t *part, const mw_model_shape *s
     for (int i = 0; i < model->params->count; i++) {
         const mw_param *p = &model->params->list[i];
         const size_t extents[] = {(size_t)p->shape[0], (size_t)p->shape[1], (size_t)p->shape[2]};
+        const size_t before = t->count;
         add(t, mw_name_of("%s.%s", name, p->name), p->dims, extents, kind);
+        if (bits && t->count > before && mw_packing_takes(p)) pack_last(t, p, bits, kind);
     }
     mw_model_free(model);
 }
@@ -91,10 +124,12 @@ static void write_bundle(const char *path, const char *text, const json_t *root,
                                   size_of(root, "act", 4096),
                                   json_is_true(json_object_get(root, "discrete"))};
     const mw_meta metadata[] = {{"format", "mawam-bundle"}, {"bundle", text}};
-    t.count = t.floats = 0;
+    mw_packing packing;
+    if (mw_packing_read(&packing, json_object_get(root, "packed"), "", &error) != MW_OK) packing.bits = 0;
+    t.count = t.floats = t.bytes = t.rows = 0;
     if (shape.agents && shape.obs && shape.act) {
         json_array_foreach(json_object_get(root, "parts"), index, part) {
-            if (index < MW_MODELS) add_part(&t, part, &shape, kind);
+            if (index < MW_MODELS) add_part(&t, part, &shape, packing.bits, kind);
         }
         add_normalizer(&t, "obs", shape.obs);
         if (!shape.discrete) add_normalizer(&t, "act", shape.act);
@@ -151,7 +186,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 /* ---- good bundles, of which everything begins ---- */
 
 /* The description of a small bundle in the present format: of real or discrete actions, with a value or
- * without, weights by the byte. */
+ * without, packed or not, weights by the byte. */
 static size_t fresh(uint8_t *data, size_t most, unsigned seed) {
     mw_error error;
     mw_safetensors file;
@@ -159,6 +194,11 @@ static size_t fresh(uint8_t *data, size_t most, unsigned seed) {
     const mw_bundle_info info = small_bundle_info(discrete);
     const small_bundle_parts more = {.advantage = !discrete && seed & 2, .value = seed & 4};
     save_small_bundle(fuzz_path("fresh"), &info, more);
+    if (seed & 8) {
+        const int bits = MW_PACKING_LEAST + (int)(seed / 16 % 5);
+        FUZZ_EXPECT(mw_bundle_pack(fuzz_path("fresh"), fuzz_path("packed"), bits, &error) == MW_OK);
+        FUZZ_EXPECT(rename(fuzz_path("packed"), fuzz_path("fresh")) == 0);
+    }
     FUZZ_EXPECT(mw_safetensors_open(&file, fuzz_path("fresh"), &error) == MW_OK);
     const char *text = mw_safetensors_meta(&file, "bundle");
     const size_t size = 1 + strlen(text);

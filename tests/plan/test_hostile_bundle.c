@@ -1,6 +1,6 @@
 /* Every number, text and list of a bundle's description is replaced by a list of nasty values, one at a time,
  * and by text that is no JSON: loading says what is wrong, or loads something that plans, within a second and
- * 200 MB, whatever the file claims about sizes. */
+ * 200 MB, whatever the file claims about sizes. The same for what says that a bundle is packed. */
 #include "core/machine/child.h"
 #include "random_bundle.h"
 #include "scratch.h"
@@ -141,7 +141,29 @@ static void refuse_texts(json_t *object, const char *key, json_t *kept, const ch
     free(value);
 }
 
-/* Every member of an object below, each with all the values, then missing. */
+static void walk(json_t *object, const char *where);
+
+/* A member with all the values, then missing, and what is below it. */
+static void try_member(json_t *object, const char *key, const char *where) {
+    char name[256];
+    snprintf(name, sizeof name, "%s.%s", where, key);
+    json_t *kept = json_incref(json_object_get(object, key));
+    for (int i = 0; i < NASTY; i++) {
+        json_error_t error;
+        json_object_set_new(object, key, json_loads(nasty[i], JSON_DECODE_ANY, &error));
+        attempt(name, nasty[i]);
+    }
+    refuse_texts(object, key, kept, name);
+    json_object_del(object, key);
+    attempt(name, "nothing");
+    json_object_set(object, key, kept);
+    if (json_is_object(kept)) walk(kept, name);
+    for (size_t i = 0; json_is_array(kept) && i < json_array_size(kept); i++)
+        if (json_is_object(json_array_get(kept, i))) walk(json_array_get(kept, i), name);
+    json_decref(kept);
+}
+
+/* Every member of an object below. */
 static void walk(json_t *object, const char *where) {
     const char *key;
     json_t *member;
@@ -151,27 +173,12 @@ static void walk(json_t *object, const char *where) {
         if (strcmp(key, "provenance") != 0) keys[count++] = strdup(key);
     }
     for (int k = 0; k < count; k++) {
-        char name[256], *own = keys[k];
-        snprintf(name, sizeof name, "%s.%s", where, own);
-        json_t *kept = json_incref(json_object_get(object, own));
-        for (int i = 0; i < NASTY; i++) {
-            json_error_t error;
-            json_object_set_new(object, own, json_loads(nasty[i], JSON_DECODE_ANY, &error));
-            attempt(name, nasty[i]);
-        }
-        refuse_texts(object, own, kept, name);
-        json_object_del(object, own);
-        attempt(name, "nothing");
-        json_object_set(object, own, kept);
-        if (json_is_object(kept)) walk(kept, name);
-        for (size_t i = 0; json_is_array(kept) && i < json_array_size(kept); i++)
-            if (json_is_object(json_array_get(kept, i))) walk(json_array_get(kept, i), name);
-        json_decref(kept);
-        free(own);
+        try_member(object, keys[k], where);
+        free(keys[k]);
     }
 }
 
-static void every_field(bool discrete) {
+static void every_field(bool discrete, int bits) {
     mw_error error;
     json_error_t why;
     const char *path = scratch("good.safetensors");
@@ -185,6 +192,11 @@ static void every_field(bool discrete) {
                                       3);
     CHECK_OK(mw_bundle_save(bundle, path, true, &error), error);
     mw_bundle_free(bundle);
+    if (bits) {
+        const char *small = scratch("packed.safetensors");
+        CHECK_OK(mw_bundle_pack(path, small, bits, &error), error);
+        path = small;
+    }
     original = malloc(1 << 22);
     original_size = scratch_read(path, original, 1 << 22);
     uint64_t length;
@@ -197,7 +209,10 @@ static void every_field(bool discrete) {
     const long before = refused;
     attempt("nothing", "changed");
     assert_int_equal(refused, before); /* the file as it is loads */
-    walk(description, "bundle");
+    if (bits)
+        try_member(description, "packed", "bundle");
+    else
+        walk(description, "bundle");
     json_decref(description);
     json_decref(header);
     free(original);
@@ -205,17 +220,23 @@ static void every_field(bool discrete) {
 
 static void real_actions(void **state) {
     (void)state;
-    every_field(false);
+    every_field(false, 0);
     print_message("%ld descriptions, %ld refused\n", tried, refused);
     assert_true(tried > 1000 && refused > tried / 2);
 }
 
 static void discrete_actions(void **state) {
     (void)state;
-    every_field(true);
+    every_field(true, 0);
+}
+
+static void packed(void **state) {
+    (void)state;
+    every_field(true, 6);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(real_actions), cmocka_unit_test(discrete_actions)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(real_actions), cmocka_unit_test(discrete_actions),
+                                       cmocka_unit_test(packed)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -18,6 +18,16 @@ def test_a_bundle_tells_about_itself(bundle):
         mawam.Bundle("nothing.safetensors")
 
 
+def test_a_packed_bundle_says_so(bundle, tiny_path, tmp_path):
+    small = tmp_path / "small.safetensors"
+    mawam.pack_bundle(tiny_path, small, bits=6)
+    packed = mawam.Bundle(small)
+    assert packed.packed_bits == 6 and len(packed.packed_of) == 16
+    assert bundle.packed_bits == 0 and bundle.packed_of == ""
+    with pytest.raises(mawam.ArgumentError, match="packed before"):
+        mawam.pack_bundle(small, tmp_path / "smaller.safetensors")
+
+
 def test_decisions_have_the_shapes_of_their_observations(bundle):
     obs = mawam.Env("spread").reset(seed=1)[0]
     one = mawam.Planner(bundle, candidates=4, threads=1)

@@ -1,8 +1,9 @@
-/* mawam bundle: what is in a bundle, for people and programs. */
+/* mawam bundle: what is in a bundle, for people and programs; and the same bundle in a smaller file. */
 #include "cli/table.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char info_help[] =
     "usage: mawam bundle info BUNDLE [--json | --csv]\n"
@@ -50,10 +51,11 @@ static int print_json(const mw_bundle *bundle) {
         json_decref(parts);
         parts = NULL;
     }
-    return mw_cli_print(json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:b, s:i, s:o, s:o}", "task", b.task,
-                                  "rules", b.rules, "quality", b.quality, "agents", b.agents, "obs_size",
-                                  b.obs_size, "act_size", b.act_size, "discrete", b.discrete, "episode_limit",
-                                  b.episode_limit, "plan", plan_json(bundle), "parts", parts),
+    return mw_cli_print(json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:b, s:i, s:o, s:i, s:s, s:o}", "task",
+                                  b.task, "rules", b.rules, "quality", b.quality, "agents", b.agents,
+                                  "obs_size", b.obs_size, "act_size", b.act_size, "discrete", b.discrete,
+                                  "episode_limit", b.episode_limit, "plan", plan_json(bundle), "packed_bits",
+                                  b.packed_bits, "packed_of", b.packed_of, "parts", parts),
                         10);
 }
 
@@ -97,11 +99,12 @@ static mw_status print_part(const mw_bundle_part_summary *part, mw_error *error)
     json_t *all;
     MW_TRY(mw_cli_json(&all, part->provenance, part->name, error));
     const json_t *made = json_object_get(all, "provenance"), *details = json_object_get(made, "details"),
-                 *held = json_object_get(details, "held");
+                 *held = json_object_get(details, "held"), *packed = json_object_get(details, "packed");
     printf("\n%s: %zu weights\n", part->name, part->parameters);
     mw_status status = print_members("settings", json_object_get(all, "configuration"), error);
     if (status == MW_OK) status = print_members("provenance", made, error);
     if (status == MW_OK && held) status = print_members("held-out", held, error);
+    if (status == MW_OK && packed) status = print_members("packed", packed, error);
     char text[400];
     if (clean_text(text, sizeof text, json_object_get(details, "accepted_in")))
         printf("  trained under other rules than the world %s, accepted\n", text);
@@ -120,6 +123,9 @@ static int print_text(const mw_bundle *bundle) {
     printf("%d agents, %d observation features and %d %s actions each, episodes of at most %d steps\n",
            b.agents, b.obs_size, b.act_size, b.discrete ? "discrete" : "real", b.episode_limit);
     printf("%d parts, %zu weights\n", b.parts, weights);
+    if (b.packed_bits)
+        printf("larger matrices packed in %d bits per weight, of the bundle %s\n", b.packed_bits,
+               b.packed_of);
     json_t *plan = plan_json(bundle);
     mw_status status = plan ? print_members("plan", plan, &error) : out_of_memory(&error);
     json_decref(plan);
@@ -179,8 +185,52 @@ static int bundle_info(int argc, char **argv) {
     return code;
 }
 
+/* ---- pack ---- */
+
+static const char pack_help[] =
+    "usage: mawam bundle pack BUNDLE -o FILE [--bits N] [--overwrite]\n"
+    "\n"
+    "Writes a bundle with its larger matrices in a few bits per weight and a scale per row, which\n"
+    "plays like any other. Half precision takes 16 bits: 8 lose next to nothing, 6 are enough for\n"
+    "the bundles that were tried. The new file and every result that is played with it say which\n"
+    "bundle it was packed from.\n"
+    "\n"
+    "  --bits N     4 to 8 (8)\n"
+    "  --overwrite  replace a file that is there\n"
+    "\n"
+    "example: mawam bundle pack spread-medium --bits 6 -o small.safetensors\n";
+
+static double megabytes(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0 ? (double)info.st_size / 1e6 : 0;
+}
+
+static int bundle_pack(int argc, char **argv) {
+    const char *name = NULL, *file = NULL;
+    int bits = 8;
+    bool overwrite = false;
+    const mw_option options[] = {{"o", MW_OPT_STRING, &file, 0, 0},
+                                 {"bits", MW_OPT_INT, &bits, 4, 8},
+                                 {"overwrite", MW_OPT_FLAG, &overwrite, 0, 0},
+                                 {NULL, MW_OPT_FLAG, NULL, 0, 0}};
+    int count, code = mw_cli_parse(argc, argv, options, pack_help, &name, 1, &count);
+    if (code >= 0) return code;
+    if (count != 1) return mw_cli_usage("bundle pack: name a bundle");
+    if (!file) return mw_cli_usage("bundle pack: -o is missing");
+    char path[4096];
+    mw_error error;
+    if (mw_cli_bundle_path(path, sizeof path, name, &error) != MW_OK ||
+        mw_cli_output(file, overwrite, &error) != MW_OK)
+        return mw_cli_fail(&error);
+    const double before = megabytes(path);
+    if (mw_bundle_pack(path, file, bits, &error) != MW_OK) return mw_cli_fail(&error);
+    printf("%s: %.2f MB, packed from %.2f MB\n", file, megabytes(file), before);
+    return 0;
+}
+
 int mw_cli_bundle(int argc, char **argv) {
     static const mw_command commands[] = {{"info", "parts, sizes, settings and provenance", bundle_info},
+                                          {"pack", "the same bundle in a smaller file", bundle_pack},
                                           {NULL, NULL, NULL}};
     static const char help[] = "usage: mawam bundle COMMAND [...]\n"
                                "\n"

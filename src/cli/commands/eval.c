@@ -116,6 +116,7 @@ static void print_table(const mw_eval_result *result) {
         scaled |= mw_eval_arm(result, a)->played && isfinite(mw_eval_arm(result, a)->score);
     printf("%s-%s (%s)\n", about.task, about.quality, about.rules);
     if (about.accepted_rules) printf("trained under other rules, accepted: %s\n", about.accepted_rules);
+    if (about.packed_of) printf("packed of the bundle %s\n", about.packed_of);
     print_plan(&about.plan);
     printf("%d seeds from %llu x %d episodes = %d episodes of each arm; +-: over seeds; gain: paired, with\n"
            "its 95%% bootstrap interval over episodes\n",

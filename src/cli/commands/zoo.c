@@ -15,7 +15,8 @@ static const char help[] =
     "\n"
     "Lists the bundles that come with mawam (docs/install.md says where they are looked for): size,\n"
     "method, the revision that trained them, and what the policy alone and planning reach in the study's\n"
-    "results, with the gain's 95% interval. Scores marked * are of another training of the same setting.\n"
+    "results, with the gain's 95% interval. Scores marked * are of another training of the same setting;\n"
+    "those of a packed bundle (mawam bundle pack) are of the bundle before.\n"
     "\n"
     "  --json, --csv  the same for programs\n"
     "\n"
@@ -24,7 +25,7 @@ static const char help[] =
 
 /* What a setting's result file says. */
 typedef struct {
-    bool there, same; /* same: of the very bundle */
+    bool there, same; /* same: of the very bundle, or of the one that it was packed from */
     double reactive, plan, gain, low, high;
 } scores;
 
@@ -45,7 +46,9 @@ static double number(const json_t *object, const char *group, const char *key) {
     return json_is_number(value) ? json_number_value(value) : (double)NAN;
 }
 
-static mw_status read_scores(scores *s, const char *file, const char *path, mw_error *error) {
+/* packed_of: the checksum of the bundle before, or "". */
+static mw_status read_scores(scores *s, const char *file, const char *path, const char *packed_of,
+                             mw_error *error) {
     char bundle[17] = "";
     json_t *root;
     MW_TRY(mw_cli_json_file(&root, file, error));
@@ -58,7 +61,7 @@ static mw_status read_scores(scores *s, const char *file, const char *path, mw_e
     s->reactive = number(reactive, NULL, unit);
     s->plan = number(plan, NULL, unit);
     s->there = isfinite(s->reactive) && isfinite(s->plan);
-    s->same = named && !strcmp(named, bundle);
+    s->same = named && (!strcmp(named, bundle) || (*packed_of && !strcmp(named, packed_of)));
     s->gain = (s->plan - s->reactive) / fabs(s->reactive);
     /* the interval is of returns; a score is one of them on a scale */
     const double scale = s->gain / (number(plan, NULL, "return") - number(reactive, NULL, "return"));
@@ -69,14 +72,15 @@ static mw_status read_scores(scores *s, const char *file, const char *path, mw_e
 }
 
 /* The clean study first, then the older results. */
-static mw_status find_scores(scores *s, const char *name, const char *path, mw_error *error) {
+static mw_status find_scores(scores *s, const char *name, const char *path, const char *packed_of,
+                             mw_error *error) {
     static const char *const studies[] = {"clean", "results"};
     char root[2048], file[2300];
     *s = (scores){.reactive = NAN, .plan = NAN, .gain = NAN, .low = NAN, .high = NAN};
     for (int k = 0; k < 2; k++)
         for (int i = 0; !s->there && mw_data_folder(root, sizeof root, i); i++) {
             snprintf(file, sizeof file, "%s/%s/settings/%.150s.json", root, studies[k], name);
-            MW_TRY(read_scores(s, file, path, error));
+            MW_TRY(read_scores(s, file, path, packed_of, error));
         }
     return MW_OK;
 }
@@ -111,15 +115,15 @@ static mw_status describe(json_t *all, const mw_bundle *bundle, const char *name
     const mw_bundle_summary about = mw_bundle_describe(bundle);
     scores s;
     json_t *made = NULL;
-    MW_TRY(find_scores(&s, name, path, error));
+    MW_TRY(find_scores(&s, name, path, about.packed_of, error));
     if (about.parts > 0)
         MW_TRY(mw_cli_json(&made, mw_bundle_part_describe(bundle, 0).provenance, path, error));
     const char *named = json_string_value(json_object_get(json_object_get(made, "provenance"), "revision"));
-    json_t *one =
-        json_pack("{s:s, s:s, s:I, s:s, s:s, s:s, s:i, s:s, s:o, s:o}", "name", name, "path", path, "bytes",
-                  (json_int_t)bytes, "task", about.task, "quality", about.quality, "method", about.method,
-                  "agents", about.agents, "revision", named ? named : "unknown", "parts",
-                  parts_json(bundle, about.parts), "scores", scores_json(&s));
+    json_t *one = json_pack(
+        "{s:s, s:s, s:I, s:s, s:s, s:s, s:i, s:s, s:i, s:s, s:o, s:o}", "name", name, "path", path, "bytes",
+        (json_int_t)bytes, "task", about.task, "quality", about.quality, "method", about.method, "agents",
+        about.agents, "revision", named ? named : "unknown", "packed_bits", about.packed_bits, "packed_of",
+        about.packed_of, "parts", parts_json(bundle, about.parts), "scores", scores_json(&s));
     json_decref(made);
     if (json_array_append_new(all, one) == 0) return MW_OK;
     return mw_fail(error, MW_ERR_MEMORY, "out of memory for the list of bundles");
@@ -127,10 +131,11 @@ static mw_status describe(json_t *all, const mw_bundle *bundle, const char *name
 
 static void print_one(mw_table *table, const json_t *one) {
     const json_t *s = json_object_get(one, "scores");
+    const double bits = number(one, NULL, "packed_bits");
     const bool other = json_is_object(s) && !json_is_true(json_object_get(s, "same_bundle"));
     mw_table_row(table,
                  (mw_cell[]){MW_TEXT(json_string_value(json_object_get(one, "name"))),
-                             MW_NUMBER(number(one, NULL, "bytes") / 1e6),
+                             MW_NUMBER(number(one, NULL, "bytes") / 1e6), MW_NUMBER(bits > 0 ? bits : NAN),
                              MW_TEXT(json_string_value(json_object_get(one, "method"))),
                              MW_TEXT(json_string_value(json_object_get(one, "revision"))),
                              MW_NUMBER(number(s, NULL, "reactive")), MW_NUMBER(number(s, NULL, "plan")),
@@ -140,17 +145,13 @@ static void print_one(mw_table *table, const json_t *one) {
 }
 
 static void print_all(const json_t *list, mw_show show) {
-    static const mw_column columns[] = {{"bundle", "bundle", -20, NULL},
-                                        {"megabytes", "MB", 5, "%.2f"},
-                                        {"method", "method", -7, NULL},
-                                        {"revision", "revision", -16, NULL},
-                                        {"reactive", "alone", 7, "%.1f"},
-                                        {"plan", "planning", 8, "%.1f"},
-                                        {"gain_percent", "gain %", 7, "%+.1f"},
-                                        {"gain_low", "low 95%", 7, "%+.1f"},
-                                        {"gain_high", "high", 7, "%+.1f"},
-                                        {"other_training", "", -1, NULL},
-                                        {NULL, NULL, 0, NULL}};
+    static const mw_column columns[] = {
+        {"bundle", "bundle", -20, NULL},     {"megabytes", "MB", 5, "%.2f"},
+        {"packed_bits", "bits", 4, "%.0f"},  {"method", "method", -7, NULL},
+        {"revision", "revision", -16, NULL}, {"reactive", "alone", 7, "%.1f"},
+        {"plan", "planning", 8, "%.1f"},     {"gain_percent", "gain %", 7, "%+.1f"},
+        {"gain_low", "low 95%", 7, "%+.1f"}, {"gain_high", "high", 7, "%+.1f"},
+        {"other_training", "", -1, NULL},    {NULL, NULL, 0, NULL}};
     double bytes = 0;
     mw_table table;
     mw_table_begin(&table, show, columns);
@@ -160,6 +161,7 @@ static void print_all(const json_t *list, mw_show show) {
     }
     if (show == MW_SHOW_CSV) return;
     printf("%d bundles, %.1f MB. alone: the policy's first idea. * of another training of the setting.\n"
+           "bits: of a packed bundle's weights; its scores are of the bundle before.\n"
            "Any other setting: mawam study run SETTING --parts main\n",
            (int)json_array_size(list), bytes / 1e6);
 }
