@@ -95,10 +95,10 @@ fuzzers:
 faults: all
 	@tests/faults/run.sh $(BUILD) $(MOST) $(COMMANDS)
 
-# Both for HOURS; the counts go to results/reliability.json, those of one revision are added up, and from there to the
-# table in docs/reliability.md.
+# Both, or the PART fuzz or faults, for HOURS; the counts go to results/reliability.json, those of one revision are added
+# up, and from there to the table in docs/reliability.md.
 campaign: all fuzzers
-	@tests/campaign.py $(BUILD) $(BUILD)-fuzz $(HOURS)
+	@tests/campaign.py $(BUILD) $(BUILD)-fuzz $(HOURS) $(PART)
 
 format:
 	@cmake/need.sh clang-format

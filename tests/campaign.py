@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """The long campaign: fuzzes every target and provokes every fault for some hours, and records the counts.
 
-campaign.py BUILD FUZZ_BUILD HOURS works in slices until the time is over or Ctrl-C, always on the job that has had
-least of its share of the time; after every slice results/reliability.json holds what was done so far. A campaign of the
-same revision is added to; another revision starts anew. campaign.py table writes the table of docs/reliability.md from
-that file.
+campaign.py BUILD FUZZ_BUILD HOURS [fuzz|faults] works in slices until the time is over or Ctrl-C, always on the job that
+has had least of its share of the time; after every slice results/reliability.json holds what was done so far. A campaign
+of the same revision is added to; another revision starts anew. campaign.py table writes the table of docs/reliability.md
+from that file.
 """
 import concurrent.futures
 import datetime
@@ -39,7 +39,7 @@ MORE_INPUTS = {"npy": ["tests/data/npy"], "behavior": ["behaviors"], "hdf5": ["t
 # Failures of a kind in a slice of the slower commands; in the others at every place there is.
 MOST = {"import-hdf5": 100, "export": 100, "make": 100, "report": 60, "train": 30, "eval": 20, "diagnose": 20, "bench": 20,
         "behavior-train": 20, "study": 5, "demo": 3, "bundle-info": 500, "bundle-csv": 500, "zoo": 100, "sweep": 60,
-        "routing": 40, "cost": 5, "live": 300}
+        "routing": 40, "cost": 5, "live": 300, "pack": 200}
 FUZZ_SLICE, FAULTS = 60, ("injected", "files", "disks", "kills", "differences", "signals", "outputs", "cores", "writers",
                           "cuts", "violations")
 
@@ -158,20 +158,20 @@ def all_commands():
         return " ".join(re.findall(r"^(?:readers|writers)=\((.*)\)$", file.read(), re.M)).split()
 
 
-def all_jobs(build, fuzz_build, hours):
-    """Targets and commands in turn, with their shares in seconds."""
+def all_jobs(build, fuzz_build, hours, only):
+    """Targets and commands in turn, or only one of the two kinds, with their shares in seconds."""
     fuzz = [Job("fuzz", name, SHARES.get(name, TARGET),
                 lambda seconds, seed, n=name: fuzz_slice(fuzz_build, n, int(seconds), seed)) for name in all_targets()]
     faults = [Job("faults", name, FAULT_SHARES.get(name, COMMAND),
                   lambda _, seed, n=name: faults_slice(build, n, MOST.get(n, 0), seed)) for name in all_commands()]
-    jobs = [job for pair in itertools.zip_longest(fuzz, faults) for job in pair if job]
+    jobs = [job for pair in itertools.zip_longest(fuzz, faults) for job in pair if job and only in ("", job.part)]
     whole = sum(job.share for job in jobs)
     for job in jobs:
         job.share *= hours * 3600 / whole
     return jobs
 
 
-def run(build, fuzz_build, hours):
+def run(build, fuzz_build, hours, only=""):
     """Until the time is over, on as many cores as JOBS says. Ctrl-C lets the slices under way finish."""
     campaign = Campaign(os.path.join(SOURCE, build, "mawam"))
 
@@ -182,7 +182,7 @@ def run(build, fuzz_build, hours):
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, stop)
     count = int(os.environ.get("JOBS", os.cpu_count() or 1))
-    jobs, seeds = all_jobs(build, fuzz_build, hours * count), itertools.count(int(time.time()))
+    jobs, seeds = all_jobs(build, fuzz_build, hours * count, only), itertools.count(int(time.time()))
     until = time.time() + hours * 3600
     with concurrent.futures.ThreadPoolExecutor(count) as pool:
         for worker in [pool.submit(work, campaign, jobs, until, seeds) for _ in range(count)]:
@@ -220,4 +220,4 @@ if __name__ == "__main__":
     if sys.argv[1:] == ["table"]:
         table()
     else:
-        run(sys.argv[1], sys.argv[2], float(sys.argv[3]))
+        run(sys.argv[1], sys.argv[2], float(sys.argv[3]), *sys.argv[4:])
