@@ -10,7 +10,8 @@ build=$(cd "$1" && pwd) most=${2:-0}
 shift $(($# > 1 ? 2 : 1))
 source=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d) || exit 1
-trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
+# Not by a child that a signal meets before it has become the program.
+trap '[ $BASHPID != $$ ] || { chmod -R u+w "$work"; rm -rf "$work"; }' EXIT
 trap 'exit 130' INT TERM
 cd "$work" || exit 1
 cp "$build/mawam" . || exit 1 # a build meanwhile does not matter
