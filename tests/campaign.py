@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import textwrap
 import threading
 import time
 
@@ -197,8 +198,9 @@ def table():
     none = {"runs": 0, "crashes": 0, "hangs": 0, "leaks": 0}
     fuzz, faults = {target: counts["fuzz"].get(target, none) for target in all_targets()}, counts["faults"]
     total = {key: sum(entry[key] for entry in fuzz.values()) for key in ("runs", "crashes", "hangs", "leaks")}
-    rows = [f"Revision {counts['revision']}, {counts['date']}, {counts['cpu']}, {counts['hours']:.1f} core hours, "
-            f"`{counts['command']}`.", "", "| target | runs | crashes | hangs | leaks |", "|---|---|---|---|---|"]
+    head = (f"Revision {counts['revision']}, {counts['date']}, {counts['cpu']}, {counts['hours']:.1f} core hours: "
+            f"{counts['command']}.")
+    rows = [textwrap.fill(head, 120), "", "| target | runs | crashes | hangs | leaks |", "|---|---|---|---|---|"]
     for name, entry in sorted(fuzz.items()) + [("all", total)]:
         rows.append(f"| {name} | {entry['runs']:,} | {entry['crashes']} | {entry['hangs']} | {entry['leaks']} |")
     rows += ["", "| provoked | times |", "|---|---|"]
