@@ -7,6 +7,8 @@
 #include "mawam/file.h"
 #include "plain_bundle.h"
 
+#include <unistd.h>
+
 static void test_zoo(void **state) {
     (void)state;
     program_expect(0, "zoo", "spread-medium");
@@ -91,8 +93,36 @@ static void test_demo(void **state) {
     assert_non_null(strstr(program_output, "simulator as judge"));
 }
 
+/* How many worlds the demo of a folder with bundles of these names shows; all hold the same one. */
+static int worlds_shown(const char *folder, const char *const *names) {
+    static const char words[] = "the policy alone  "; /* of the table, not of what was found */
+    char path[512], command[4096];
+    mw_error error;
+    int shown = 0;
+    snprintf(path, sizeof path, "%s/bundles", scratch(folder));
+    CHECK_OK(mw_dir_make(path, &error), error);
+    for (; *names; names++) {
+        snprintf(path, sizeof path, "%s/bundles/%s.safetensors", scratch(folder), *names);
+        assert_int_equal(symlink(SOURCE_DIR "/bundles/spread-medium.safetensors", path), 0);
+    }
+    snprintf(command, sizeof command, "MAWAM_DATA='%s' '%s' demo --episodes 1 --M 2 -o '%s'", scratch(folder),
+             MAWAM_PROGRAM, scratch("rule"));
+    if (program_shell(command) != 0) fail_msg("%s", program_output);
+    for (const char *c = program_output; (c = strstr(c, words)); c++) shown++;
+    return shown;
+}
+
+/* One bundle for each family, by the rule that the README states; a folder of others is shown whole. */
+static void test_rule(void **state) {
+    (void)state;
+    assert_int_equal(worlds_shown("zoo", (const char *[]){"spread-expert", "tag-medium", "world-medium",
+                                                          "4ant-medium", NULL}),
+                     2);
+    assert_int_equal(worlds_shown("own", (const char *[]){"mine", "yours", "spread-expert", NULL}), 3);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_zoo), cmocka_unit_test(test_packed),
-                                       cmocka_unit_test(test_demo)};
+                                       cmocka_unit_test(test_demo), cmocka_unit_test(test_rule)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown_tree);
 }

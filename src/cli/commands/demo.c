@@ -10,19 +10,15 @@
 static const char help[] =
     "usage: mawam demo [BUNDLE ...] [-o DIR] [--episodes N] [--seeds N] [--threads N] [--PLAN-SETTING X]...\n"
     "\n"
-    "Plays episodes of every bundle (those that come with mawam if none is named), the same ones in every "
-    "way:\n"
-    "the policy alone (its first idea), any idea (one of eight at random), planning (the idea that it "
-    "judges\n"
-    "best), planning as published (the same among ideas as the policy has them, where planning alters "
-    "them),\n"
-    "and if the simulator itself judged (which no world model can exceed by much). Prints what they earn, "
-    "what\n"
-    "was found and how sure that is, and writes DIR/index.html (demo/) with a replay of a planned episode "
-    "each.\n"
-    "By itself it takes as many episodes as fit into three minutes on two cores; more: --episodes, mawam "
-    "eval,\n"
-    "and mawam study for all worlds.\n"
+    "Plays episodes of every bundle, the same ones in every way: the policy alone (its first idea), any\n"
+    "idea (one of eight at random), planning (the idea that it judges best), planning as published (the\n"
+    "same among ideas as the policy has them, where planning alters them), and if the simulator itself\n"
+    "judged (which no world model can exceed by much). Prints what they earn, what was found and how sure\n"
+    "that is, and writes DIR/index.html (demo/) with a replay of a planned episode each.\n"
+    "\n"
+    "If no bundle is named: of those that come with mawam (mawam zoo) one for each family of worlds, the\n"
+    "medium setting of its first task. By itself it takes as many episodes as fit into three minutes on\n"
+    "two cores; more: --episodes, mawam eval, and mawam study for all worlds.\n"
     "\n"
     "example: mawam demo bundles/spread-medium.safetensors -o demo\n";
 
@@ -204,6 +200,38 @@ static mw_status show(shown *s, const char *path, const char *folder, mw_eval_op
     return status;
 }
 
+/* The shipped bundle of a task's medium setting; NULL: there is none. */
+static const char *medium_of(const mw_bundle_list *shipped, const char *task) {
+    char name[80];
+    snprintf(name, sizeof name, "/%s-medium.safetensors", task);
+    for (int i = 0; i < shipped->count; i++) {
+        const char *file = strrchr(shipped->paths[i], '/');
+        if (file && !strcmp(file, name)) return shipped->paths[i];
+    }
+    return NULL;
+}
+
+/* The rule that the README states: of each family the medium setting of its first task. Worlds come family by
+ * family. A folder without any of these is played whole. */
+static mw_status choose(const char **bundles, int *count, const mw_bundle_list *shipped, mw_error *error) {
+    char taken[32] = "";
+    const char *task;
+    *count = 0;
+    for (int i = 0; (task = mw_env_task(i)) && *count < MAX_BUNDLES; i++) {
+        const char *bundle = medium_of(shipped, task);
+        if (!bundle) continue;
+        mw_env *env;
+        MW_TRY(mw_env_create(&env, task, NULL, error));
+        const char *family = mw_env_describe(env)->family;
+        if (strcmp(family, taken)) bundles[(*count)++] = bundle;
+        snprintf(taken, sizeof taken, "%s", family);
+        mw_env_free(env);
+    }
+    if (*count > 0) return MW_OK;
+    for (; *count < shipped->count; (*count)++) bundles[*count] = shipped->paths[*count];
+    return MW_OK;
+}
+
 int mw_cli_demo(int argc, char **argv) {
     static shown list[MAX_BUNDLES];
     static mw_bundle_list shipped;
@@ -223,8 +251,8 @@ int mw_cli_demo(int argc, char **argv) {
     if (code >= 0) return code;
     mw_error error = {0};
     if (count == 0) {
-        if (mw_cli_bundles(&shipped, &error) != MW_OK) return mw_cli_fail(&error);
-        for (; count < shipped.count; count++) bundles[count] = shipped.paths[count];
+        if (mw_cli_bundles(&shipped, &error) != MW_OK || choose(bundles, &count, &shipped, &error) != MW_OK)
+            return mw_cli_fail(&error);
     }
     if (count == 0) return mw_cli_usage("demo: no folder has bundles; name some");
     o.episodes = episodes;

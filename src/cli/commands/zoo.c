@@ -25,7 +25,7 @@ static const char help[] =
 
 /* What a setting's result file says. */
 typedef struct {
-    bool there, same; /* same: of the very bundle, or of the one that it was packed from */
+    bool there, same; /* same: of the very bundle, of the one that it was packed from, or of equal weights */
     double reactive, plan, gain, low, high;
 } scores;
 
@@ -46,14 +46,36 @@ static double number(const json_t *object, const char *group, const char *key) {
     return json_is_number(value) ? json_number_value(value) : (double)NAN;
 }
 
-/* packed_of: the checksum of the bundle before, or "". */
-static mw_status read_scores(scores *s, const char *file, const char *path, const char *packed_of,
+/* Were all parts trained as those that the results are of? Then their weights are the same to the bit, though
+ * the files differ in how long it took: one revision with one seed, from the same data to the same losses. */
+static mw_status same_training(bool *same, const mw_bundle *bundle, const json_t *training, mw_error *error) {
+    static const char *const keys[] = {"revision", "data", "seed", "held_out"};
+    const int parts = mw_bundle_describe(bundle).parts;
+    *same = parts > 0 && json_object_size(training) == (size_t)parts;
+    for (int i = 0; i < parts && *same; i++) {
+        const mw_bundle_part_summary part = mw_bundle_part_describe(bundle, i);
+        json_t *root;
+        MW_TRY(mw_cli_json(&root, part.provenance, part.name, error));
+        const json_t *mine = json_object_get(root, "provenance"),
+                     *theirs = json_object_get(training, part.name);
+        for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+            *same = *same && json_equal(json_object_get(mine, keys[k]), json_object_get(theirs, keys[k]));
+        *same = *same && json_equal(json_object_get(json_object_get(mine, "details"), "held"),
+                                    json_object_get(json_object_get(theirs, "details"), "held"));
+        json_decref(root);
+    }
+    return MW_OK;
+}
+
+static mw_status read_scores(scores *s, const char *file, const char *path, const mw_bundle *bundle,
                              mw_error *error) {
-    char bundle[17] = "";
+    const char *packed_of = mw_bundle_describe(bundle).packed_of; /* checksum of the bundle before, or "" */
+    char sum[17] = "";
     json_t *root;
     MW_TRY(mw_cli_json_file(&root, file, error));
     if (!root) return MW_OK; /* nothing is known of this setting here */
-    const mw_status status = checksum(bundle, path, error);
+    mw_status status = checksum(sum, path, error);
+    if (status == MW_OK) status = same_training(&s->same, bundle, json_object_get(root, "training"), error);
     const json_t *arms = json_object_get(json_object_get(root, "eval"), "arms"),
                  *reactive = json_object_get(arms, "reactive"), *plan = json_object_get(arms, "plan");
     const char *named = json_string_value(json_object_get(root, "bundle")),
@@ -61,7 +83,7 @@ static mw_status read_scores(scores *s, const char *file, const char *path, cons
     s->reactive = number(reactive, NULL, unit);
     s->plan = number(plan, NULL, unit);
     s->there = isfinite(s->reactive) && isfinite(s->plan);
-    s->same = named && (!strcmp(named, bundle) || (*packed_of && !strcmp(named, packed_of)));
+    s->same = s->same || (named && (!strcmp(named, sum) || (*packed_of && !strcmp(named, packed_of))));
     s->gain = (s->plan - s->reactive) / fabs(s->reactive);
     /* the interval is of returns; a score is one of them on a scale */
     const double scale = s->gain / (number(plan, NULL, "return") - number(reactive, NULL, "return"));
@@ -72,7 +94,7 @@ static mw_status read_scores(scores *s, const char *file, const char *path, cons
 }
 
 /* The clean study first, then the older results. */
-static mw_status find_scores(scores *s, const char *name, const char *path, const char *packed_of,
+static mw_status find_scores(scores *s, const char *name, const char *path, const mw_bundle *bundle,
                              mw_error *error) {
     static const char *const studies[] = {"clean", "results"};
     char root[2048], file[2300];
@@ -80,7 +102,7 @@ static mw_status find_scores(scores *s, const char *name, const char *path, cons
     for (int k = 0; k < 2; k++)
         for (int i = 0; !s->there && mw_data_folder(root, sizeof root, i); i++) {
             snprintf(file, sizeof file, "%s/%s/settings/%.150s.json", root, studies[k], name);
-            MW_TRY(read_scores(s, file, path, packed_of, error));
+            MW_TRY(read_scores(s, file, path, bundle, error));
         }
     return MW_OK;
 }
@@ -115,7 +137,7 @@ static mw_status describe(json_t *all, const mw_bundle *bundle, const char *name
     const mw_bundle_summary about = mw_bundle_describe(bundle);
     scores s;
     json_t *made = NULL;
-    MW_TRY(find_scores(&s, name, path, about.packed_of, error));
+    MW_TRY(find_scores(&s, name, path, bundle, error));
     if (about.parts > 0)
         MW_TRY(mw_cli_json(&made, mw_bundle_part_describe(bundle, 0).provenance, path, error));
     const char *named = json_string_value(json_object_get(json_object_get(made, "provenance"), "revision"));
