@@ -12,7 +12,6 @@ import statistics
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-SHIPPED = ("spread-medium", "3m-medium", "2ant-medium")
 FAMILIES = (("all", "all"), ("mpe", "particle worlds"), ("battle", "battles"), ("ant", "Ant"))
 
 
@@ -29,24 +28,11 @@ def gain(row):
     return f"{row['setting']} {percent(row['relative_gain_reactive'])} ({percent(low)} to {percent(high)})"
 
 
-def settings(folder):
-    """The rows of a report that hold results, by setting."""
-    with (ROOT / folder / "settings.csv").open() as file:
-        return {row["setting"]: row for row in csv.DictReader(file) if row["relative_gain_reactive"]}
-
-
-def clean():
-    revision = (ROOT / "clean/revision").read_text().strip()
-    rows = settings("clean")
-    yield f"- Of the new run so far, revision {revision}: {'; '.join(map(gain, rows.values()))}."
-    missing = [name for name in SHIPPED if name not in rows]
-    if missing:
-        yield f"- The shipped bundles are of that revision; not yet played in it: {', '.join(missing)}."
-
-
 def results():
     summary = read("summary.json")
-    rows = settings("results")
+    with (ROOT / "results/settings.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    played = [row for row in rows if row["relative_gain_reactive"]]
     yield "| planning against the policy alone | better | clearly | clearly worse | median gain | gain in the aggregate |"
     yield "|---|---|---|---|---|---|"
     for key, name in FAMILIES:
@@ -54,15 +40,19 @@ def results():
         yield (f"| {name} | {part['wins']} of {part['settings']} | {part['clear_wins']} | {part['clear_losses']} | "
                f"{percent(part['median_relative_gain'])} | {percent(part['aggregate_relative_gain'])} |")
     yield ""
+    if len(played) < len(rows):
+        missing = ", ".join(row["setting"] for row in rows if row not in played)
+        yield f"- These are {len(played)} of the {len(rows)} settings; still to be run: {missing}."
     every = summary["all"]
     random, data = every["plan_vs_random"], every["plan_vs_data"]
     yield (f"- Against a random choice among the same number of candidates: better in {random['wins']} of "
            f"{random['settings']}, clearly in {random['clear_wins']}.")
     yield f"- Above the mean return of the data that was learned from: {data['wins']} of {data['settings']}."
-    yield (f"- Where choosing by the true simulator clearly gains ({every['oracle_share_settings']} settings), the world "
-           f"model reaches {every['oracle_share_median']:.2f} of that gain (median).")
-    worse = [row for row in rows.values() if float(row["relative_gain_reactive"]) < 0]
+    yield (f"- Where choosing by the true simulator clearly gains ({every['oracle_share_settings']} settings), planning by "
+           f"the learned models reaches {every['oracle_share_median']:.2f} of that gain (median).")
+    worse = [row for row in played if float(row["relative_gain_reactive"]) < 0]
     yield f"- Where planning came out below the policy alone: {'; '.join(map(gain, worse)) or 'nowhere'}."
+    yield f"- Revision {summary['revision']}."
 
 
 def decisions():
@@ -84,7 +74,7 @@ def quickstart():
     yield "```"
 
 
-BLOCKS = {"clean": clean, "results": results, "decisions": decisions, "quickstart": quickstart}
+BLOCKS = {"results": results, "decisions": decisions, "quickstart": quickstart}
 MARK = re.compile(r"(<!-- (\w+): from [^>]*-->\n).*?(<!-- end -->)", re.S)
 
 

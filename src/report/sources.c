@@ -7,7 +7,6 @@
 #include <string.h>
 
 static const char *const method_places[] = {"paper/results", "paper/settings", NULL};
-static const char mixed[] = "mixed";
 static const char *const selector_places[] = {"selectors", NULL};
 static const char *const kinds[MW_SOURCE_KINDS] = {[MW_SOURCE_ROUTING] = "routing",
                                                    [MW_SOURCE_SWEEPS] = "sweeps",
@@ -37,28 +36,15 @@ static mw_status read_files(mw_sources *s, const char *folder, mw_error *error) 
 
 /* ---- one revision ---- */
 
-static bool says_mixed(const char *folder) {
-    char path[1200], *text;
-    mw_error ignored;
-    snprintf(path, sizeof path, "%.900s/revision", folder);
-    if (!mw_file_exists(path) || mw_file_read_text(path, &text, NULL, &ignored) != MW_OK) return false;
-    const bool found = !strncmp(text, mixed, strlen(mixed));
-    free(text);
-    return found;
-}
-
 /* The first one that is named counts for all; what says nothing is of an unknown one. */
 static mw_status expect_revision(mw_sources *s, const char *what, const json_t *named, mw_error *error) {
     const char *text = json_string_value(named);
     if (!text) text = "unknown";
-    if (!strcmp(s->revision, mixed)) return MW_OK;
     if (!s->revision[0]) snprintf(s->revision, sizeof s->revision, "%s", text);
     if (!strncmp(s->revision, text, sizeof s->revision - 1)) return MW_OK;
-    return mw_fail(
-        error, MW_ERR_MISMATCH,
-        "%s is of revision '%.60s', what was read before of '%s'; a report is of one revision, unless "
-        "its folder's file 'revision' says '%s'",
-        what, text, s->revision, mixed);
+    return mw_fail(error, MW_ERR_MISMATCH,
+                   "%s is of revision '%.60s', what was read before of '%s'; a report is of one revision",
+                   what, text, s->revision);
 }
 
 /* Who wrote the file, and who trained the parts of its bundle. */
@@ -87,9 +73,7 @@ static mw_status check_table(mw_sources *s, const mw_study_table *t, const char 
     return MW_OK;
 }
 
-static mw_status check_revisions(mw_sources *s, const char *const *folders, int count, mw_error *error) {
-    for (int f = 0; f < count; f++)
-        if (says_mixed(folders[f])) snprintf(s->revision, sizeof s->revision, "%s", mixed);
+static mw_status check_revisions(mw_sources *s, mw_error *error) {
     MW_TRY(check_table(s, &s->table, "results", error));
     MW_TRY(check_table(s, &s->method, "paper/results", error));
     MW_TRY(check_table(s, &s->selectors, "selectors", error));
@@ -121,7 +105,7 @@ mw_status mw_sources_read(mw_sources *s, const char *const *folders, int count, 
     if (status == MW_OK) status = mw_study_table_read(&s->selectors, folders, count, selector_places, error);
     if (status == MW_OK) status = read_seeds(s, folders, count, error);
     for (int f = 0; status == MW_OK && f < count; f++) status = read_files(s, folders[f], error);
-    if (status == MW_OK) status = check_revisions(s, folders, count, error);
+    if (status == MW_OK) status = check_revisions(s, error);
     if (status != MW_OK) mw_sources_free(s);
     return status;
 }

@@ -23,12 +23,11 @@ typedef struct mw_sources {
     mw_study_table selectors;                 /* FOLDER/selectors: evaluations with one arm per selector */
     json_t *files[MW_SOURCE_KINDS][MW_TABLE_ROWS]; /* FOLDER/routing, FOLDER/sweeps; NULL: missing */
     json_t *cost;                                  /* FOLDER/cost.json; NULL: missing */
-    char revision[64];                             /* of mawam that made all of it, or "mixed" */
+    char revision[64];                             /* of mawam that made all of it */
     const char *output;                            /* where the report goes: replays are looked for there */
 } mw_sources;
 
-/* Of several folders the last that has a file counts. Files of different revisions are refused, unless one of
- * the folders has a file "revision" that begins with "mixed". */
+/* Of several folders the last that has a file counts. Files of different revisions are refused. */
 mw_status mw_sources_read(mw_sources *sources, const char *const *folders, int count, const char *output,
                           mw_error *error);
 void mw_sources_free(mw_sources *sources);

@@ -64,8 +64,8 @@ static void test_packed(void **state) {
         snprintf(text, sizeof text, result, (unsigned long long)mw_hash(MW_HASH_START, map.data, map.size));
     mw_map_close(&map);
     CHECK_OK(mw_dir_make(scratch("data/bundles"), &error), error);
-    CHECK_OK(mw_dir_make(scratch("data/clean/settings"), &error), error);
-    CHECK_OK(mw_file_write(scratch("data/clean/settings/small.json"), text, (size_t)length, &error), error);
+    CHECK_OK(mw_dir_make(scratch("data/results/settings"), &error), error);
+    CHECK_OK(mw_file_write(scratch("data/results/settings/small.json"), text, (size_t)length, &error), error);
     assert_int_equal(rename(scratch("small.safetensors"), scratch("data/bundles/small.safetensors")), 0);
     char command[4096];
     snprintf(command, sizeof command, "MAWAM_DATA='%s/data' '%s' zoo --json", scratch_folder, MAWAM_PROGRAM);

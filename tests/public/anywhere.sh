@@ -13,6 +13,7 @@ fail() { echo "anywhere.sh: $*"; exit 1; }
 share=$folder/prefix/share
 
 mawam bundle info spread-medium > info || fail "the installed bundle is not found"
+mawam zoo --json | grep -q '"relative_gain": [0-9]' || fail "the zoo knows no scores"
 mawam data make spread-medium -o data --transitions 50 --threads 1 > made || fail "the installed behaviours are not found"
 ls "$share"/mawam/examples/*.c > /dev/null || fail "no examples"
 grep -q 'mawam.-eval' "$share/man/man1/mawam.1" || fail "no manual"

@@ -70,7 +70,7 @@ static const char report_help[] =
     "  DIR/sweeps/SETTING.json     the same, or of mawam eval --sweep --json\n"
     "  DIR/cost.json               the same, or of mawam bench --cost --json\n"
     "\n"
-    "All must be of one revision of mawam; a folder whose file 'revision' says 'mixed' is taken as it is.\n"
+    "All must be of one revision of mawam.\n"
     "\n"
     "FOLDER/replays/SETTING.html, where it exists, is linked from the setting's name.\n"
     "\n"

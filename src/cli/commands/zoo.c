@@ -93,17 +93,14 @@ static mw_status read_scores(scores *s, const char *file, const char *path, cons
     return status;
 }
 
-/* The clean study first, then the older results. */
 static mw_status find_scores(scores *s, const char *name, const char *path, const mw_bundle *bundle,
                              mw_error *error) {
-    static const char *const studies[] = {"clean", "results"};
     char root[2048], file[2300];
     *s = (scores){.reactive = NAN, .plan = NAN, .gain = NAN, .low = NAN, .high = NAN};
-    for (int k = 0; k < 2; k++)
-        for (int i = 0; !s->there && mw_data_folder(root, sizeof root, i); i++) {
-            snprintf(file, sizeof file, "%s/%s/settings/%.150s.json", root, studies[k], name);
-            MW_TRY(read_scores(s, file, path, bundle, error));
-        }
+    for (int i = 0; !s->there && mw_data_folder(root, sizeof root, i); i++) {
+        snprintf(file, sizeof file, "%s/results/settings/%.150s.json", root, name);
+        MW_TRY(read_scores(s, file, path, bundle, error));
+    }
     return MW_OK;
 }
 
