@@ -1,8 +1,12 @@
 /* The thread pool; see pool.h. A run and a barrier are both a counter that waiters watch: first spinning,
- * then giving way to other threads, then in a futex. Schedulers may leave two threads that wake each other on
- * one core for hundreds of milliseconds, where they take turns instead of working at the same time; a worker
- * that finds itself there moves to a core that no other worker of its pool is on. */
+ * then giving way to other threads, then in a futex. On a core that another program keeps busy, who gives way
+ * is back only milliseconds later, while who sleeps is let in when woken: a pool that has noticed sleeps at
+ * once for a while. Schedulers may leave two threads that wake each other on one core for hundreds of
+ * milliseconds, where they take turns instead of working at the same time; a worker that finds itself there
+ * moves to a core that no other worker of its pool is on. */
 #include "core/pool.h"
+
+#include "core/clock.h"
 
 #include <linux/futex.h>
 #include <pthread.h>
@@ -12,10 +16,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define SPINS          100 /* some microseconds of pause instructions */
-#define YIELDS         500 /* about a hundred microseconds of offers to other threads */
-#define CROWDED_YIELDS 1   /* the same with more threads than cores, where spinning is pointless */
-#define APART          128 /* bytes: processors fetch cache lines in pairs */
+#define SPINS          100  /* some microseconds of pause instructions */
+#define YIELDS         500  /* about a hundred microseconds of offers to other threads */
+#define CROWDED_YIELDS 1    /* the same with more threads than cores, where spinning is pointless */
+#define TAKEN          1e-3 /* seconds after which a yield has let another program in */
+#define TAKEN_FOR      0.05 /* seconds without yields after that */
+#define APART          128  /* bytes: processors fetch cache lines in pairs */
 
 /* A number that some threads wait on. Waking costs a system call, which is skipped while nobody sleeps. */
 typedef struct {
@@ -29,8 +35,9 @@ typedef struct {
 
 struct mw_pool {
     int threads;
-    int started;  /* threads that exist besides the caller */
-    bool crowded; /* more threads than cores: waiting only keeps the awaited from running */
+    int started;               /* threads that exist besides the caller */
+    bool crowded;              /* more threads than cores: waiting only keeps the awaited from running */
+    _Atomic double busy_until; /* cores are shared with other programs, as far as is known */
     pthread_t *handles;
     place *places; /* [threads] */
     /* What a worker needs to begin a run shares one cache line. */
@@ -91,14 +98,20 @@ static bool spin_change(const mw_pool *pool, gate *g, unsigned seen) {
 /* Waits until the value differs from seen and returns it. A thread counts itself among the sleepers before it
  * looks a last time, and change() looks for sleepers after it has raised the value, so one of the two sees
  * the other. */
-static unsigned wait_change(const mw_pool *pool, gate *g, unsigned seen) {
-    const int yields = pool->crowded ? CROWDED_YIELDS : YIELDS;
+static unsigned wait_change(mw_pool *pool, gate *g, unsigned seen) {
     unsigned value;
     spin_change(pool, g, seen);
+    double now = mw_clock_seconds();
+    const int yields = pool->crowded ? CROWDED_YIELDS : now < atomic_load(&pool->busy_until) ? 0 : YIELDS;
     for (int yield = 0; yield < yields; yield++) { /* the one awaited may be queued behind us on this core */
         value = atomic_load_explicit(&g->value, memory_order_acquire);
         if (value != seen) return value;
+        const double before = now;
         sched_yield();
+        now = mw_clock_seconds();
+        if (now - before < TAKEN) continue;
+        atomic_store(&pool->busy_until, now + TAKEN_FOR);
+        break;
     }
     atomic_fetch_add(&g->sleepers, 1);
     while ((value = atomic_load(&g->value)) == seen)
