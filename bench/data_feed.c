@@ -35,7 +35,7 @@ static void fill(void *context, uint64_t step, void *batch) {
 
 static void train(feed *f, const mw_window_rows *rows) {
     mw_flow_batch batch = {BATCH,        rows->trajectory, f->noise, f->rho, f->lambda,
-                           rows->target, f->keep,          0,        NULL};
+                           rows->target, f->keep,          0,        NULL,   NULL};
     mw_policy_trainer_step(f->trainer, &batch, true);
 }
 

@@ -59,7 +59,8 @@ static mw_status train_policy(const mw_dataset *d, const mw_split *split, const 
     float *noise = calloc(count, sizeof *noise), level[BATCH] = {0};
     for (uint64_t step = 0; noise && step < STEPS; step++) {
         mw_window_fill(&rows, BATCH, d, &window, &split->train, 1, step, MW_BATCH_POLICY);
-        mw_flow_batch batch = {BATCH, rows.trajectory, noise, level, level, rows.target, level, 0, NULL};
+        mw_flow_batch batch = {BATCH,       rows.trajectory, noise, level, level,
+                               rows.target, level,           0,     NULL,  NULL};
         mw_policy_trainer_step(trainer, &batch, true);
     }
     free(noise);

@@ -9,7 +9,13 @@
 
 #define AT(member) offsetof(mw_bundle_info, member)
 
-enum { PLAIN_VERSION = 6 }; /* which knew no recombination; the bundles of the clean study are of it */
+enum { OLDEST_VERSION = 6 }; /* that is read: the study's bundles are of it */
+
+/* Settings that are younger. A bundle that does not know them was made by their defaults. */
+static const struct {
+    int since;
+    const char *of, *name;
+} younger[] = {{7, "plan", "recombine"}, {8, "flow", "forecast_return"}};
 
 /* clang-format off */
 static const mw_field info_fields[] = {
@@ -366,7 +372,23 @@ static mw_status load_weights(mw_model *model, const mw_safetensors *file, int b
     return MW_OK;
 }
 
-static mw_status load_part(mw_bundle *b, const mw_safetensors *file, const json_t *json, mw_error *error) {
+/* Adds what a bundle of this version cannot have; object is overwritten. */
+static mw_status add_younger(json_t *settings, const char *of, long long version, mw_fields fields,
+                             void *object, const char *what, mw_error *error) {
+    mw_fields_defaults(fields, object);
+    json_t *defaults = mw_fields_json(fields, object);
+    bool whole = defaults != NULL;
+    for (size_t i = 0; whole && i < sizeof younger / sizeof *younger; i++)
+        if (younger[i].since > version && !strcmp(younger[i].of, of) && json_is_object(settings) &&
+            !json_object_get(settings, younger[i].name))
+            whole =
+                json_object_set(settings, younger[i].name, json_object_get(defaults, younger[i].name)) == 0;
+    json_decref(defaults);
+    return whole ? MW_OK : mw_fail(error, MW_ERR_MEMORY, "%s: no memory for its settings", what);
+}
+
+static mw_status load_part(mw_bundle *b, const mw_safetensors *file, const json_t *json, long long version,
+                           mw_error *error) {
     const char *kind;
     char what[512];
     snprintf(what, sizeof what, "%.400s: a part of the bundle", file->path);
@@ -379,7 +401,9 @@ static mw_status load_part(mw_bundle *b, const mw_safetensors *file, const json_
     const mw_model_shape shape = mw_bundle_shape(&b->info);
     mw_provenance provenance = {0};
     mw_model *model = NULL;
-    MW_TRY(mw_fields_read(class->fields, &config, json_object_get(json, "configuration"), what, error));
+    json_t *settings = json_object_get(json, "configuration");
+    MW_TRY(add_younger(settings, kind, version, class->fields, &config, what, error));
+    MW_TRY(mw_fields_read(class->fields, &config, settings, what, error));
     mw_status status = mw_model_make(&model, class, &config, &shape, error);
     if (status != MW_OK) return mw_fail_within(error, MW_ERR_FORMAT, "%s", file->path);
     status = mw_provenance_read(&provenance, json_object_get(json, "provenance"), what, error);
@@ -393,13 +417,11 @@ static mw_status load_part(mw_bundle *b, const mw_safetensors *file, const json_
 static mw_status read_info(mw_bundle *b, json_t *root, const char *path, mw_error *error) {
     long long version;
     MW_TRY(mw_json_get_integer(root, "version", path, 0, 1 << 30, &version, error));
-    if (version != MW_BUNDLE_VERSION && version != PLAIN_VERSION)
-        return mw_fail(error, MW_ERR_UNSUPPORTED, "%s: bundle version %lld; this build reads %d and %d", path,
-                       version, PLAIN_VERSION, MW_BUNDLE_VERSION);
+    if (version > MW_BUNDLE_VERSION || version < OLDEST_VERSION)
+        return mw_fail(error, MW_ERR_UNSUPPORTED, "%s: bundle version %lld; this build reads %d to %d", path,
+                       version, OLDEST_VERSION, MW_BUNDLE_VERSION);
     json_t *plan = json_object_get(root, "plan");
-    if (version == PLAIN_VERSION && json_is_object(plan) && !json_object_get(plan, "recombine") &&
-        json_object_set_new(plan, "recombine", json_integer(0)))
-        return mw_fail(error, MW_ERR_MEMORY, "%s: no memory for its plan", path);
+    MW_TRY(add_younger(plan, "plan", version, mw_plan_fields, &b->plan, path, error));
     json_t *flat = json_copy(root);
     json_object_del(flat, "version");
     json_object_del(flat, "plan");
@@ -414,9 +436,10 @@ static mw_status read_info(mw_bundle *b, json_t *root, const char *path, mw_erro
 
 static mw_status read_parts(mw_bundle *b, json_t *root, const mw_safetensors *file, mw_error *error) {
     const json_t *parts = json_object_get(root, "parts");
+    const long long version = json_integer_value(json_object_get(root, "version"));
     if (!json_is_array(parts)) return mw_fail(error, MW_ERR_FORMAT, "%s: it lists no parts", file->path);
     for (size_t i = 0; i < json_array_size(parts); i++)
-        MW_TRY(load_part(b, file, json_array_get(parts, i), error));
+        MW_TRY(load_part(b, file, json_array_get(parts, i), version, error));
     MW_TRY(load_normalizer(file, "obs", b->info.obs, &b->obs_normalizer, error));
     return b->info.discrete ? MW_OK : load_normalizer(file, "act", b->info.act, &b->act_normalizer, error);
 }

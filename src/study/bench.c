@@ -185,7 +185,8 @@ static void carve(bench *b, const mw_bench_options *o) {
                               random_floats(b, rows, true),
                               keep,
                               b->forecast_batch,
-                              random_floats(b, outlook, false)};
+                              random_floats(b, outlook, false),
+                              random_floats(b, (size_t)b->forecast_batch, true)};
     b->transitions =
         (mw_transition_batch){.count = b->world_batch,
                               .obs = random_floats(b, transitions * joint, false),

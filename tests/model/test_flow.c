@@ -67,12 +67,13 @@ static fixture *make(bool project) {
     return make_of(config);
 }
 
-/* As the presets have it: changes, less a forecast, scaled. */
-static fixture *make_forecast(void) {
+/* As the presets have it: changes, less a forecast, scaled; told: the forecast sees the return. */
+static fixture *make_forecast(bool told) {
     mw_policy_config config = small;
     config.residual = true;
     config.forecast = 7;
     config.scale = 3;
+    config.forecast_return = told;
     return make_of(config);
 }
 
@@ -255,23 +256,26 @@ static void observations_and_changes(void **state) {
     drop(f);
 }
 
-/* The forecast is an MLP of each agent's observation and number; what it expects is left out of the flow, the
- * rest scaled. */
-static void observations_and_forecasts(void **state) {
-    (void)state;
-    enum { AGENTS = 3, OBS = STEP / AGENTS, AHEAD = (SEGMENT - CONTEXT) / STEP, INPUTS = OBS + AGENTS };
+/* The forecast is an MLP of each agent's last observations, its number and maybe the return; what it expects
+ * is left out of the flow, the rest scaled. */
+static void check_forecast(bool told) {
+    enum { AGENTS = 3, OBS = STEP / AGENTS, AHEAD = (SEGMENT - CONTEXT) / STEP };
     static network k;
-    fixture *f = make_forecast();
+    fixture *f = make_forecast(told);
     network_make(&k, f, 2);
-    float x[SEGMENT], rows[2 * AGENTS * INPUTS];
+    const int width = OBS + AGENTS + told;
+    assert_int_equal(mw_policy_outlook_width(&f->net.config), width);
+    float x[SEGMENT], rows[2 * AGENTS * 16];
     for (int j = 0; j < 2; j++)
-        mw_policy_present(&f->net, rows + j * AGENTS * INPUTS, f->tau + j * SEGMENT + CONTEXT - STEP);
+        mw_policy_outlook(&f->net, rows + j * AGENTS * width, f->tau + j * SEGMENT + CONTEXT - STEP,
+                          f->target[j]);
     const float *expected = mw_policy_expect(&f->net, k.acts, f->values, f->packed, rows, 2);
     for (int q = 0; q < 2 * AGENTS; q++) {
         double in[16] = {0}, out[AHEAD * OBS];
-        for (int i = 0; i < OBS; i++)
-            in[i] = f->tau[q / AGENTS * SEGMENT + CONTEXT - STEP + q % AGENTS * OBS + i];
+        const float *now = f->tau + q / AGENTS * SEGMENT + CONTEXT - STEP + q % AGENTS * OBS;
+        for (int i = 0; i < OBS; i++) in[i] = now[i];
         in[OBS + q % AGENTS] = 1;
+        if (told) in[width - 1] = f->target[q / AGENTS];
         for (int l = 0; l < f->net.forecast.layers; l++) {
             const mw_dense *layer = &f->net.forecast.layer[l];
             for (int o = 0; o < layer->out; o++) {
@@ -296,6 +300,12 @@ static void observations_and_forecasts(void **state) {
     for (int i = 0; i < SEGMENT; i++) assert_float_equal(x[i], f->tau[i], 1e-5);
     mw_arena_free(&k.arena);
     drop(f);
+}
+
+static void observations_and_forecasts(void **state) {
+    (void)state;
+    check_forecast(false);
+    check_forecast(true);
 }
 
 /* Alone or in a batch: the same bits. Without the condition the target does not matter. */
@@ -382,21 +392,36 @@ static void schedules_give_the_same_bits(void **state) {
 }
 
 /* The flow does not see the forecast: with another one, the same noise becomes the same future, moved by
- * the difference. */
+ * the difference of what both expect of the context and the target. */
 static void proposals_contain_the_forecast(void **state) {
     (void)state;
     static float with[COUNT * SEGMENT], without[COUNT * SEGMENT];
-    fixture *f = make_forecast();
+    static network k;
+    fixture *f = make_forecast(true);
     mw_pool *pool = pool_of(2);
     mw_sampler *sampler = sampler_of(f, pool);
     const mw_dense *last = &f->net.forecast.layer[f->net.forecast.layers - 1];
+    const int width = mw_policy_outlook_width(&f->net.config), ahead = SEGMENT - CONTEXT;
+    float *rows = floats((size_t)(COUNT * 3 * width)), *expected = floats((size_t)(COUNT * ahead));
+    network_make(&k, f, COUNT);
+    for (int j = 0; j < COUNT; j++)
+        mw_policy_outlook(&f->net, rows + j * 3 * width, f->context + (j + 1) * CONTEXT - STEP, f->target[j]);
     sample(sampler, f, 3, false, without, f->noise, COUNT);
+    memcpy(expected, mw_policy_expect(&f->net, k.acts, f->values, f->packed, rows, COUNT),
+           (size_t)(COUNT * ahead) * sizeof *expected);
     for (int i = 0; i < last->out; i++) f->values[last->b + (size_t)i] += (float)(i + 1);
+    for (int i = 0; i < last->in * last->out; i++) f->values[last->w + (size_t)i] *= 3;
+    mw_policy_net_pack(&f->net, f->values, f->packed, true, 0, 1);
     sample(sampler, f, 3, false, with, f->noise, COUNT);
+    const float *other = mw_policy_expect(&f->net, k.acts, f->values, f->packed, rows, COUNT);
     for (int i = 0; i < COUNT * SEGMENT; i++) {
-        const int t = i % SEGMENT / STEP - CONTEXT / STEP;
-        assert_float_equal(with[i] - without[i], t < 0 ? 0 : t * 5 + i % 5 + 1, 1e-4);
+        const int j = i / SEGMENT, t = i % SEGMENT / STEP - CONTEXT / STEP, agent = i % STEP / 5;
+        const int at = j * ahead + (agent * ahead / STEP + t) * 5 + i % 5; /* [j][agent][t][o] */
+        assert_float_equal(with[i] - without[i], t < 0 ? 0 : other[at] - expected[at], 1e-4);
     }
+    free(rows);
+    free(expected);
+    mw_arena_free(&k.arena);
     mw_sampler_free(sampler);
     mw_pool_free(pool);
     drop(f);
@@ -553,7 +578,7 @@ static mw_policy_trainer *trainer_of(const fixture *f, int max_batch, int shards
 static mw_flow_batch batch_of(const fixture *f, int count) {
     return (mw_flow_batch){count,     f->tau,    f->noise, f->rho,
                            f->lambda, f->target, f->keep,  f->net.config.forecast ? FORECASTS : 0,
-                           f->noise};
+                           f->noise,  f->lambda};
 }
 
 static void keep_their_bits(fixture *f) {
@@ -588,7 +613,8 @@ static void keep_their_bits(fixture *f) {
 static void steps_keep_their_bits(void **state) {
     (void)state;
     keep_their_bits(make(true));
-    keep_their_bits(make_forecast());
+    keep_their_bits(make_forecast(false));
+    keep_their_bits(make_forecast(true));
 }
 
 /* The loss from velocities by its definition, and the same gradient from any number of shards. */
@@ -672,9 +698,7 @@ static double forecast_objective(void *context) {
     return mw_policy_trainer_forecast(pair[0]);
 }
 
-static void forecast_learns_alone(void **state) {
-    (void)state;
-    fixture *f = make_forecast();
+static void learn_alone(fixture *f) {
     mw_flow_batch with = batch_of(f, COUNT), without = with;
     without.forecasts = 0;
     const size_t total = f->net.params.total, first = f->net.forecast.layer[0].w;
@@ -704,6 +728,12 @@ static void forecast_learns_alone(void **state) {
     }
     free(grads);
     drop(f);
+}
+
+static void forecast_learns_alone(void **state) {
+    (void)state;
+    learn_alone(make_forecast(false));
+    learn_alone(make_forecast(true));
 }
 
 static void training_learns(void **state) {
@@ -740,18 +770,18 @@ static void refusals(void **state) {
         mw_policy_config config;
         const char *text;
     } cases[] = {
-        {{0, 5, 16, {1, 2, 2}, 8, 3, 5, true, false, 0, 0}, "policy.agents is 0"},
-        {{33, 5, 16, {1, 2, 2}, 8, 3, 5, true, false, 0, 0}, "policy.agents is 33"},
-        {{3, 0, 16, {1, 2, 2}, 8, 3, 5, true, false, 0, 0}, "policy.obs is 0"},
-        {{3, 5, 24, {1, 2, 2}, 8, 3, 5, true, false, 0, 0}, "policy.dim is 24"},
-        {{3, 5, 16, {1, 0, 2}, 8, 3, 5, true, false, 0, 0}, "policy.mults[1] is 0"},
-        {{3, 5, 16, {1, 2, 268435457}, 8, 3, 5, true, false, 0, 0}, "policy.mults[2] is 268435457"},
-        {{3, 5, 16, {1, 2, 2}, 10, 3, 5, true, false, 0, 0}, "policy.time is 10"},
-        {{3, 5, 16, {1, 2, 2}, 8, 8, 5, true, false, 0, 0}, "policy.context is 8"},
-        {{3, 5, 16, {1, 2, 2}, 8, 3, 0, true, false, 0, 0}, "policy.bins is 0"},
-        {{3, 5, 16, {1, 2, 2}, 8, 3, 5, true, true, -1, 0}, "policy.forecast is -1"},
-        {{3, 5, 16, {1, 2, 2}, 8, 3, 5, true, false, 8, 0}, "without residual"},
-        {{3, 5, 16, {1, 2, 2}, 8, 3, 5, true, true, 8, NAN}, "policy.scale is nan"},
+        {{0, 5, 16, {1, 2, 2}, 8, 3, 5, true, false, 0, 0, false}, "policy.agents is 0"},
+        {{33, 5, 16, {1, 2, 2}, 8, 3, 5, true, false, 0, 0, false}, "policy.agents is 33"},
+        {{3, 0, 16, {1, 2, 2}, 8, 3, 5, true, false, 0, 0, false}, "policy.obs is 0"},
+        {{3, 5, 24, {1, 2, 2}, 8, 3, 5, true, false, 0, 0, false}, "policy.dim is 24"},
+        {{3, 5, 16, {1, 0, 2}, 8, 3, 5, true, false, 0, 0, false}, "policy.mults[1] is 0"},
+        {{3, 5, 16, {1, 2, 268435457}, 8, 3, 5, true, false, 0, 0, false}, "policy.mults[2] is 268435457"},
+        {{3, 5, 16, {1, 2, 2}, 10, 3, 5, true, false, 0, 0, false}, "policy.time is 10"},
+        {{3, 5, 16, {1, 2, 2}, 8, 8, 5, true, false, 0, 0, false}, "policy.context is 8"},
+        {{3, 5, 16, {1, 2, 2}, 8, 3, 0, true, false, 0, 0, false}, "policy.bins is 0"},
+        {{3, 5, 16, {1, 2, 2}, 8, 3, 5, true, true, -1, 0, false}, "policy.forecast is -1"},
+        {{3, 5, 16, {1, 2, 2}, 8, 3, 5, true, false, 8, 0, false}, "without residual"},
+        {{3, 5, 16, {1, 2, 2}, 8, 3, 5, true, true, 8, NAN, false}, "policy.scale is nan"},
     };
     mw_error error = {0};
     mw_policy_net net;

@@ -27,6 +27,7 @@ static const mw_field fields[] = {
     {"residual",         MW_FIELD_SWITCH, AT(residual),         "on",    0, 1,        "generate changes from the present instead of observations", {0}, NULL},
     {"forecast",         MW_FIELD_INT,    AT(forecast),         "256",   0, 4096,     "with residual: width of the MLP that expects the changes; 0: none", {0}, NULL},
     {"forecast_batch",   MW_FIELD_INT,    AT(forecast_batch),   "512",   1, 65536,    "segments that it learns from in a step", {0}, NULL},
+    {"forecast_return",  MW_FIELD_SWITCH, AT(forecast_return),  "off",   0, 1,        "it sees the return condition too", {0}, NULL},
     {"scale",            MW_FIELD_REAL,   AT(scale),            "5",     1e-3, 1e6,   "with residual: the flow works on this many times what the forecast leaves open", {0}, NULL},
     MW_FIT_FIELDS(mw_flow_settings, fit, "segments", "2500", "64", "0.003", "200"),
     {"average",          MW_FIELD_REAL,   AT(average),          "0.995", 1e-3, 0.99999, "decay of the average of the weights, which is what is kept", {0}, NULL},
@@ -50,7 +51,8 @@ static mw_status make(mw_model *model, mw_error *error) {
                                .project = s->attention_output,
                                .residual = s->residual,
                                .forecast = s->residual ? s->forecast : 0,
-                               .scale = (float)s->scale};
+                               .scale = (float)s->scale,
+                               .forecast_return = s->forecast_return};
     memcpy(config.mults, s->mults, sizeof config.mults);
     if (config.time % 4)
         return mw_fail(error, MW_ERR_ARGUMENT,
@@ -169,7 +171,8 @@ static void run(mw_fit *f, const void *slot, bool update, double *losses) {
                                  .target = s->rows.target,
                                  .keep = s->keep,
                                  .forecasts = forecasts(f),
-                                 .outlook = s->outlook.trajectory};
+                                 .outlook = s->outlook.trajectory,
+                                 .outlook_target = s->outlook.target};
     losses[0] = mw_policy_trainer_step(t->trainer, &batch, update);
     losses[1] = mw_policy_trainer_forecast(t->trainer);
 }

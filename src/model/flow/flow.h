@@ -11,6 +11,7 @@ typedef struct mw_flow_settings {
     int context, generated; /* C and T - C */
     bool attention_output, residual;
     int forecast, forecast_batch;
+    bool forecast_return;
     double scale;
     mw_fit_settings fit;
     double average, drop, discount, return_scale;

@@ -100,7 +100,7 @@ mw_status mw_policy_net_make(mw_policy_net *net, const mw_policy_config *config,
     make_norm(p, "final.0.1", channels[1], &net->final_norm_w, &net->final_norm_b);
     net->final_out = mw_dense_conv(p, "final.1", MW_CONV_SAME, channels[1], config->obs, 1);
     if (config->forecast) {
-        const int width = config->forecast, sizes[] = {config->obs + config->agents, width, width, width,
+        const int width = config->forecast, sizes[] = {mw_policy_outlook_width(config), width, width, width,
                                                        (config->time - config->context) * config->obs};
         net->forecast = mw_mlp_make(p, "forecast", sizes, 4, MW_SILU);
     }
@@ -203,8 +203,8 @@ static void take_res(mw_res_acts *r, mw_arena *arena, const mw_res_block *block,
     r->time = mw_arena_floats(arena, (size_t)b * (size_t)block->out);
 }
 
-static void take_attention(mw_attention_acts *a, mw_arena *arena, const mw_agent_attention *block, int t, int s,
-                           int b) {
+static void take_attention(mw_attention_acts *a, mw_arena *arena, const mw_agent_attention *block, int t,
+                           int s, int b) {
     const size_t ts = (size_t)t * (size_t)s, n = (size_t)(s / b);
     const size_t qk = (size_t)(MW_HEADS * block->qk), v = (size_t)(MW_HEADS * block->v);
     a->q = mw_arena_floats(arena, ts * qk);

@@ -20,6 +20,7 @@ typedef struct mw_policy_config {
     bool residual; /* what is generated are changes from the present, see mw_policy_forward */
     int forecast;  /* with residual: width of the MLP that expects them, see mw_policy_expect; 0: none */
     float scale;   /* with residual: what the flow works on is multiplied by this; 0 is 1 */
+    bool forecast_return; /* the forecast sees the return condition too */
 } mw_policy_config;
 
 mw_status mw_policy_config_check(const mw_policy_config *config, mw_error *error);
@@ -45,7 +46,7 @@ typedef struct mw_policy_net {
     mw_agent_attention middle_attention, skip_attention[MW_LEVELS - 1];
     mw_dense final_conv, final_out;
     size_t final_norm_w, final_norm_b;
-    mw_mlp forecast; /* o and which agent it is -> width -> width -> width -> [T - C][o] */
+    mw_mlp forecast; /* mw_policy_outlook_width -> width -> width -> width -> [T - C][o] */
 } mw_policy_net;
 
 /* The network's structure and parameter table; weights live in arrays of params.total floats, packed matrices
@@ -82,12 +83,16 @@ const float *mw_policy_forward(const mw_policy_net *net, mw_policy_acts *acts, c
  * rows, and all its agents are one; the forecast is told which agent it is, and learns the mean by regression
  * from batches of its own that cost little.
  *
- * The forecast's n rows [n][o + n] of a joint observation [n][o]: the observation, and the agent one-hot. */
-void mw_policy_present(const mw_policy_net *net, float *rows, const float *joint);
+ * Data of several behaviours have several means: the return that is wanted says which.
+ *
+ * The forecast's n rows of a joint observation [n][o]: the observation, the agent one-hot, and the target if
+ * it sees that. */
+int mw_policy_outlook_width(const mw_policy_config *config); /* of a row */
+void mw_policy_outlook(const mw_policy_net *net, float *rows, const float *joint, float target);
 /* Of at most max_batch joint observations, laid out like that: the expected changes [batch][n][T - C][o],
  * inside acts; NULL without a forecast. */
 const float *mw_policy_expect(const mw_policy_net *net, mw_policy_acts *acts, const float *values,
-                              const float *packed, const float *present, int batch);
+                              const float *packed, const float *outlook, int batch);
 
 /* Observations x[T][n][o] to what the flow works on, and back; without residual nothing happens. expected:
  * of mw_policy_expect, or NULL. */

@@ -104,18 +104,24 @@ static void add_level(const mw_policy_net *net, mw_policy_acts *acts, const floa
         }
 }
 
-void mw_policy_present(const mw_policy_net *net, float *rows, const float *joint) {
-    const int n = net->config.agents, o = net->config.obs;
-    for (int i = 0; i < n; i++, rows += o + n, joint += o) {
-        memcpy(rows, joint, (size_t)o * sizeof *rows);
-        for (int k = 0; k < n; k++) rows[o + k] = (float)(k == i);
+int mw_policy_outlook_width(const mw_policy_config *c) {
+    return c->obs + c->agents + c->forecast_return;
+}
+
+void mw_policy_outlook(const mw_policy_net *net, float *rows, const float *joint, float target) {
+    const mw_policy_config *c = &net->config;
+    for (int i = 0; i < c->agents; i++, joint += c->obs) {
+        memcpy(rows, joint, (size_t)c->obs * sizeof *rows);
+        rows += c->obs;
+        for (int k = 0; k < c->agents; k++) *rows++ = (float)(k == i);
+        if (c->forecast_return) *rows++ = target;
     }
 }
 
 const float *mw_policy_expect(const mw_policy_net *net, mw_policy_acts *acts, const float *values,
-                              const float *packed, const float *present, int batch) {
+                              const float *packed, const float *outlook, int batch) {
     if (!net->config.forecast) return NULL;
-    return mw_mlp_forward(&net->forecast, &acts->forecast, present, values, packed,
+    return mw_mlp_forward(&net->forecast, &acts->forecast, outlook, values, packed,
                           batch * net->config.agents);
 }
 
@@ -209,8 +215,8 @@ static void emb_backward(const mw_dense *layer, const pass *p, const float *dx, 
 }
 
 /* dx[t][s][in] from dy[t][s][out]; dx may be NULL. */
-static void res_backward(const mw_res_block *r, const mw_res_acts *k, const pass *p, float *dx, const float *dy,
-                         int t) {
+static void res_backward(const mw_res_block *r, const mw_res_acts *k, const pass *p, float *dx,
+                         const float *dy, int t) {
     const float *v = p->values;
     float *g = p->grads, *pack = p->acts->pack, *inner = p->acts->grad[2], *hidden = p->acts->grad[3];
     mw_groupnorm_mish_backward(inner, g + r->norm2_w, g + r->norm2_b, dy, k->conv2, k->stats2, v + r->norm2_w,
@@ -230,8 +236,8 @@ static void res_backward(const mw_res_block *r, const mw_res_acts *k, const pass
 }
 
 /* dx[t][s][c] from dy[t][s][c] */
-static void attention_backward(const mw_agent_attention *a, const mw_attention_acts *k, const pass *p, float *dx,
-                               const float *dy, int t, bool project) {
+static void attention_backward(const mw_agent_attention *a, const mw_attention_acts *k, const pass *p,
+                               float *dx, const float *dy, int t, bool project) {
     mw_policy_acts *acts = p->acts;
     const long count = (long)t * p->s * a->channels;
     const float gamma = p->values[a->gamma];

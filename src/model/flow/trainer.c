@@ -16,7 +16,7 @@ typedef struct {
     int *bin, *rows;
     float *level, *target, *keep;
     mw_mlp_acts forecast;
-    float *present, *dforecast; /* [rows of the forecast][o + n], [the same][T - C][o] */
+    float *outlook, *dforecast; /* [rows of the forecast][mw_policy_outlook_width], [the same][T - C][o] */
 } worker_area;
 
 struct mw_policy_trainer {
@@ -47,7 +47,7 @@ static void carve(void *context, mw_arena *arena, int worker) {
     if (!c->forecast) return;
     const size_t rows = (size_t)t->max_forecasts * (size_t)c->agents, own = (size_t)size * (size_t)c->agents;
     mw_mlp_acts_take(&t->net->forecast, &area->forecast, arena, (int)rows, true);
-    area->present = mw_arena_floats(arena, (rows > own ? rows : own) * (size_t)(c->obs + c->agents));
+    area->outlook = mw_arena_floats(arena, (rows > own ? rows : own) * (size_t)mw_policy_outlook_width(c));
     area->dforecast = mw_arena_floats(arena, rows * (size_t)(c->time - c->context) * (size_t)c->obs);
 }
 
@@ -123,39 +123,42 @@ static const float *forward(mw_policy_trainer *t, worker_area *area, const mw_fl
                              area->level, area->target, area->keep, count);
 }
 
-/* The present of the shard's rows, and their trajectories as the flow sees them. */
+/* What the forecast sees of the shard's rows, and their trajectories as the flow sees them. */
 static void fill_tau(mw_policy_trainer *t, worker_area *area, int begin, int end) {
     const mw_policy_config *c = &t->net->config;
     const size_t joint = (size_t)(c->agents * c->obs), segment = (size_t)c->time * joint,
-                 outlook = (size_t)(c->time - c->context) * joint,
-                 rows = (size_t)(c->agents * (c->obs + c->agents));
+                 ahead = (size_t)(c->time - c->context) * joint,
+                 rows = (size_t)(c->agents * mw_policy_outlook_width(c));
     memcpy(area->tau, t->batch->trajectory + (size_t)begin * segment,
            (size_t)(end - begin) * segment * sizeof *area->tau);
     for (int j = 0; c->forecast && j < end - begin; j++)
-        mw_policy_present(t->net, area->present + (size_t)j * rows,
-                          area->tau + (size_t)j * segment + (size_t)(c->context - 1) * joint);
+        mw_policy_outlook(t->net, area->outlook + (size_t)j * rows,
+                          area->tau + (size_t)j * segment + (size_t)(c->context - 1) * joint,
+                          t->batch->target[begin + j]);
     const float *expected = mw_policy_expect(t->net, area->acts, t->shards.optimizer.values, t->shards.packed,
-                                             area->present, end - begin);
+                                             area->outlook, end - begin);
     for (int j = 0; j < end - begin; j++)
         mw_policy_to_flow(t->net, area->tau + (size_t)j * segment,
-                          expected ? expected + (size_t)j * outlook : NULL);
+                          expected ? expected + (size_t)j * ahead : NULL);
 }
 
 /* The forecast's own loss and gradient on rows [begin, end) of its batch. */
 static double forecast_loss(mw_policy_trainer *t, worker_area *area, int begin, int end, float *grads) {
     const mw_policy_config *c = &t->net->config;
-    const int n = c->agents, o = c->obs, ahead = c->time - c->context, count = end - begin;
-    const size_t joint = (size_t)(n * o), outlook = (size_t)(1 + ahead) * joint;
+    const int n = c->agents, o = c->obs, ahead = c->time - c->context, count = end - begin,
+              width = mw_policy_outlook_width(c);
+    const size_t joint = (size_t)(n * o), segment = (size_t)(1 + ahead) * joint;
     if (count < 1) return 0;
     for (int j = 0; j < count; j++)
-        mw_policy_present(t->net, area->present + (size_t)(j * n * (o + n)),
-                          t->batch->outlook + (size_t)(begin + j) * outlook);
-    const float *expected = mw_mlp_forward(&t->net->forecast, &area->forecast, area->present,
+        mw_policy_outlook(t->net, area->outlook + (size_t)(j * n * width),
+                          t->batch->outlook + (size_t)(begin + j) * segment,
+                          c->forecast_return ? t->batch->outlook_target[begin + j] : 0);
+    const float *expected = mw_mlp_forward(&t->net->forecast, &area->forecast, area->outlook,
                                            t->shards.optimizer.values, t->shards.packed, count * n);
     const float scale = (float)(2 / ((double)t->batch->forecasts * ahead * (double)joint));
     double sum = 0;
     for (int q = 0; q < count * n; q++) {
-        const float *now = t->batch->outlook + (size_t)(begin + q / n) * outlook + (size_t)(q % n * o);
+        const float *now = t->batch->outlook + (size_t)(begin + q / n) * segment + (size_t)(q % n * o);
         for (int k = 0; k < ahead; k++) {
             const float *then = now + (size_t)(k + 1) * joint;
             const size_t at = ((size_t)q * (size_t)ahead + (size_t)k) * (size_t)o;
@@ -168,7 +171,7 @@ static double forecast_loss(mw_policy_trainer *t, worker_area *area, int begin, 
             sum += square;
         }
     }
-    mw_mlp_backward(&t->net->forecast, &area->forecast, NULL, grads, area->dforecast, area->present,
+    mw_mlp_backward(&t->net->forecast, &area->forecast, NULL, grads, area->dforecast, area->outlook,
                     t->shards.packed, count * n);
     return sum * scale / 2;
 }

@@ -17,6 +17,7 @@ typedef struct mw_flow_batch {
     const float *keep;         /* [count]: 0 drops the condition */
     int forecasts;             /* of the forecast's own batch, at most max_forecasts; 0 without a forecast */
     const float *outlook;      /* [forecasts][1 + T - C][n][o], normalised: the present and what follows */
+    const float *outlook_target; /* [forecasts]: return condition, for a forecast that sees it */
 } mw_flow_batch;
 
 typedef struct mw_policy_trainer mw_policy_trainer;

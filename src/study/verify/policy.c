@@ -124,6 +124,7 @@ static mw_status verify_policy_record(policy_check *k, mw_record *r, mw_verify *
                         mw_record_floats(r, "in.return", b, error),
                         mw_record_floats(r, "in.keep", b, error),
                         0,
+                        NULL,
                         NULL};
     const float *recorded = mw_record_floats(r, "out.loss", 1, error);
     if (!in.trajectory || !in.noise || !in.rho || !in.lambda || !in.target || !in.keep || !recorded)
