@@ -13,7 +13,7 @@ MOST     ?= 50
 PREFIX   ?= /usr/local
 DESTDIR  ?=
 
-.PHONY: all deps demo study test test-browser fingerprints bench arm asan tsan fuzz fuzzers faults campaign format declarations picture numbers install uninstall deb clean FORCE
+.PHONY: all deps demo study zoo test test-browser fingerprints bench arm asan tsan fuzz fuzzers faults campaign format declarations picture numbers install uninstall deb clean FORCE
 
 all: $(BUILD)/.configured
 	@ninja -C $(BUILD) -j $(JOBS)
@@ -45,6 +45,12 @@ study:
 	@$(MAKE) --no-print-directory all
 	$(BUILD)/mawam study run --dir $(STUDY) --resume $(OPTIONS_STUDY)
 	$(BUILD)/mawam study report --dir $(STUDY) -o results
+
+# The bundles that come with mawam: those of the study's middle settings, in 6 bits per weight.
+zoo: all
+	@for bundle in $(STUDY)/bundles/*-medium.safetensors; do \
+	  $(BUILD)/mawam bundle pack "$$bundle" --bits 6 --overwrite -o "bundles/$${bundle##*/}" || exit 1; done
+	@$(BUILD)/mawam zoo
 
 # With clang there the fuzz targets are built too, for the short run among the tests; not under sanitizers.
 test: all

@@ -4,11 +4,10 @@
     bench/decide.py build/mawam bundles/*.safetensors [--threads N] [--rounds R] [--out results/decision.json]
     bench/decide.py --table results/decision.json        # the same numbers as Markdown
 
-A decision: 8 candidates for one environment, generated in one guided batch (K as the bundle says, guidance 1.2), their actions by
-inverse dynamics, their scores by the world model over the whole horizon (also where
-the bundle would ask the advantage or the value), the best one's first
-action. mawam's time is the median of `mawam eval --timed`. Threads, cores, BLAS and rounds are as in compare.py. Weights do
-not change the time, so PyTorch's are random.
+A decision: 8 candidates for one environment, generated in one batch (K and guidance as the bundle says), their actions
+by inverse dynamics, their scores by the world model over the whole horizon (also where the bundle would ask the advantage
+or the value), the best one's first action. mawam's time is the median of `mawam eval --timed`. Threads, cores, BLAS and
+rounds are as in compare.py. Weights do not change the time, so PyTorch's are random.
 """
 import argparse
 import json
@@ -29,7 +28,7 @@ def describe(path):
     parts = {p["name"]: p["configuration"] for p in b["parts"]}
     flow, rwm, plan = parts["flow"], parts["rwm"], b["plan"]
     return {**b, "inverse": parts["inverse"], "steps": plan["sampling_steps"], "horizon": plan["horizon"],
-            "target": plan["target"],
+            "guidance": plan["guidance"],
             "policy": {**flow, "time": flow["context"] + flow["generated"], "bins": 5, "changes": flow["residual"],
                        "project": flow["attention_output"]},
             "world": {**rwm, "slots": rwm["slots"] or 1, "standardise": rwm["variant"] == "standard"}}
@@ -37,7 +36,7 @@ def describe(path):
 
 def mawam(args, bundle):
     words = [args.files[0], "eval", bundle, "--arms", "plan", "--seeds", "1", "--first-seed", "1", "--episodes", "1", "--threads",
-             str(args.threads), "--timed", str(DECISIONS), "--scorer", "rwm", "--value_after", "0", "--guidance", "1.2", "--json"]
+             str(args.threads), "--timed", str(DECISIONS), "--scorer", "rwm", "--value_after", "0", "--json"]
     return json.loads(subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout)["arms"]["plan"]["ms"]
 
 
@@ -52,7 +51,8 @@ def measure(args):
         for row in rows:
             row["mawam"].append(mawam(args, row["path"]))
             for n, runner in runners.items():
-                times = runner.measure(sizes=row["sizes"], work="decide", M=CANDIDATES, envs=1, K=row["sizes"]["steps"], H=row["sizes"]["horizon"], seconds=SECONDS)
+                times = runner.measure(sizes=row["sizes"], work="decide", M=CANDIDATES, envs=1, K=row["sizes"]["steps"], H=row["sizes"]["horizon"],
+                                       guidance=row["sizes"]["guidance"], seconds=SECONDS)
                 row["torch"][n].append(statistics.median(times))
     for runner in runners.values():
         runner.close()

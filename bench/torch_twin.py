@@ -186,14 +186,15 @@ class Proposer(nn.Module):
         return self.forecast(torch.cat([present, self.ids.expand(b, n, n)], -1)).view(b, n, self.ahead, o).transpose(1, 2)
 
     @torch.no_grad()
-    def sample(self, x, context, target, steps, bins=5):
-        b, c = len(x), self.context
-        keep = torch.cat([torch.ones(b), torch.zeros(b)])
+    def sample(self, x, context, target, steps, guidance=1.2, bins=5):
+        """With a guidance of 1 what is generated without the condition does not count, and one pass is enough."""
+        b, c, passes = len(x), self.context, 1 if guidance == 1 else 2
+        keep = torch.cat([torch.ones(b), torch.zeros(b)])[:passes * b]
         for k in range(steps, 0, -1):
             x[:, :c] = context
-            j = torch.full((2 * b,), (bins * k - 1) // steps)
-            u = self(torch.cat([x, x]), j, torch.cat([target, target]), keep)
-            x = x - (u[b:] + 1.2 * (u[:b] - u[b:])) / steps
+            j = torch.full((passes * b,), (bins * k - 1) // steps)
+            u = self(x.repeat(passes, 1, 1, 1), j, target.repeat(passes), keep)
+            x = x - (u if passes == 1 else u[b:] + guidance * (u[:b] - u[b:])) / steps
         x[:, :c] = context
         if self.forecast:
             x[:, c:] += context[:, -1:] + self.expect(context[:, -1])
@@ -232,10 +233,10 @@ class Twin:
         adam.step()
 
     @torch.no_grad()
-    def decide(self, context, target, steps, horizon):
+    def decide(self, context, target, steps, horizon, guidance):
         """Candidates, their actions by inverse dynamics, their scores, the first action of the best."""
         m, c, n, o = context.shape
-        x = self.policy.sample(torch.randn(m, self.sizes["policy"]["time"], n, o), context, target, steps)
+        x = self.policy.sample(torch.randn(m, self.sizes["policy"]["time"], n, o), context, target, steps, guidance)
         parts = [x[:, c - 1:-1][:, :horizon], x[:, c:][:, :horizon]]
         if self.sizes["inverse"].get("ids"):
             parts.append(self.policy.ids.expand(m, horizon, n, n))
@@ -259,7 +260,7 @@ class Twin:
             return lambda: self.step("world", self.world, lambda: self.world.loss(*batch), 10.0)
         if ask["work"] == "decide":
             context, target = torch.randn(1, p["context"], n, o).expand(rows, -1, -1, -1), torch.rand(rows)
-            return lambda: self.decide(context, target, ask["K"], ask["H"])
+            return lambda: self.decide(context, target, ask["K"], ask["H"], ask["guidance"])
         rows, more = s["policy_batch"], s["forecast_batch"]
         clean, noise, lam, target = torch.randn(rows, p["time"], n, o), torch.randn(rows, p["time"], n, o), torch.rand(rows), torch.rand(rows)
         outlook = torch.randn(more, 1 + p["time"] - p["context"], n, o)

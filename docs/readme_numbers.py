@@ -64,7 +64,7 @@ def decisions():
         torch = min(statistics.median(times) for times in row["torch"].values())
         yield f"| {row['bundle']} | {p50:.2f} ({p95:.2f}) | {torch:.1f} | {torch / p50:.1f}x |"
     yield ""
-    yield (f"{report['cpu']}, {report['threads']} threads, eight candidates; PyTorch {report['torch'].rstrip('a0')} on "
+    yield (f"{report['cpu']}, {report['threads']} threads, eight candidates; PyTorch {report['torch'].removesuffix('a0')} on "
            f"{report['blas']['name']}.")
 
 
