@@ -159,7 +159,8 @@ class Proposer(nn.Module):
         self.up = nn.ModuleList(nn.ModuleList([Block(2 * b, a, e), Block(a, a, e), nn.ConvTranspose1d(a, a, 4, 2, 1)])
                                 for a, b in ((c[2], c[3]), (c[1], c[2])))
         self.last = nn.Sequential(conv_norm(dim * mults[0], dim * mults[0]), nn.Conv1d(dim * mults[0], o, 1))
-        self.forecast = perceptron(o + n, p["forecast"], 3, self.ahead * o) if p.get("forecast") else None
+        self.told = bool(p.get("forecast_return"))
+        self.forecast = perceptron(o + n + self.told, p["forecast"], 3, self.ahead * o) if p.get("forecast") else None
         self.ids = torch.eye(n)
 
     def forward(self, x, j, target, keep):
@@ -180,10 +181,11 @@ class Proposer(nn.Module):
             x = grow(r2(r1(torch.cat([x, gate(kept.pop(), e, n)], 1), e), e))
         return self.last(x).view(b, n, o, t).permute(0, 3, 1, 2)
 
-    def expect(self, present):
+    def expect(self, present, target):
         """[b][T - C][n][o]: the changes that the forecast sees coming."""
         b, n, o = present.shape
-        return self.forecast(torch.cat([present, self.ids.expand(b, n, n)], -1)).view(b, n, self.ahead, o).transpose(1, 2)
+        seen = [present, self.ids.expand(b, n, n)] + [target.view(b, 1, 1).expand(b, n, 1)] * self.told
+        return self.forecast(torch.cat(seen, -1)).view(b, n, self.ahead, o).transpose(1, 2)
 
     @torch.no_grad()
     def sample(self, x, context, target, steps, guidance=1.2, bins=5):
@@ -197,7 +199,7 @@ class Proposer(nn.Module):
             x = x - (u if passes == 1 else u[b:] + guidance * (u[:b] - u[b:])) / steps
         x[:, :c] = context
         if self.forecast:
-            x[:, c:] += context[:, -1:] + self.expect(context[:, -1])
+            x[:, c:] += context[:, -1:] + self.expect(context[:, -1], target)
         return x
 
     def loss(self, clean, noise, rho, lam, target, keep, bins=5):
@@ -205,7 +207,8 @@ class Proposer(nn.Module):
         bin_of = lambda s: (torch.ceil(bins * s) - 1).clamp(0, bins - 1).long()
         if self.forecast:
             with torch.no_grad():
-                clean = torch.cat([clean[:, :c], clean[:, c:] - clean[:, c - 1:c] - self.expect(clean[:, c - 1])], 1)
+                expected = self.expect(clean[:, c - 1], target)
+                clean = torch.cat([clean[:, :c], clean[:, c:] - clean[:, c - 1:c] - expected], 1)
         x = torch.cat([clean[:, :c], ((1 - at(lam)) * clean + at(lam) * noise)[:, c:]], 1)
         near = self(x, bin_of(rho), target, keep)
         with torch.no_grad():
@@ -263,12 +266,12 @@ class Twin:
             return lambda: self.decide(context, target, ask["K"], ask["H"], ask["guidance"])
         rows, more = s["policy_batch"], s["forecast_batch"]
         clean, noise, lam, target = torch.randn(rows, p["time"], n, o), torch.randn(rows, p["time"], n, o), torch.rand(rows), torch.rand(rows)
-        outlook = torch.randn(more, 1 + p["time"] - p["context"], n, o)
+        outlook, wanted = torch.randn(more, 1 + p["time"] - p["context"], n, o), torch.rand(more)
 
         def loss():
             total = self.policy.loss(clean, noise, 0.5 * lam, lam, target, torch.ones(rows))
             if more:
-                total = total + F.mse_loss(self.policy.expect(outlook[:, 0]), outlook[:, 1:] - outlook[:, :1])
+                total = total + F.mse_loss(self.policy.expect(outlook[:, 0], wanted), outlook[:, 1:] - outlook[:, :1])
             return total
 
         return lambda: self.step("policy", self.policy, loss, 10.0)

@@ -278,15 +278,15 @@ static mw_status write_sizes(const bench *b, char *out, size_t size, mw_error *e
     const mw_policy_config *p = &b->policy.config;
     const mw_world_config *w = &b->world.config;
     json_t *sizes = json_pack(
-        "{s:i, s:i, s:i, s:i, s:i, s:i, s:{s:i, s:[i,i,i], s:i, s:i, s:i, s:i}, "
+        "{s:i, s:i, s:i, s:i, s:i, s:i, s:{s:i, s:[i,i,i], s:i, s:i, s:i, s:i, s:b}, "
         "s:{s:i, s:i, s:i, s:i, s:i, s:b, s:i, s:i, s:i, s:b, s:b}}",
         "agents", w->agents, "obs", w->obs, "act", w->act, "policy_batch", b->policy_batch, "world_batch",
         b->world_batch, "forecast_batch", b->forecast_batch, "policy", "dim", p->dim, "mults", p->mults[0],
         p->mults[1], p->mults[2], "time", p->time, "context", p->context, "bins", p->bins, "forecast",
-        p->forecast, "world", "hidden", w->hidden, "experts", w->experts, "slots", w->slots, "reward_experts",
-        w->reward_experts, "top_k", w->top_k, "standardise", w->standardise, "reward_features",
-        w->reward_features, "dynamics_features", w->dynamics_features, "shared", w->shared, "mean_agents",
-        w->mean_agents, "concat_agents", w->concat_agents);
+        p->forecast, "forecast_return", p->forecast_return, "world", "hidden", w->hidden, "experts",
+        w->experts, "slots", w->slots, "reward_experts", w->reward_experts, "top_k", w->top_k, "standardise",
+        w->standardise, "reward_features", w->reward_features, "dynamics_features", w->dynamics_features,
+        "shared", w->shared, "mean_agents", w->mean_agents, "concat_agents", w->concat_agents);
     char *text = json_dumps(sizes, JSON_COMPACT);
     const bool fits = text && strlen(text) < size;
     if (fits) strcpy(out, text);
