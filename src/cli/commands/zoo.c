@@ -46,6 +46,18 @@ static double number(const json_t *object, const char *group, const char *key) {
     return json_is_number(value) ? json_number_value(value) : (double)NAN;
 }
 
+/* To the nine digits that a bundle's description is given with. */
+static bool same_losses(const json_t *mine, const json_t *theirs) {
+    bool same = json_object_size(mine) > 0 && json_object_size(mine) == json_object_size(theirs);
+    const char *name;
+    json_t *loss;
+    json_object_foreach((json_t *)(uintptr_t)mine, name, loss) {
+        const double one = json_number_value(loss), other = number(theirs, NULL, name);
+        same = same && fabs(one - other) <= 1e-8 * fabs(one);
+    }
+    return same;
+}
+
 /* Were all parts trained as those that the results are of? Then their weights are the same to the bit, though
  * the files differ in how long it took: one revision with one seed, from the same data to the same losses. */
 static mw_status same_training(bool *same, const mw_bundle *bundle, const json_t *training, mw_error *error) {
@@ -60,8 +72,8 @@ static mw_status same_training(bool *same, const mw_bundle *bundle, const json_t
                      *theirs = json_object_get(training, part.name);
         for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
             *same = *same && json_equal(json_object_get(mine, keys[k]), json_object_get(theirs, keys[k]));
-        *same = *same && json_equal(json_object_get(json_object_get(mine, "details"), "held"),
-                                    json_object_get(json_object_get(theirs, "details"), "held"));
+        *same = *same && same_losses(json_object_get(json_object_get(mine, "details"), "held"),
+                                     json_object_get(json_object_get(theirs, "details"), "held"));
         json_decref(root);
     }
     return MW_OK;
