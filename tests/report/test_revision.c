@@ -67,7 +67,8 @@ static void test_training_seeds(void **state) {
     CHECK_FAILS(report("many", &error), MW_ERR_MISMATCH, error, "seeds/3m-medium.json");
 }
 
-/* What is published is of the one revision that it names, files and the parts of all bundles. */
+/* What is published is of the one revision that it names, files and the parts of all bundles, and all of it
+ * was played by the protocol of docs/study.md. */
 static void test_published(void **state) {
     (void)state;
     static mw_sources sources;
@@ -79,6 +80,14 @@ static void test_published(void **state) {
     named[strcspn(named, "\n")] = 0;
     assert_string_equal(named, sources.revision);
     assert_string_not_equal(named, "unknown");
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        const json_t *eval = json_object_get(sources.table.rows[i].summary, "eval");
+        if (!eval) continue; /* not yet there */
+        if (json_integer_value(json_object_get(eval, "first_seed")) != 21000 ||
+            json_integer_value(json_object_get(eval, "seeds")) != 5 ||
+            json_object_size(json_object_get(eval, "arms")) < 5)
+            fail_msg("%s was not evaluated by the study's protocol", sources.table.rows[i].name);
+    }
     mw_sources_free(&sources);
 }
 
