@@ -81,6 +81,11 @@ static void test_packed(void **state) {
     assert_true(json_is_true(json_object_get(scores, "same_bundle")));
     CHECK_NEAR(json_number_value(json_object_get(scores, "plan")), 2, 0);
     json_decref(root);
+    /* results of another bundle say so */
+    memset(strchr(text, ':') + 3, '0', 16);
+    CHECK_OK(mw_file_write(scratch("data/results/settings/small.json"), text, (size_t)length, &error), error);
+    assert_int_equal(program_shell(command), 0);
+    assert_non_null(strstr(program_output, "\"same_bundle\": false"));
 }
 
 static void test_demo(void **state) {
@@ -96,7 +101,8 @@ static void test_demo(void **state) {
     assert_non_null(strstr(program_output, "simulator as judge"));
 }
 
-/* How many worlds the demo of a folder with bundles of these names shows; all hold the same one. */
+/* How many worlds the demo of a folder with bundles of these names shows. All hold the same one, but for
+ * those behind "!", which hold nothing and must not be chosen. */
 static int worlds_shown(const char *folder, const char *const *names) {
     static const char words[] = "the policy alone  "; /* of the table, not of what was found */
     char path[512], command[4096];
@@ -105,8 +111,12 @@ static int worlds_shown(const char *folder, const char *const *names) {
     snprintf(path, sizeof path, "%s/bundles", scratch(folder));
     CHECK_OK(mw_dir_make(path, &error), error);
     for (; *names; names++) {
-        snprintf(path, sizeof path, "%s/bundles/%s.safetensors", scratch(folder), *names);
-        assert_int_equal(symlink(SOURCE_DIR "/bundles/spread-medium.safetensors", path), 0);
+        const bool broken = **names == '!';
+        snprintf(path, sizeof path, "%s/bundles/%s.safetensors", scratch(folder), *names + broken);
+        if (broken)
+            scratch_write(path, "broken", 6);
+        else
+            assert_int_equal(symlink(SOURCE_DIR "/bundles/spread-medium.safetensors", path), 0);
     }
     snprintf(command, sizeof command, "MAWAM_DATA='%s' '%s' demo --episodes 1 --M 2 -o '%s'", scratch(folder),
              MAWAM_PROGRAM, scratch("rule"));
@@ -118,7 +128,7 @@ static int worlds_shown(const char *folder, const char *const *names) {
 /* One bundle for each family, by the rule that the README states; a folder of others is shown whole. */
 static void test_rule(void **state) {
     (void)state;
-    assert_int_equal(worlds_shown("zoo", (const char *[]){"spread-expert", "tag-medium", "world-medium",
+    assert_int_equal(worlds_shown("zoo", (const char *[]){"!spread-expert", "tag-medium", "!world-medium",
                                                           "4ant-medium", NULL}),
                      2);
     assert_int_equal(worlds_shown("own", (const char *[]){"mine", "yours", "spread-expert", NULL}), 3);

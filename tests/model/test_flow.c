@@ -264,11 +264,11 @@ static void check_forecast(bool told) {
     fixture *f = make_forecast(told);
     network_make(&k, f, 2);
     const int width = OBS + AGENTS + told;
-    assert_int_equal(mw_policy_outlook_width(&f->net.config), width);
+    assert_int_equal(mw_policy_view_width(&f->net.config), width);
     float x[SEGMENT], rows[2 * AGENTS * 16];
     for (int j = 0; j < 2; j++)
-        mw_policy_outlook(&f->net, rows + j * AGENTS * width, f->tau + j * SEGMENT + CONTEXT - STEP,
-                          f->target[j]);
+        mw_policy_view(&f->net, rows + j * AGENTS * width, f->tau + j * SEGMENT + CONTEXT - STEP,
+                       f->target[j]);
     const float *expected = mw_policy_expect(&f->net, k.acts, f->values, f->packed, rows, 2);
     for (int q = 0; q < 2 * AGENTS; q++) {
         double in[16] = {0}, out[AHEAD * OBS];
@@ -401,11 +401,11 @@ static void proposals_contain_the_forecast(void **state) {
     mw_pool *pool = pool_of(2);
     mw_sampler *sampler = sampler_of(f, pool);
     const mw_dense *last = &f->net.forecast.layer[f->net.forecast.layers - 1];
-    const int width = mw_policy_outlook_width(&f->net.config), ahead = SEGMENT - CONTEXT;
+    const int width = mw_policy_view_width(&f->net.config), ahead = SEGMENT - CONTEXT;
     float *rows = floats((size_t)(COUNT * 3 * width)), *expected = floats((size_t)(COUNT * ahead));
     network_make(&k, f, COUNT);
     for (int j = 0; j < COUNT; j++)
-        mw_policy_outlook(&f->net, rows + j * 3 * width, f->context + (j + 1) * CONTEXT - STEP, f->target[j]);
+        mw_policy_view(&f->net, rows + j * 3 * width, f->context + (j + 1) * CONTEXT - STEP, f->target[j]);
     sample(sampler, f, 3, false, without, f->noise, COUNT);
     memcpy(expected, mw_policy_expect(&f->net, k.acts, f->values, f->packed, rows, COUNT),
            (size_t)(COUNT * ahead) * sizeof *expected);

@@ -100,7 +100,7 @@ mw_status mw_policy_net_make(mw_policy_net *net, const mw_policy_config *config,
     make_norm(p, "final.0.1", channels[1], &net->final_norm_w, &net->final_norm_b);
     net->final_out = mw_dense_conv(p, "final.1", MW_CONV_SAME, channels[1], config->obs, 1);
     if (config->forecast) {
-        const int width = config->forecast, sizes[] = {mw_policy_outlook_width(config), width, width, width,
+        const int width = config->forecast, sizes[] = {mw_policy_view_width(config), width, width, width,
                                                        (config->time - config->context) * config->obs};
         net->forecast = mw_mlp_make(p, "forecast", sizes, 4, MW_SILU);
     }

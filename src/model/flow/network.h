@@ -46,7 +46,7 @@ typedef struct mw_policy_net {
     mw_agent_attention middle_attention, skip_attention[MW_LEVELS - 1];
     mw_dense final_conv, final_out;
     size_t final_norm_w, final_norm_b;
-    mw_mlp forecast; /* mw_policy_outlook_width -> width -> width -> width -> [T - C][o] */
+    mw_mlp forecast; /* mw_policy_view_width -> width -> width -> width -> [T - C][o] */
 } mw_policy_net;
 
 /* The network's structure and parameter table; weights live in arrays of params.total floats, packed matrices
@@ -87,12 +87,12 @@ const float *mw_policy_forward(const mw_policy_net *net, mw_policy_acts *acts, c
  *
  * The forecast's n rows of a joint observation [n][o]: the observation, the agent one-hot, and the target if
  * it sees that. */
-int mw_policy_outlook_width(const mw_policy_config *config); /* of a row */
-void mw_policy_outlook(const mw_policy_net *net, float *rows, const float *joint, float target);
+int mw_policy_view_width(const mw_policy_config *config); /* of a row */
+void mw_policy_view(const mw_policy_net *net, float *rows, const float *joint, float target);
 /* Of at most max_batch joint observations, laid out like that: the expected changes [batch][n][T - C][o],
  * inside acts; NULL without a forecast. */
 const float *mw_policy_expect(const mw_policy_net *net, mw_policy_acts *acts, const float *values,
-                              const float *packed, const float *outlook, int batch);
+                              const float *packed, const float *view, int batch);
 
 /* Observations x[T][n][o] to what the flow works on, and back; without residual nothing happens. expected:
  * of mw_policy_expect, or NULL. */

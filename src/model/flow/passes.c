@@ -104,11 +104,11 @@ static void add_level(const mw_policy_net *net, mw_policy_acts *acts, const floa
         }
 }
 
-int mw_policy_outlook_width(const mw_policy_config *c) {
+int mw_policy_view_width(const mw_policy_config *c) {
     return c->obs + c->agents + c->forecast_return;
 }
 
-void mw_policy_outlook(const mw_policy_net *net, float *rows, const float *joint, float target) {
+void mw_policy_view(const mw_policy_net *net, float *rows, const float *joint, float target) {
     const mw_policy_config *c = &net->config;
     for (int i = 0; i < c->agents; i++, joint += c->obs) {
         memcpy(rows, joint, (size_t)c->obs * sizeof *rows);
@@ -119,10 +119,9 @@ void mw_policy_outlook(const mw_policy_net *net, float *rows, const float *joint
 }
 
 const float *mw_policy_expect(const mw_policy_net *net, mw_policy_acts *acts, const float *values,
-                              const float *packed, const float *outlook, int batch) {
+                              const float *packed, const float *view, int batch) {
     if (!net->config.forecast) return NULL;
-    return mw_mlp_forward(&net->forecast, &acts->forecast, outlook, values, packed,
-                          batch * net->config.agents);
+    return mw_mlp_forward(&net->forecast, &acts->forecast, view, values, packed, batch * net->config.agents);
 }
 
 /* What the future of x[T][n][o] is taken from: the present and what is expected of each agent. */

@@ -13,8 +13,8 @@ enum { ROWS = 8 };
 typedef struct {
     mw_arena arena;
     mw_policy_acts *acts;
-    float *x;       /* [T][ROWS*n][o] */
-    float *outlook; /* [ROWS*n][mw_policy_outlook_width] */
+    float *x;    /* [T][ROWS*n][o] */
+    float *view; /* [ROWS*n][mw_policy_view_width] */
 } worker_area;
 
 struct mw_sampler {
@@ -37,7 +37,7 @@ static void carve(worker_area *area, const mw_policy_net *net) {
     const mw_policy_config *c = &net->config;
     area->acts = mw_policy_acts_take(net, &area->arena, ROWS, false);
     area->x = mw_arena_floats(&area->arena, (size_t)c->time * ROWS * (size_t)(c->agents * c->obs));
-    area->outlook = mw_arena_floats(&area->arena, ROWS * (size_t)(c->agents * mw_policy_outlook_width(c)));
+    area->view = mw_arena_floats(&area->arena, ROWS * (size_t)(c->agents * mw_policy_view_width(c)));
 }
 
 mw_status mw_sampler_create(mw_sampler **out, const mw_policy_net *net, const float *values,
@@ -121,10 +121,10 @@ static void sample_chunk(const sampling *job, worker_area *area, int first, int 
         }
     }
     for (int j = 0; c->forecast && j < count; j++)
-        mw_policy_outlook(sampler->net, area->outlook + j * c->agents * mw_policy_outlook_width(c),
-                          context + (size_t)((j + 1) * c->context - 1) * joint, target[j]);
+        mw_policy_view(sampler->net, area->view + j * c->agents * mw_policy_view_width(c),
+                       context + (size_t)((j + 1) * c->context - 1) * joint, target[j]);
     const float *expected =
-        mw_policy_expect(sampler->net, area->acts, sampler->values, sampler->packed, area->outlook, count);
+        mw_policy_expect(sampler->net, area->acts, sampler->values, sampler->packed, area->view, count);
     for (int j = 0; j < count; j++) {
         float *out = job->out + (size_t)(first + j) * (size_t)time * joint;
         for (int t = 0; t < time; t++)

@@ -16,7 +16,7 @@ typedef struct {
     int *bin, *rows;
     float *level, *target, *keep;
     mw_mlp_acts forecast;
-    float *outlook, *dforecast; /* [rows of the forecast][mw_policy_outlook_width], [the same][T - C][o] */
+    float *view, *dforecast; /* [rows of the forecast][mw_policy_view_width], [the same][T - C][o] */
 } worker_area;
 
 struct mw_policy_trainer {
@@ -47,7 +47,7 @@ static void carve(void *context, mw_arena *arena, int worker) {
     if (!c->forecast) return;
     const size_t rows = (size_t)t->max_forecasts * (size_t)c->agents, own = (size_t)size * (size_t)c->agents;
     mw_mlp_acts_take(&t->net->forecast, &area->forecast, arena, (int)rows, true);
-    area->outlook = mw_arena_floats(arena, (rows > own ? rows : own) * (size_t)mw_policy_outlook_width(c));
+    area->view = mw_arena_floats(arena, (rows > own ? rows : own) * (size_t)mw_policy_view_width(c));
     area->dforecast = mw_arena_floats(arena, rows * (size_t)(c->time - c->context) * (size_t)c->obs);
 }
 
@@ -128,15 +128,15 @@ static void fill_tau(mw_policy_trainer *t, worker_area *area, int begin, int end
     const mw_policy_config *c = &t->net->config;
     const size_t joint = (size_t)(c->agents * c->obs), segment = (size_t)c->time * joint,
                  ahead = (size_t)(c->time - c->context) * joint,
-                 rows = (size_t)(c->agents * mw_policy_outlook_width(c));
+                 rows = (size_t)(c->agents * mw_policy_view_width(c));
     memcpy(area->tau, t->batch->trajectory + (size_t)begin * segment,
            (size_t)(end - begin) * segment * sizeof *area->tau);
     for (int j = 0; c->forecast && j < end - begin; j++)
-        mw_policy_outlook(t->net, area->outlook + (size_t)j * rows,
-                          area->tau + (size_t)j * segment + (size_t)(c->context - 1) * joint,
-                          t->batch->target[begin + j]);
+        mw_policy_view(t->net, area->view + (size_t)j * rows,
+                       area->tau + (size_t)j * segment + (size_t)(c->context - 1) * joint,
+                       t->batch->target[begin + j]);
     const float *expected = mw_policy_expect(t->net, area->acts, t->shards.optimizer.values, t->shards.packed,
-                                             area->outlook, end - begin);
+                                             area->view, end - begin);
     for (int j = 0; j < end - begin; j++)
         mw_policy_to_flow(t->net, area->tau + (size_t)j * segment,
                           expected ? expected + (size_t)j * ahead : NULL);
@@ -146,14 +146,14 @@ static void fill_tau(mw_policy_trainer *t, worker_area *area, int begin, int end
 static double forecast_loss(mw_policy_trainer *t, worker_area *area, int begin, int end, float *grads) {
     const mw_policy_config *c = &t->net->config;
     const int n = c->agents, o = c->obs, ahead = c->time - c->context, count = end - begin,
-              width = mw_policy_outlook_width(c);
+              width = mw_policy_view_width(c);
     const size_t joint = (size_t)(n * o), segment = (size_t)(1 + ahead) * joint;
     if (count < 1) return 0;
     for (int j = 0; j < count; j++)
-        mw_policy_outlook(t->net, area->outlook + (size_t)(j * n * width),
-                          t->batch->outlook + (size_t)(begin + j) * segment,
-                          c->forecast_return ? t->batch->outlook_target[begin + j] : 0);
-    const float *expected = mw_mlp_forward(&t->net->forecast, &area->forecast, area->outlook,
+        mw_policy_view(t->net, area->view + (size_t)(j * n * width),
+                       t->batch->outlook + (size_t)(begin + j) * segment,
+                       c->forecast_return ? t->batch->outlook_target[begin + j] : 0);
+    const float *expected = mw_mlp_forward(&t->net->forecast, &area->forecast, area->view,
                                            t->shards.optimizer.values, t->shards.packed, count * n);
     const float scale = (float)(2 / ((double)t->batch->forecasts * ahead * (double)joint));
     double sum = 0;
@@ -171,7 +171,7 @@ static double forecast_loss(mw_policy_trainer *t, worker_area *area, int begin, 
             sum += square;
         }
     }
-    mw_mlp_backward(&t->net->forecast, &area->forecast, NULL, grads, area->dforecast, area->outlook,
+    mw_mlp_backward(&t->net->forecast, &area->forecast, NULL, grads, area->dforecast, area->view,
                     t->shards.packed, count * n);
     return sum * scale / 2;
 }
