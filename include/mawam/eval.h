@@ -23,7 +23,7 @@ typedef enum mw_arm_id { /* the first ones of the table */
                          MW_ARM_STANDARD, /* how many are played unless others are named */
 } mw_arm_id;
 
-enum { MW_ARMS = 24 }; /* at most */
+enum { MW_ARMS = 32 }; /* at most */
 
 typedef struct mw_arm {
     const char *name, *help, *controller;
@@ -62,7 +62,7 @@ typedef struct mw_eval_options {
 } mw_eval_options;
 MW_API void mw_eval_options_init(mw_eval_options *options, size_t size);
 
-/* Episodes of a seed that the protocol asks for: 40, battles 20, Ant 4. */
+/* Episodes of a seed that `mawam eval` plays by itself: 40, battles 20, Ant 4. The study plays more. */
 MW_API int mw_eval_episodes_of(const char *family);
 
 typedef struct mw_eval_episode {

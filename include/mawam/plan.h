@@ -142,7 +142,7 @@ MW_API void mw_planner_reward(mw_planner *planner, int env, float reward);
 typedef struct mw_candidates {
     int count, horizon, chosen;
     const float *scores;  /* [count] imagined team return, or with a share of the advantage, or with the value
-                             of  where the first steps lead; random and reactive arms have one candidate, at 0
+                             of where the first steps lead; random and reactive arms have one candidate, at 0
                            */
     const float *actions; /* [count][horizon][n][d], one-hot if discrete */
     const float *proposed; /* [count][horizon + 1][n][o] observations drawn by the policy, from the current

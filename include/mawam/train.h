@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-enum { MW_MODELS = 16, MW_PART_LOSSES = 3 }; /* at most: kinds of models, losses of each */
+enum { MW_MODELS = 32, MW_PART_LOSSES = 3 }; /* at most: kinds of models, losses of each */
 
 /* "flow,rwm" -> the set of models as bits 1 << index; mw_preset_list names them. */
 MW_API mw_status mw_model_classes_parse(const char *text, unsigned *set, mw_error *error);

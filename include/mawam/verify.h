@@ -20,7 +20,7 @@ typedef struct mw_verify {
  * smac and ant. */
 MW_API mw_status mw_verify_env(const char *dir, mw_verify *report, mw_error *error);
 
-/* The networks. dir holds <task>/world.safetensors and <task>/policy.safetensors for any tasks,
+/* The networks. dir holds <task>/world, policy, mono, independent, q and direct.safetensors for any tasks,
  * normalizer.safetensors and metrics.safetensors, as far as present; sizes come from their metadata. Errors
  * are relative to a tensor's largest magnitude. */
 MW_API mw_status mw_verify_net(const char *dir, mw_verify *report, mw_error *error);

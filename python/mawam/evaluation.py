@@ -64,7 +64,7 @@ def arms_of(bundle: Bundle) -> List[str]:
 
 
 def episodes_of(family: str) -> int:
-    """Episodes of a seed that the protocol asks for."""
+    """Episodes of a seed that an evaluation plays by itself; the study plays more."""
     return lib.mw_eval_episodes_of(encode(family))
 
 
@@ -126,7 +126,7 @@ def evaluate(bundle: Bundle, *, arms: Union[str, Sequence[str], None] = None, se
              progress: Optional[Callable[[Tuple[str, int, int]], Any]] = None) -> Evaluation:
     """Plays the arms (None: the standard ones that the bundle can serve) on the same episodes.
 
-    episodes: of each seed, 0: what the protocol asks for. settings: of planning, {"candidates": 16}. timed: decisions
+    episodes: of each seed, 0: episodes_of the family. settings: of planning, {"candidates": 16}. timed: decisions
     timed alone. accept_rules: play although the bundle was trained under other rules. progress((arm, done, total)) is
     told how far it is.
     """

@@ -47,7 +47,7 @@ int mw_cli_dispatch(const char *path, const mw_command *commands, const char *he
     if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
         FILE *out = argc < 2 ? stderr : stdout;
         fputs(help, out);
-        for (const mw_command *c = commands; c->name; c++) fprintf(out, "  %-10s %s\n", c->name, c->summary);
+        for (const mw_command *c = commands; c->name; c++) fprintf(out, "  %-11s %s\n", c->name, c->summary);
         return argc < 2 ? 2 : 0;
     }
     for (const mw_command *c = commands; c->name; c++)

@@ -15,7 +15,7 @@ static const mw_command commands[] = {
     {"eval", "play a bundle's arms on the same episodes", mw_cli_eval},
     {"live", "a bundle at work in the browser, next to its policy alone", mw_cli_live},
     {"study", "all 30 settings: run the chain, report next to the paper", mw_cli_study},
-    {"train", "proposer and world model from a dataset, into one bundle", mw_cli_train},
+    {"train", "from data: proposer, inverse dynamics, world model; by task advantage or value", mw_cli_train},
     {"verify", "compare with recorded numbers", mw_cli_verify},
     {"zoo", "the bundles that come with mawam, and how well they play", mw_cli_zoo},
     {NULL, NULL, NULL},
@@ -27,6 +27,10 @@ static const char help[] =
     "usage: mawam COMMAND [...]          mawam COMMAND --help for each\n"
     "       mawam --version             version and CPU level; MAWAM_CPU=v2|v3|v4 chooses a lower one\n"
     "       mawam COMMAND --quiet       no progress and no remarks\n"
+    "\n"
+    "examples: mawam demo\n"
+    "          mawam zoo\n"
+    "          mawam eval spread-medium\n"
     "\n"
     "commands:\n";
 

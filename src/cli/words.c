@@ -10,7 +10,7 @@ const char *mw_cli_arm_words(int arm) {
     static const char *const words[MW_ARM_STANDARD] = {[MW_ARM_REACTIVE] = "the policy alone",
                                                        [MW_ARM_RANDOM] = "any of its ideas, by chance",
                                                        [MW_ARM_PLAN] = "planning",
-                                                       [MW_ARM_PAPER] = "planning, as published",
+                                                       [MW_ARM_PAPER] = "planning among ideas as drawn",
                                                        [MW_ARM_ORACLE] = "if the simulator itself judged"};
     return arm >= 0 && arm < MW_ARM_STANDARD ? words[arm] : mw_arm_name(arm);
 }

@@ -367,7 +367,9 @@ static const char embed_help[] =
     "usage: mawam behavior embed FILE... -o prey_weights.c\n"
     "\n"
     "Writes prey networks as C source: the frozen preys of the library. The default worlds, and with\n"
-    "them their rules versions, change when the library is built with it.\n";
+    "them their rules versions, change when the library is built with it.\n"
+    "\n"
+    "example: mawam behavior embed behaviors/prey-*.safetensors -o src/env/mpe/prey_weights.c\n";
 
 static int behavior_embed(int argc, char **argv) {
     const char *files[8], *path = NULL;
@@ -392,6 +394,9 @@ int mw_cli_behavior(int argc, char **argv) {
     };
     static const char help[] =
         "usage: mawam behavior COMMAND [...]      mawam behavior COMMAND --help for each\n"
+        "\n"
+        "examples: mawam behavior list spread\n"
+        "          mawam behavior eval behaviors/spread-medium.safetensors\n"
         "\n"
         "commands:\n";
     return mw_cli_dispatch("behavior", commands, help, argc, argv);

@@ -30,7 +30,7 @@ static const char help[] =
     "\n"
     "The router of the world model: mawam diagnose --routing --help.\n"
     "\n"
-    "example: mawam diagnose spread-medium.bundle data/spread-medium\n";
+    "example: mawam diagnose spread-medium data/spread-medium\n";
 
 static void print_same_state(const mw_same_state *r) {
     printf("same state, candidates %s, rules %s: %d states of %ld episodes, M=%d, H=%d;\n"

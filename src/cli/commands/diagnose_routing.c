@@ -26,7 +26,7 @@ static const char help[] =
     "  --csv             every number in a row: figure, row, column, trained, untrained\n"
     "  --page FILE       figures and tables as one HTML page\n"
     "\n"
-    "example: mawam diagnose --routing spread-medium.bundle data/spread-medium --page routing.html\n";
+    "example: mawam diagnose --routing spread-medium data/spread-medium --page routing.html\n";
 
 static mw_status run(mw_routing **result, const mw_bundle *bundle, const char *folder,
                      const mw_routing_options *options, mw_error *error) {

@@ -35,13 +35,12 @@ static const char help[] =
     "  --json          the result as JSON, printed or written to a file\n"
     "  --csv           the table as comma-separated values, with the columns that it has no room for\n"
     "  --overwrite     replace files of --json and --replay that are there\n"
-    "  --replay FILE   also writes one planned episode as a page with the candidates of every decision, "
-    "beside\n"
-    "                  the policy alone; FILE.svg: a film strip of a few moments\n"
+    "  --replay FILE   also writes one planned episode as a page with the candidates of every decision,\n"
+    "                  beside the policy alone; FILE.svg: a film strip of a few moments\n"
     "\n"
-    "examples: mawam eval spread-medium.safetensors\n"
-    "          mawam eval 3m-medium --arms plan,reactive --seeds 2 --first-seed 1 --M 16 --json=tuning.json\n"
-    "          mawam eval spread-medium.safetensors --sweep M=1,2,4,8,16 --sweep K=1..5 --json=sweep.json\n";
+    "examples: mawam eval spread-medium\n"
+    "          mawam eval 3m-medium --arms plan,reactive --seeds 2 --first-seed 1 --M 16 --json\n"
+    "          mawam eval spread-medium --sweep M=1,2,4,8,16 --sweep K=1..5 --json=sweep.json\n";
 
 static void show_progress(void *context, int arm, long done, long total) {
     mw_progress *progress = context;

@@ -24,7 +24,10 @@ static const char help[] =
     "                is printed then holds a token, and nobody gets in without it\n"
     "  --seed N      of the first episode (0)\n"
     "  --threads N   of a planner (1, which leaves a core to the browser); 0: one per core\n"
-    "  --no-open     do not open the page in the browser of the desktop\n";
+    "  --no-open     do not open the page in the browser of the desktop\n"
+    "\n"
+    "examples: mawam live\n"
+    "          mawam live 3m-medium --port 0 --no-open\n";
 
 #ifdef MAWAM_HAVE_MICROHTTPD
 

@@ -12,7 +12,7 @@ static const char env_help[] =
     "DIR holds the particle tasks (simple_spread/, ...), the battles (3m/, ...), Ant (qpos.npy, ...),\n"
     "or folders mpe, smac, ant with them. Exits 1 when an error exceeds its tolerance.\n"
     "\n"
-    "example: mawam verify env golden/mpe\n";
+    "example: mawam verify env tests/data/mpe\n";
 
 static const char net_help[] =
     "usage: mawam verify net DIR [--json | --csv]\n"
@@ -21,7 +21,7 @@ static const char net_help[] =
     "quantity. DIR holds folders with world, policy, mono, independent, q or direct.safetensors. Exits\n"
     "1 when an error exceeds its tolerance.\n"
     "\n"
-    "example: mawam verify net golden/net\n";
+    "example: mawam verify net tests/data/net\n";
 
 static const char diagnostics_help[] =
     "usage: mawam verify diagnostics DIR [--json | --csv]\n"
@@ -29,7 +29,7 @@ static const char diagnostics_help[] =
     "Recomputes recorded statistics of studies and diagnostics from their inputs and prints the largest\n"
     "error of every quantity. Exits 1 when an error exceeds its tolerance.\n"
     "\n"
-    "example: mawam verify diagnostics golden/diagnostics\n";
+    "example: mawam verify diagnostics tests/data/diagnostics\n";
 
 static const mw_column columns[] = {{"result", "", -4, NULL},
                                     {"check", "check", -60, NULL},
@@ -135,7 +135,7 @@ int mw_cli_verify(int argc, char **argv) {
         "Without a command: every folder mpe, smac, ant, net, selectors and diagnostics in DIR, or DIR\n"
         "itself if it is one of them.\n"
         "\n"
-        "example: mawam verify golden\n"
+        "example: mawam verify tests/data\n"
         "\n"
         "commands:\n";
     bool command = argc < 2 || !is_folder(argv[1]);
