@@ -1,7 +1,6 @@
 # A thin front for CMake and Ninja. Every target installs the Debian packages it lacks, asking sudo only when needed.
 BUILD    ?= build
-PACKAGES := gcc cmake ninja-build pkg-config libjansson-dev libcmocka-dev libmujoco-dev libhdf5-dev libmicrohttpd-dev \
-            python3-numpy python3-pytest
+PACKAGES := gcc cmake ninja-build pkg-config libjansson-dev libcmocka-dev libmujoco-dev libhdf5-dev libmicrohttpd-dev
 CONFIG   := -G Ninja -DMAWAM_WERROR=ON
 JOBS     ?= $(shell nproc)
 
@@ -21,10 +20,10 @@ all: $(BUILD)/.configured
 deps:
 	@cmake/need.sh $(PACKAGES)
 
-# Configured again whenever the options are others than the last time.
+# Configured again whenever the options are others than the last time, or the packages that it may count on.
 $(BUILD)/.options: FORCE
 	@mkdir -p $(BUILD)
-	@echo '$(OPTIONS)' | cmp -s - $@ || echo '$(OPTIONS)' > $@
+	@echo '$(OPTIONS) $(PACKAGES)' | cmp -s - $@ || echo '$(OPTIONS) $(PACKAGES)' > $@
 
 FORCE:
 
@@ -52,7 +51,8 @@ zoo: all
 	  $(BUILD)/mawam bundle pack "$$bundle" --bits 6 --overwrite -o "bundles/$${bundle##*/}" || exit 1; done
 	@$(BUILD)/mawam zoo
 
-# With clang there the fuzz targets are built too, for the short run among the tests; not under sanitizers.
+# The Python package has tests too; nothing else needs these two. With clang there the fuzz targets are built too, for the short run among the tests; not under sanitizers.
+test: PACKAGES += python3-numpy python3-pytest
 test: all
 	@$(if $(OPTIONS),,if command -v clang >/dev/null; then $(MAKE) --no-print-directory fuzzers; fi)
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)

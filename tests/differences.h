@@ -24,7 +24,7 @@ static inline double differences_each(differences_objective *f, void *context, d
         const double below = f(context);
         x[i] = kept;
         const double slope = (above - below) / (2 * step), off = fabs(slope - (double)gradient[i]);
-        if (!(off <= worst)) worst = off;
+        if (!(off <= worst)) worst = isnan(off) ? INFINITY : off;
         largest = fmax(largest, fabs(slope));
     }
     return largest > 0 ? worst / largest : worst;

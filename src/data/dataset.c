@@ -324,6 +324,17 @@ mw_episode mw_dataset_episode(const mw_dataset *d, long episode) {
     };
 }
 
+void mw_dataset_actions(const mw_dataset *d, int64_t step, long steps, float *actions) {
+    const size_t each = (size_t)d->spec.act_size, count = (size_t)steps * (size_t)d->spec.agents,
+                 first = (size_t)step * (size_t)d->spec.agents;
+    if (d->real) {
+        memcpy(actions, d->real + first * each, count * each * sizeof *actions);
+        return;
+    }
+    memset(actions, 0, count * each * sizeof *actions);
+    for (size_t i = 0; i < count; i++) actions[i * each + mw_dataset_index(d, first + i)] = 1;
+}
+
 const float *mw_dataset_obs(const mw_dataset *d, long episode, long t) {
     size_t row = (size_t)d->spec.agents * (size_t)d->spec.obs_size;
     if (t < d->lengths[episode]) return d->obs + (size_t)(d->offsets[episode] + t) * row;

@@ -51,6 +51,8 @@ static inline size_t mw_dataset_index(const mw_dataset *dataset, size_t at) {
     const int32_t action = dataset->index[at];
     return action >= 0 && action < dataset->spec.act_size ? (size_t)action : 0;
 }
+/* Joint actions [steps][n][d] from a step of the data on; discrete ones one-hot. */
+void mw_dataset_actions(const mw_dataset *dataset, int64_t step, long steps, float *actions);
 /* The joint observation [n][o] at time t = 0..length of an episode; NULL for t = length where the last one is
  * not known. */
 const float *mw_dataset_obs(const mw_dataset *dataset, long episode, long t);

@@ -35,17 +35,11 @@ void mw_transition_rows_free(mw_transition_rows *rows) {
 void mw_transition_take(mw_transition_rows *rows, int row, const mw_dataset *data, mw_place place) {
     size_t n = (size_t)data->spec.agents, o = (size_t)data->spec.obs_size, d = (size_t)data->spec.act_size;
     size_t at = (size_t)row, step = (size_t)(data->offsets[place.episode] + place.t);
-    float *act = rows->act + at * n * d;
     memcpy(rows->obs + at * n * o, mw_dataset_obs(data, place.episode, place.t), n * o * sizeof(float));
     memcpy(rows->next_obs + at * n * o, mw_dataset_obs(data, place.episode, place.t + 1),
            n * o * sizeof(float));
     memcpy(rows->reward + at * n, data->rewards + step * n, n * sizeof(float));
-    if (data->real) {
-        memcpy(act, data->real + step * n * d, n * d * sizeof(float));
-    } else {
-        memset(act, 0, n * d * sizeof(float));
-        for (size_t i = 0; i < n; i++) act[i * d + mw_dataset_index(data, step * n + i)] = 1;
-    }
+    mw_dataset_actions(data, (int64_t)step, 1, rows->act + at * n * d);
     rows->place[row] = place;
 }
 

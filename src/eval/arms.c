@@ -1,4 +1,5 @@
-/* The table of arms; see controller.h. */
+/* The table of arms; see mawam/eval.h. */
+#include "core/names.h"
 #include "eval/controller.h"
 #include "plan/scorers.h"
 
@@ -52,26 +53,8 @@ bool mw_arm_available(int index, const mw_bundle *bundle) {
     return sscanf(arm.settings, "scorer=%63s", scorer) != 1 || mw_scorer_available(scorer, bundle);
 }
 
-static mw_status unknown(const char *text, size_t length, mw_error *error) {
-    char known[256] = "";
-    for (int i = 0; mw_arm_name(i); i++) strcat(strcat(known, i ? ", " : ""), mw_arm_name(i));
-    return mw_fail(error, MW_ERR_ARGUMENT, "unknown arm '%.*s'; known: %s", (int)(length < 64 ? length : 64),
-                   text, known);
-}
-
 mw_status mw_arms_parse(const char *text, unsigned *arms, mw_error *error) {
     MW_NEED(text);
     MW_NEED(arms);
-    *arms = 0;
-    for (const char *at = text; *at;) {
-        const size_t length = strcspn(at, ",");
-        int arm = 0;
-        while (mw_arm_name(arm) &&
-               (strlen(mw_arm_name(arm)) != length || strncmp(mw_arm_name(arm), at, length)))
-            arm++;
-        if (!mw_arm_name(arm)) return unknown(at, length, error);
-        *arms |= 1u << arm;
-        at += length + (at[length] == ',');
-    }
-    return *arms ? MW_OK : unknown(text, 0, error);
+    return mw_names_parse(arms, mw_arm_name, "arm", text, error);
 }

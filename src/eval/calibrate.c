@@ -101,6 +101,8 @@ static mw_status survey_plan(survey *v, const mw_bundle *bundle, mw_error *error
         MW_TRY(mw_fields_assign(mw_plan_fields, &v->plan, MW_AS_DRAWN " choice=best", "", error));
     for (int i = 0; i < o->assignment_count; i++)
         MW_TRY(mw_fields_assign(mw_plan_fields, &v->plan, o->assignments[i], "", error));
+    if (v->plan.choice != MW_CHOICE_BEST)
+        return mw_fail(error, MW_ERR_ARGUMENT, "ranking needs choice=best: the others score no candidates");
     if (o->anchors < 1 || o->anchors > 100000 || v->plan.candidates < 2)
         return mw_fail(error, MW_ERR_ARGUMENT,
                        "ranking needs 1 to 100000 anchors and at least 2 candidates; got %d and %d",

@@ -339,7 +339,8 @@ static mw_status resolve(mw_eval_result *result, const mw_bundle *bundle, mw_err
         return mw_fail(error, MW_ERR_ARGUMENT, "there must be 1 to 10000000 episodes; got %d seeds x %d",
                        o->seeds, o->episodes);
     const int total = o->seeds * o->episodes;
-    if (!o->envs) o->envs = 32;
+    const int room = MW_PLANNER_ROWS / result->plan.candidates;
+    if (!o->envs) o->envs = room < 32 ? room : 32;
     if (o->envs > total) o->envs = total;
     return MW_OK;
 }

@@ -56,13 +56,12 @@ static void tell_apart(char *label, const mw_candidates *c, int m, const mw_worl
     if (same >= 0) snprintf(label + used, LABEL - used, " (the same as %d)", same);
 }
 
-static mw_status add_scores(mw_replay *replay, const mw_candidates *c, const mw_worlds *s, float temperature,
-                            mw_error *error) {
+static mw_status add_scores(mw_replay *replay, const mw_candidates *c, const mw_worlds *s,
+                            const mw_plan_settings *plan, mw_error *error) {
     float weights[MAX_SHOWN];
-    const bool mean = !s->info->discrete && c->count <= MAX_SHOWN &&
-                      c->chosen == mw_choice_best(c->scores, c->count) && /* caution takes the policy's own as
-                                                                             it is */
-                      mw_choice_weights(weights, c->scores, c->count, c->chosen, temperature);
+    const bool own = plan->caution > 0 && c->chosen == 0, /* executed as it is */
+        mean = !s->info->discrete && c->count <= MAX_SHOWN && !own &&
+               mw_choice_weights(weights, c->scores, c->count, c->chosen, (float)plan->temperature);
     if (!s->info->discrete)
         return mw_replay_candidates(replay, c->scores, mean ? weights : NULL, c->count, c->chosen, NULL,
                                     error);
@@ -105,8 +104,8 @@ static mw_status add_paths(mw_replay *replay, const mw_candidates *c, const mw_w
     return MW_OK;
 }
 
-static mw_status record(mw_worlds *s, mw_controller *controller, mw_replay *replay, float temperature,
-                        const mw_stop_flag *stop, mw_error *error) {
+static mw_status record(mw_worlds *s, mw_controller *controller, mw_replay *replay,
+                        const mw_plan_settings *plan, const mw_stop_flag *stop, mw_error *error) {
     MW_TRY(mw_replay_frame(replay, s->envs[0], NULL, error));
     while (!mw_worlds_over(s, 0)) {
         if (stop && *stop)
@@ -114,7 +113,7 @@ static mw_status record(mw_worlds *s, mw_controller *controller, mw_replay *repl
         MW_TRY(controller->kind->act(controller, s->obs, s->legal, NULL, s->real, s->index, error));
         const mw_candidates c = controller->kind->candidates(controller, 0);
         if (c.count > 1) {
-            MW_TRY(add_scores(replay, &c, s, temperature, error));
+            MW_TRY(add_scores(replay, &c, s, plan, error));
             MW_TRY(add_paths(replay, &c, s, error));
         }
         MW_TRY(mw_worlds_step(s, controller, error));
@@ -131,7 +130,7 @@ static mw_status play(mw_replay **replay, mw_worlds *worlds, const mw_controller
     mw_status status = mw_controller_create(&controller, "planner", request, error);
     if (status == MW_OK) {
         mw_worlds_begin(worlds, controller, 0, mw_episode_seeds_of(o->first_seed, 0));
-        status = record(worlds, controller, *replay, (float)request->plan.temperature, o->stop, error);
+        status = record(worlds, controller, *replay, &request->plan, o->stop, error);
     }
     mw_controller_free(controller);
     return status;
@@ -151,7 +150,8 @@ static mw_status play_both(mw_replay **replay, mw_worlds *worlds, mw_controller_
              info->quality, request->plan.candidates, (unsigned long long)o->first_seed, worlds->info->rules,
              other ? ", trained under " : "", other ? info->rules : "");
     MW_TRY(play(replay, worlds, request, o, subtitle, error));
-    if (!strcmp(request->plan.scorer, "rwm") && request->plan.value_after == 0) /* scores are rewards to come */
+    if (!strcmp(request->plan.scorer, "rwm") && request->plan.value_after == 0) /* scores are rewards to come
+                                                                                 */
         MW_TRY(mw_replay_horizon(*replay, request->plan.horizon, error));
     mw_arm_at(MW_ARM_REACTIVE, &reactive);
     MW_TRY(mw_fields_assign(mw_plan_fields, &request->plan, reactive.settings, "", error));

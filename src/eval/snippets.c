@@ -82,18 +82,6 @@ typedef struct {
     float *reward, *realized, *predicted; /* [count] */
 } roll;
 
-static void recorded_action(const roll *r, int i, int h) {
-    const mw_episode episode = mw_dataset_episode(r->data, r->places[i].episode);
-    const size_t at = (size_t)(r->places[i].t + h) * (size_t)r->agents, joint = (size_t)(r->agents * r->act);
-    float *action = r->action + (size_t)i * joint;
-    if (episode.real) {
-        memcpy(action, episode.real + at * (size_t)r->act, joint * sizeof *action);
-        return;
-    }
-    memset(action, 0, joint * sizeof *action);
-    for (int a = 0; a < r->agents; a++) action[a * r->act + episode.index[at + (size_t)a]] = 1;
-}
-
 static double recorded_reward(const roll *r, int i, int h) {
     const mw_episode episode = mw_dataset_episode(r->data, r->places[i].episode);
     const float *rewards = episode.rewards + (size_t)(r->places[i].t + h) * (size_t)r->agents;
@@ -105,7 +93,9 @@ static double recorded_reward(const roll *r, int i, int h) {
 /* One step of all snippets: returns grow, observations move on. *mean: the squared error. */
 static mw_status roll_step(roll *r, int h, double *mean, mw_error *error) {
     const size_t joint = (size_t)(r->agents * r->obs);
-    for (int i = 0; i < r->count; i++) recorded_action(r, i, h);
+    for (int i = 0; i < r->count; i++)
+        mw_dataset_actions(r->data, r->data->offsets[r->places[i].episode] + r->places[i].t + h, 1,
+                           r->action + (size_t)i * (size_t)(r->agents * r->act));
     const mw_scoring call = {.scores = r->reward,
                              .paths = r->next,
                              .obs = r->now,

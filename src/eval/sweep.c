@@ -84,6 +84,10 @@ static mw_status parse(sweep *s, mw_error *error) {
                        s->options.count);
     for (int i = 0; i < s->options.count; i++) {
         MW_TRY(parse_axis(&s->axes[i], s->options.sweeps[i], error));
+        for (int k = 0; k < i; k++)
+            if (s->axes[k].field == s->axes[i].field)
+                return mw_fail(error, MW_ERR_ARGUMENT, "%s is swept twice; give all its values at once",
+                               s->axes[i].field->name);
         s->total += s->axes[i].count;
     }
     return MW_OK;
@@ -98,21 +102,26 @@ static unsigned arms_of(const sweep *s, const axis *a) {
 /* ---- the result ---- */
 
 /* What all points depend on but their own setting. */
-static json_t *inputs_json(const sweep *s) {
+static mw_status inputs_json(json_t **out, const sweep *s, mw_error *error) {
     const mw_eval_options *e = &s->eval;
-    json_t *assignments = json_array();
+    mw_env *env;
     char bundle[17];
+    MW_TRY(mw_env_create(&env, s->bundle->info.task, e->world, error));
+    json_t *assignments = json_array();
     uint64_t hash = MW_HASH_START;
     for (int i = 0; i < s->bundle->count; i++)
         hash = mw_hash(hash, s->bundle->parts[i].text, strlen(s->bundle->parts[i].text));
     snprintf(bundle, sizeof bundle, "%016llx", (unsigned long long)hash);
     for (int i = 0; i < e->assignment_count; i++)
         json_array_append_new(assignments, json_string(e->assignments[i]));
-    return json_pack("{s:s, s:o, s:I, s:i, s:i, s:i, s:i, s:o, s:I, s:b}", "bundle", bundle, "plan",
-                     mw_fields_json(mw_plan_fields, &s->bundle->plan), "first_seed",
-                     (json_int_t)e->first_seed, "seeds", e->seeds, "episodes", e->episodes, "timed", e->timed,
-                     "threads", e->threads, "assignments", assignments, "arms", (json_int_t)e->arms,
-                     "accept_rules", e->accept_rules);
+    *out =
+        json_pack("{s:s, s:s, s:s, s:o, s:I, s:i, s:i, s:i, s:i, s:o, s:I, s:b}", "revision", mw_revision(),
+                  "rules", mw_env_describe(env)->rules, "bundle", bundle, "plan",
+                  mw_fields_json(mw_plan_fields, &s->bundle->plan), "first_seed", (json_int_t)e->first_seed,
+                  "seeds", e->seeds, "episodes", e->episodes, "timed", e->timed, "threads", e->threads,
+                  "assignments", assignments, "arms", (json_int_t)e->arms, "accept_rules", e->accept_rules);
+    mw_env_free(env);
+    return *out ? MW_OK : mw_fail(error, MW_ERR_MEMORY, "cannot describe the sweep");
 }
 
 /* Points of an earlier run with the same inputs. A file that cannot be read is no help and no harm. */
@@ -266,13 +275,14 @@ static mw_status run(sweep *s, mw_error *error) {
     MW_TRY(parse(s, error));
     MW_NEED(s->bundle);
     const mw_bundle_info *info = &s->bundle->info;
+    json_t *inputs;
     char cpu[128];
     mw_cpu_model(cpu, sizeof cpu);
-    s->root =
-        json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:{}}", "mawam", mw_version(), "revision",
-                  mw_revision(), "task", info->task, "quality", info->quality, "rules", info->rules, "method",
-                  info->method, "command", s->options.command ? s->options.command : "", "cpu", cpu, "inputs",
-                  inputs_json(s), "sweeps");
+    MW_TRY(inputs_json(&inputs, s, error));
+    s->root = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:{}}", "mawam", mw_version(),
+                        "revision", mw_revision(), "task", info->task, "quality", info->quality, "rules",
+                        info->rules, "method", info->method, "command",
+                        s->options.command ? s->options.command : "", "cpu", cpu, "inputs", inputs, "sweeps");
     if (!s->root) return mw_fail(error, MW_ERR_MEMORY, "cannot describe the sweep");
     recall(s);
     json_t *sweeps = json_object_get(s->root, "sweeps");

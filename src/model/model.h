@@ -57,6 +57,7 @@ typedef struct mw_model {
 /* ---- all of them ---- */
 const mw_model_class *mw_model_class_at(int index); /* NULL past the end */
 int mw_model_class_index(const char *name);         /* -1: there is none */
+const char *mw_model_class_name(int index);         /* NULL past the end */
 /* mw_model_classes_parse is in mawam/train.h. */
 
 /* ---- one ---- */

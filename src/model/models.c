@@ -1,4 +1,5 @@
 /* The table of all models, and what is the same for each of them; see model.h. */
+#include "core/names.h"
 #include "model/advantage.h"
 #include "model/flow/flow.h"
 #include "model/inverse.h"
@@ -21,30 +22,18 @@ const mw_model_class *mw_model_class_at(int index) {
     return index >= 0 && index < CLASSES ? classes[index] : NULL;
 }
 
+const char *mw_model_class_name(int index) {
+    return index >= 0 && index < CLASSES ? classes[index]->name : NULL;
+}
+
 int mw_model_class_index(const char *name) {
-    for (int i = 0; i < CLASSES; i++)
-        if (!strcmp(classes[i]->name, name)) return i;
-    return -1;
+    return mw_names_find(mw_model_class_name, name);
 }
 
 mw_status mw_model_classes_parse(const char *text, unsigned *set, mw_error *error) {
     MW_NEED(text);
     MW_NEED(set);
-    char known[512] = "";
-    unsigned found = 0;
-    for (int i = 0; i < CLASSES; i++) strcat(strcat(known, i ? ", " : ""), classes[i]->name);
-    for (const char *at = text; *at; at += *at == ',') {
-        char name[MW_WORD];
-        const size_t length = strcspn(at, ",");
-        snprintf(name, sizeof name, "%.*s", (int)(length < MW_WORD ? length : MW_WORD - 1), at);
-        if (mw_model_class_index(name) < 0)
-            return mw_fail(error, MW_ERR_ARGUMENT, "there is no model '%s'; known: %s", name, known);
-        found |= 1u << mw_model_class_index(name);
-        at += length;
-    }
-    if (!found) return mw_fail(error, MW_ERR_ARGUMENT, "no model is named; known: %s", known);
-    *set = found;
-    return MW_OK;
+    return mw_names_parse(set, mw_model_class_name, "model", text, error);
 }
 
 mw_status mw_model_make(mw_model **out, const mw_model_class *kind, const mw_model_config *config,

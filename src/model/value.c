@@ -27,17 +27,9 @@ void mw_value_pack(const mw_model *model, const float *values, float *packed, bo
 /* ---- training ---- */
 
 void mw_value_row(const mw_dataset *data, mw_place place, int steps, float *x) {
-    const size_t n = (size_t)data->spec.agents, o = (size_t)data->spec.obs_size,
-                 d = (size_t)data->spec.act_size;
-    const size_t step = (size_t)(data->offsets[place.episode] + place.t), acts = (size_t)steps * n;
-    float *act = x + n * o;
-    memcpy(x, mw_dataset_obs(data, place.episode, place.t), n * o * sizeof *x);
-    if (data->real) {
-        memcpy(act, data->real + step * n * d, acts * d * sizeof *x);
-        return;
-    }
-    memset(act, 0, acts * d * sizeof *x);
-    for (size_t i = 0; i < acts; i++) act[i * d + mw_dataset_index(data, step * n + i)] = 1;
+    const size_t joint = (size_t)data->spec.agents * (size_t)data->spec.obs_size;
+    memcpy(x, mw_dataset_obs(data, place.episode, place.t), joint * sizeof *x);
+    mw_dataset_actions(data, data->offsets[place.episode] + place.t, steps, x + joint);
 }
 
 void mw_value_carve(const mw_fit *f, void *area, mw_arena *arena, int rows) {

@@ -48,9 +48,10 @@ static void carve(mw_planner *p) {
 }
 
 static mw_status check_options(const mw_planner_options *o, const mw_plan_settings *plan, mw_error *error) {
-    if (o->envs < 1 || o->envs > 65536 || o->envs * plan->candidates > 65536)
+    if (o->envs < 1 || o->envs > MW_PLANNER_ROWS || o->envs * plan->candidates > MW_PLANNER_ROWS)
         return mw_fail(error, MW_ERR_ARGUMENT,
-                       "envs is %d; it must be 1 to 65536, and at most 65536 with all candidates", o->envs);
+                       "envs is %d; it must be at least 1, and at most %d with all candidates", o->envs,
+                       MW_PLANNER_ROWS);
     if (!(o->deadline >= 0 && o->deadline <= 1e9))
         return mw_fail(error, MW_ERR_ARGUMENT, "deadline is %g; it must be 0 (none) to 1e9 milliseconds",
                        o->deadline);
@@ -439,9 +440,9 @@ void mw_planner_choose(mw_planner *p, const uint8_t *active, float *real, int32_
         const float *scores = p->scores + s * most, *plans = p->actions + (size_t)(s * most) * length;
         const int best = mw_choice_best(scores, most);
         state->chosen = p->margin > 0 ? mw_choice_cautious(scores, best, p->margin) : best;
-        const float *action = state->chosen != best ? plans
-                                                    : mw_choice_mean(p->mean, plans, scores, most,
-                                                                     (int)length, best, p->temperature);
+        const bool own = p->margin > 0 && state->chosen == 0; /* nothing is mixed into it */
+        const float *action =
+            own ? plans : mw_choice_mean(p->mean, plans, scores, most, (int)length, best, p->temperature);
         execute(p, env, action, real ? real + (size_t)env * (size_t)(n * d) : NULL,
                 index ? index + env * n : NULL);
         state->step++;

@@ -7,6 +7,8 @@
 
 #include "plan/bundle.h"
 
+enum { MW_PLANNER_ROWS = 65536 }; /* candidates of all environments, at most */
+
 /* 1. Draws M candidates for every active environment from obs[envs][n][o]; legal[envs][n][d] (NULL: all)
  * binds the first action. The histories take in obs. active[envs] may be NULL: all. */
 mw_status mw_planner_propose(mw_planner *planner, const float *obs, const uint8_t *legal,

@@ -1,6 +1,7 @@
 /* The table of scorers; see scorers.h. */
 #include "plan/scorers.h"
 
+#include "core/names.h"
 #include "plan/oracle.h"
 
 #include <stdlib.h>
@@ -37,10 +38,7 @@ const char *mw_scorer_help(int index) {
 }
 
 static const mw_scorer_class *find(const char *name) {
-    const mw_scorer_class *class;
-    for (int i = 0; (class = mw_scorer_class_at(i)); i++)
-        if (!strcmp(class->name, name)) return class;
-    return NULL;
+    return mw_scorer_class_at(mw_names_find(mw_scorer_name, name));
 }
 
 bool mw_scorer_imagines(const char *name) {
@@ -75,12 +73,7 @@ mw_status mw_scorer_create(mw_scorer **scorer, const char *name, const mw_bundle
     const mw_scorer_class *class = find(name);
     const mw_model *models[MW_MODELS];
     *scorer = NULL;
-    if (!class) {
-        char known[256] = "";
-        for (int i = 0; mw_scorer_class_at(i); i++)
-            strcat(strcat(known, i ? ", " : ""), mw_scorer_class_at(i)->name);
-        return mw_fail(error, MW_ERR_ARGUMENT, "there is no scorer '%.64s'; known: %s", name, known);
-    }
+    if (!class) return mw_names_unknown(mw_scorer_name, "scorer", name, error);
     if (!mw_scorer_available(name, bundle))
         return mw_fail(error, MW_ERR_ARGUMENT, "this bundle has no part for the scorer '%s'", name);
     for (int i = 0; i < bundle->count; i++) models[i] = bundle->parts[i].model;

@@ -174,7 +174,7 @@ int mw_report_lines(const mw_study_table *t, mw_report_line lines[MW_REPORT_LINE
     mean = state_mean(t, MW_COL_STATE_REGRET, &missing);
     number_line(add(lines, &n, "Same state, the paper's five settings: normalised regret (mean)"), mean,
                 state.regret, "%.3f", true, !missing);
-    number_line(add(lines, &n, "ms per decision, one environment, M = 8 (median)"),
+    number_line(add(lines, &n, "ms per decision, M = 8, during the study (median; alone: docs/speed.md)"),
                 mw_table_median(t, NULL, MW_COL_OF(MW_ARM_PLAN, MW_FIELD_MS)), NAN, "%.1f", true, all);
     return n;
 }
@@ -201,7 +201,9 @@ static void write_csv(const mw_sources *sources, FILE *out) {
 
 /* ---- JSON ---- */
 
-static json_t *comparison_json(mw_comparison c) {
+/* Over families of different units neither differences nor sums of returns mean anything. */
+static json_t *comparison_json(mw_comparison c, bool one_unit) {
+    if (!one_unit) c.difference = c.aggregate = NAN;
     return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "settings",
                      c.count, "wins", c.wins, "losses", c.losses, "ties", c.ties, "intervals", c.intervals,
                      "clear_wins", c.clear_wins, "clear_losses", c.clear_losses, "holm_wins", c.firm_wins,
@@ -228,19 +230,23 @@ static json_t *family_json(const mw_study_table *t, const char *family) {
     json_t *root = json_object(), *paper = json_object(), *snippets = json_object(), *state = json_object();
     double shares[MW_TABLE_ROWS];
     const mw_paper_gains *p = mw_paper_gains_of(family);
+    const bool one_unit = family != NULL;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-        json_object_set_new(root, pairs[i].key,
-                            comparison_json(mw_table_compare_arms(t, family, pairs[i].ours, pairs[i].other)));
+        json_object_set_new(
+            root, pairs[i].key,
+            comparison_json(mw_table_compare_arms(t, family, pairs[i].ours, pairs[i].other), one_unit));
     for (size_t i = 0; i < sizeof against_data / sizeof *against_data; i++) {
         char key[64];
         snprintf(key, sizeof key, "%s_vs_data", mw_arm_name(against_data[i]));
         json_object_set_new(
             root, key,
-            comparison_json(mw_table_compare(t, family, MW_COL_OF(against_data[i], 0), MW_COL_DATA)));
+            comparison_json(mw_table_compare(t, family, MW_COL_OF(against_data[i], 0), MW_COL_DATA),
+                            one_unit));
     }
     json_object_set_new(root, "win_rate",
                         comparison_json(mw_table_compare(t, family, MW_COL_OF(MW_ARM_PLAN, MW_FIELD_WON),
-                                                         MW_COL_OF(MW_ARM_REACTIVE, MW_FIELD_WON))));
+                                                         MW_COL_OF(MW_ARM_REACTIVE, MW_FIELD_WON)),
+                                        true));
     set_number(root, "smallest_visible_relative_gain_median",
                mw_table_median(t, family, MW_COL_SMALLEST_RELATIVE));
     set_number(root, "oracle_share_median", mw_table_median(t, family, MW_COL_SHARE));
@@ -349,8 +355,8 @@ static void write_markdown(const mw_sources *sources, FILE *out) {
     fputs("| | paper | mawam |\n|---|---|---|\n", out);
     for (int i = 0; i < count; i++)
         fprintf(out, "| %s | %s | %s |\n", lines[i].what, lines[i].paper, lines[i].ours);
-    fputs("\nMPE in normalised score, SMAC and Ant in return. Gains are (planning - other) / |other| over "
-          "settings; a\n"
+    fputs("\nMPE in normalised score, SMAC and Ant in return; SMAC stands for mawam's own battles\n"
+          "([docs/battles.md](../docs/battles.md)). Gains are (planning - other) / |other| over settings; a\n"
           "score near zero rules their mean, not their median. Clearly: the 95% interval of the difference "
           "does not\n"
           "hold zero. Share: of the gain of the true simulator as a scorer, where that gain is clear. As "

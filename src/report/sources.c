@@ -132,12 +132,14 @@ static mw_status write_summary(const mw_study_row *row, const char *folder, cons
     static const char *const large[] = {"episode_returns", "episode_lengths", "episodes_won"};
     char path[1200];
     const char *name;
-    json_t *copy = json_deep_copy(row->summary), *arm;
+    json_t *copy = json_deep_copy(row->summary), *arm, *part;
     if (!copy) return mw_fail(error, MW_ERR_MEMORY, "cannot copy %s", row->name);
-    json_object_foreach(json_object_get(json_object_get(copy, "eval"), "arms"), name,
-                        arm) for (size_t i = 0; i < sizeof large / sizeof *large; i++)
-        json_object_del(arm, large[i]);
-    json_object_del(json_object_get(copy, "training"), "curve");
+    json_object_foreach(json_object_get(json_object_get(copy, "eval"), "arms"), name, arm) {
+        for (size_t i = 0; i < sizeof large / sizeof *large; i++) json_object_del(arm, large[i]);
+    }
+    json_object_foreach(json_object_get(copy, "training"), name, part) {
+        json_object_del(json_object_get(part, "details"), "curve");
+    }
     snprintf(path, sizeof path, "%.900s/%s/%s.json", folder, place, row->name);
     const mw_status status = mw_json_write(copy, path, error);
     json_decref(copy);

@@ -9,11 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static mw_status add_bundle(mw_costs *c, const mw_study_line *line, mw_error *error) {
-    char path[640], checksum[17];
+static mw_status add_bundle(mw_costs *c, const mw_setting *setting, mw_error *error) {
+    char path[640], name[64], checksum[17];
     mw_map map;
     mw_bundle *bundle;
-    snprintf(path, sizeof path, "%.400s/bundles/%s.safetensors", c->options->folder, line->label);
+    mw_setting_name(setting, name, sizeof name);
+    snprintf(path, sizeof path, "%.400s/bundles/%s.safetensors", c->options->folder, name);
     if (!mw_file_exists(path)) return MW_OK;
     MW_TRY(mw_map_copy(&map, path, error));
     snprintf(checksum, sizeof checksum, "%016llx",
@@ -21,20 +22,19 @@ static mw_status add_bundle(mw_costs *c, const mw_study_line *line, mw_error *er
     mw_map_close(&map);
     MW_TRY(mw_bundle_load(&bundle, path, error));
     c->bundles[c->count++] = bundle;
-    json_object_set_new(c->inputs, line->label, json_string(checksum));
+    json_object_set_new(c->inputs, name, json_string(checksum));
     return MW_OK;
 }
 
-mw_status mw_costs_start(mw_costs *c, const mw_study_options *options, const mw_study_line *lines, int count,
-                         bool *current, mw_error *error) {
+mw_status mw_costs_start(mw_costs *c, const mw_study_options *options, bool *current, mw_error *error) {
     json_t *root;
     mw_error ignored;
-    *c = (mw_costs){.options = options, .inputs = json_object()};
+    *c = (mw_costs){.options = options,
+                    .inputs = json_pack("{s:i, s:i}", "timed", options->timed, "threads", options->threads)};
     *current = false;
     snprintf(c->path, sizeof c->path, "%.400s/cost.json", options->folder);
-    for (int i = 0; i < count; i++)
-        if (!*lines[i].folder && mw_study_middle(mw_setting_at(lines[i].place)))
-            MW_TRY(add_bundle(c, &lines[i], error));
+    for (int i = 0; i < MW_TABLE_ROWS; i++)
+        if (mw_study_middle(mw_setting_at(i))) MW_TRY(add_bundle(c, mw_setting_at(i), error));
     if (!mw_file_exists(c->path) || mw_json_read(&root, c->path, &ignored) != MW_OK) return MW_OK;
     *current = json_equal(json_object_get(json_object_get(root, "study"), "inputs"), c->inputs);
     json_decref(root);

@@ -151,6 +151,16 @@ static mw_status make_folders(const study *s, mw_error *error) {
     return MW_OK;
 }
 
+/* What a crash or a full disk left of a line must not swallow the next one. */
+static mw_status end_line(const study *s, mw_error *error) {
+    char last;
+    const off_t size = lseek(s->log, 0, SEEK_END);
+    if (size < 1 || (pread(s->log, &last, 1, size - 1) == 1 && last == '\n')) return MW_OK;
+    if (write(s->log, "\n", 1) == 1) return MW_OK;
+    return mw_fail(error, MW_ERR_IO, "cannot append to %.400s/stages.jsonl: %s", s->options->folder,
+                   strerror(errno));
+}
+
 static mw_status open_folder(study *s, mw_error *error) {
     char path[512];
     const mw_study_options *o = s->options;
@@ -162,10 +172,11 @@ static mw_status open_folder(study *s, mw_error *error) {
     const bool there = mw_file_exists(path);
     if (there && !o->resume) return refuse(o->folder, error);
     MW_TRY(make_folders(s, error));
-    s->log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    s->log = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (s->log < 0) return mw_fail(error, MW_ERR_IO, "cannot open '%s': %s", path, strerror(errno));
     if (flock(s->log, LOCK_EX | LOCK_NB) != 0)
         return mw_fail(error, MW_ERR_IO, "another study is running in '%.300s'", o->folder);
+    if (there) MW_TRY(end_line(s, error));
     return there ? read_record(s, path, error) : MW_OK;
 }
 
@@ -237,6 +248,13 @@ static void within_stage(void *context, double done, const char *note) {
 
 static bool stopped(const study *s) {
     return s->options->stop && *s->options->stop;
+}
+
+/* A stage that was asked to stop has not failed, whatever it says. */
+static bool interrupted(const study *s, mw_status status, mw_error *error) {
+    if (status != MW_ERR_INTERRUPTED && !stopped(s)) return false;
+    error->status = MW_ERR_INTERRUPTED;
+    return true;
 }
 
 /* An evaluation of other weights or another plan on seeds that were played is refused. */
@@ -328,21 +346,21 @@ static mw_status run_cost(study *s, int *failed, mw_error *error) {
     s->started = mw_clock_seconds();
     if (!mw_study_wants(s->options, MW_STUDY_COSTS)) return MW_OK;
     mw_costs costs;
-    mw_status status = mw_costs_start(&costs, s->options, s->lines, s->count, &current, error);
-    if (status == MW_OK && !costs.count) return MW_OK;
-    if (status == MW_OK && current) {
+    mw_status status = mw_costs_start(&costs, s->options, &current, error);
+    if (status == MW_OK && costs.count && current) {
         tell(s, MW_STUDY_KEPT, 1, 0, "");
-    } else if (status == MW_OK) {
+    } else if (status == MW_OK && costs.count) {
         tell(s, MW_STUDY_STARTS, 0, 0, "");
         costs.progress = within_stage;
         costs.context = s;
         status = mw_costs_run(&costs, error);
         const double seconds = mw_clock_seconds() - s->started;
-        if (status == MW_OK) MW_TRY(record(s, NULL, NULL, seconds, error));
+        if (status == MW_OK) status = record(s, NULL, NULL, seconds, error);
         if (status == MW_OK) tell(s, MW_STUDY_DONE, 1, seconds, "");
     }
     mw_costs_free(&costs);
     if (status == MW_OK) return MW_OK;
+    if (interrupted(s, status, error)) return MW_ERR_INTERRUPTED;
     ++*failed;
     tell(s, MW_STUDY_FAILED, 0, mw_clock_seconds() - s->started, error->message);
     return record(s, error->message, NULL, 0, error);
@@ -353,10 +371,7 @@ static mw_status run_all(study *s, int *failed, mw_error *error) {
     for (; s->index < s->count; s->index++) {
         const mw_status status = run_setting(s, error);
         if (status == MW_OK) continue;
-        if (status == MW_ERR_INTERRUPTED || stopped(s)) {
-            error->status = MW_ERR_INTERRUPTED;
-            return MW_ERR_INTERRUPTED;
-        }
+        if (interrupted(s, status, error)) return MW_ERR_INTERRUPTED;
         ++*failed;
         tell(s, MW_STUDY_FAILED, 0, mw_clock_seconds() - s->started, error->message);
         if (record(s, error->message, NULL, mw_clock_seconds() - s->started, &trouble) != MW_OK) {

@@ -16,7 +16,7 @@
 #define FIGHT  "parts=flow,inverse,rwm,value plan.value_after=1 plan.caution=0.1 "
 #define BATTLE FIGHT "flow.context=9 flow.generated=3 plan.horizon=3 plan.return_to_go=on "
 
-/* One step without a null condition: Reactive is better and planning as good as with the paper's three, at a sixth
+/* One step, and no pass without the return condition: Reactive is better and planning as good as with the paper's three, at a sixth
  * of the time. */
 #define MAWAM  "parts=flow,inverse,rwm plan.sampling_steps=1 plan.guidance=1"
 
@@ -64,7 +64,7 @@ static const mw_method_row paper[] = {
 
 static const mw_method methods[] = {
     {"mawam", "this project's own method, which is the default", MAWAM, ROWS(mawam)},
-    {"paper", "the paper's method as published, at the size and budget of a CPU", PAPER, ROWS(paper)},
+    {"paper", "the paper's method at the size and budget of a CPU", PAPER, ROWS(paper)},
 };
 
 enum { METHODS = sizeof methods / sizeof *methods };

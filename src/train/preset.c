@@ -1,6 +1,7 @@
 /* Presets of tasks, and their fields by name; see preset.h. */
 #include "train/preset.h"
 
+#include "core/names.h"
 #include "model/flow/flow.h"
 #include "plan/scorers.h"
 #include "train/methods.h"
@@ -27,7 +28,7 @@ static bool begins(const char *text, const char *group, size_t *length) {
 
 static mw_status set_one(mw_preset *p, const char *text, mw_error *error) {
     const mw_model_class *class;
-    char known[512] = "parts, data, plan";
+    char models[MW_NAMES_TEXT];
     size_t group;
     if (!strncmp(text, "parts=", 6)) return mw_model_classes_parse(text + 6, &p->parts, error);
     if (begins(text, "data", &group))
@@ -39,12 +40,12 @@ static mw_status set_one(mw_preset *p, const char *text, mw_error *error) {
         snprintf(prefix, sizeof prefix, "%s.", class->name);
         if (begins(text, class->name, &group))
             return mw_fields_assign(class->fields, &p->config[i], text + group + 1, prefix, error);
-        strcat(strcat(known, ", "), class->name);
     }
+    mw_names_text(models, mw_model_class_name, ~0u, ", ");
     return mw_fail(error, MW_ERR_ARGUMENT,
-                   "'%.40s' sets nothing; group.name=value with a group of %s (all: mawam train "
-                   "--list-settings)",
-                   text, known);
+                   "'%.40s' sets nothing; group.name=value with a group of parts, data, plan, %s (all: mawam "
+                   "train --list-settings)",
+                   text, models);
 }
 
 static mw_status set_all(mw_preset *p, const char *text, mw_error *error) {
@@ -89,9 +90,7 @@ mw_preset mw_preset_of(const char *task, mw_budget budget) {
 mw_status mw_preset_choose(mw_preset *p, const char *name, const char *task, mw_budget budget,
                            mw_error *error) {
     const mw_method *method = name ? mw_method_find(name) : mw_method_at(0);
-    char known[512] = "";
-    for (int i = 0; mw_method_at(i); i++) strcat(strcat(known, i ? ", " : ""), mw_method_at(i)->name);
-    if (!method) return mw_fail(error, MW_ERR_ARGUMENT, "there is no method '%.40s'; known: %s", name, known);
+    if (!method) return mw_names_unknown(mw_method_name, "method", name, error);
     fill(p, method, task, budget);
     return MW_OK;
 }
@@ -146,15 +145,9 @@ bool mw_preset_field_at(const mw_preset *p, int index, mw_preset_field *field) {
     return false;
 }
 
-static void parts_text(char *out, unsigned parts) {
-    *out = 0;
-    for (int i = 0; mw_model_class_at(i); i++)
-        if (parts & 1u << i) strcat(strcat(out, *out ? "," : ""), mw_model_class_at(i)->name);
-}
-
 json_t *mw_preset_json(const mw_preset *p) {
-    char parts[256];
-    parts_text(parts, p->parts);
+    char parts[MW_NAMES_TEXT];
+    mw_names_text(parts, mw_model_class_name, p->parts, ",");
     json_t *out = json_pack("{s:s, s:s, s:o, s:o}", "method", p->method, "parts", parts, "data",
                             mw_fields_json(data_fields, p), "plan", mw_fields_json(mw_plan_fields, &p->plan));
     for (int i = 0; out && mw_model_class_at(i); i++)

@@ -319,6 +319,10 @@ static mw_status finished_before(training *t, bool *finished, mw_error *error) {
                              "'%.200s' is finished, but its %s is of other data, settings or seed",
                              t->request->output, mw_model_class_at(i)->name);
     }
+    const mw_field *other = mw_fields_difference(mw_plan_fields, &preset->plan, &bundle->plan);
+    if (status == MW_OK && other)
+        status = mw_fail(error, MW_ERR_MISMATCH, "'%.200s' is finished, but it has another plan.%s",
+                         t->request->output, other->name);
     mw_bundle_free(bundle);
     *finished = status == MW_OK;
     return status;

@@ -347,6 +347,9 @@ static void refusals(void **state) {
     CHECK_FAILS(mw_same_state_run(&same, bundle, &anchors, &error), MW_ERR_MISMATCH, error, "mpe-old-0");
     anchors.assignments = single;
     CHECK_FAILS(mw_same_state_run(&same, bundle, &anchors, &error), MW_ERR_ARGUMENT, error, "2 candidates");
+    anchors.assignments = &(const char *){"choice=random"};
+    anchors.assignment_count = 1;
+    CHECK_FAILS(mw_same_state_run(&same, bundle, &anchors, &error), MW_ERR_ARGUMENT, error, "choice=best");
     mw_bundle_free(bundle);
     bundle = tiny_bundle("spread", NULL);
     anchors = few_anchors();

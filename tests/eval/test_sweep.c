@@ -124,6 +124,13 @@ static void refusals(void **state) {
         CHECK_FAILS(mw_sweep_run(&text, bundle, &o, &error), MW_ERR_ARGUMENT, error, bad[i][1]);
         assert_null(text);
     }
+    static const char *const twice[] = {"M=1", "H=2", "candidates=3"};
+    mw_sweep_options o;
+    mw_sweep_options_init(&o, sizeof o);
+    o.sweeps = twice;
+    o.count = 3;
+    o.eval = &e;
+    CHECK_FAILS(mw_sweep_run(&text, bundle, &o, &error), MW_ERR_ARGUMENT, error, "swept twice");
     mw_bundle_free(bundle);
 }
 

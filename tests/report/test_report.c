@@ -93,10 +93,10 @@ static void make_summary(const char *folder, int place) {
     for (int h = 1; h <= 16; h++)
         json_array_append_new(horizons, json_pack("{s:i, s:f, s:f}", "horizon", h, "spearman",
                                                   0.5 + 0.01 * place - 0.01 * h, "rollout_mse", 0.01 * h));
-    json_t *root = json_pack("{s:s, s:{s:{s:f}, s:s}, s:{s:o}, s:{s:o}, s:{s:s, s:s}, s:{s:[f]}}", "setting",
-                             name, "data", "return", "mean", 3.0, "checksum", hostile, "eval", "arms", arms,
-                             "snippets", "horizons", horizons, "provenance", "command", hostile, "cpu",
-                             hostile, "training", "curve", 1.0);
+    json_t *root = json_pack("{s:s, s:{s:{s:f}, s:s}, s:{s:o}, s:{s:o}, s:{s:s, s:s}, s:{s:{s:{s:[f]}}}}",
+                             "setting", name, "data", "return", "mean", 3.0, "checksum", hostile, "eval",
+                             "arms", arms, "snippets", "horizons", horizons, "provenance", "command", hostile,
+                             "cpu", hostile, "training", "flow", "details", "curve", 1.0);
     snprintf(path, sizeof path, "%s/results/%s.json", scratch(folder), name);
     CHECK_OK(mw_json_write(root, path, &error), error);
     json_decref(root);
@@ -283,13 +283,18 @@ static void test_json(void **state) {
     assert_int_equal(json_array_size(json_object_get(root, "missing")), 3);
     const json_t *gain = json_object_get(json_object_get(root, "all"), "plan_vs_reactive");
     assert_int_equal(json_integer_value(json_object_get(gain, "settings")), 27);
+    assert_true(json_is_real(json_object_get(gain, "median_relative_gain")));
+    assert_true(json_is_null(json_object_get(gain, "aggregate_relative_gain"))); /* of several units */
+    gain = mw_json_at(root, "families.mpe.plan_vs_reactive");
+    assert_true(json_is_real(json_object_get(gain, "aggregate_relative_gain")));
     json_decref(root);
     snprintf(path, sizeof path, "report/settings/%s.json", "tag-expert");
     CHECK_OK(mw_json_read(&root, scratch(path), &error), error);
     const json_t *plan = json_object_get(json_object_get(json_object_get(root, "eval"), "arms"), "plan");
     assert_true(json_is_real(json_object_get(plan, "return")));
     assert_null(json_object_get(plan, "episode_returns"));
-    assert_null(json_object_get(json_object_get(root, "training"), "curve"));
+    assert_true(json_is_object(mw_json_at(root, "training.flow.details")));
+    assert_null(mw_json_at(root, "training.flow.details.curve"));
     json_decref(root);
     assert_false(mw_file_exists(scratch("report/settings/spread-medium-replay.json")));
 }

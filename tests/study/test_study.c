@@ -98,8 +98,11 @@ static void test_resume(void **state) {
     o.resume = true;
     expect(&o, "kkkk");
     assert_int_equal(lines_of("study/stages.jsonl"), 4);
+    FILE *record = fopen(scratch("study/stages.jsonl"), "a"); /* a crash within a line */
+    assert_true(record && fputs("{\"sett", record) >= 0 && fclose(record) == 0);
     o.episodes = 2;
     expect(&o, "kkdk");
+    assert_int_equal(lines_of("study/stages.jsonl"), 6);
     o.snippets = 16;
     expect(&o, "kkkd");
     o.assignment_count = TINY - 1; /* the target is the data's own: another bundle */

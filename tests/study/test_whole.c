@@ -41,10 +41,13 @@ typedef struct {
     double left; /* after the first training: all other lines are still to come */
 } events;
 static events seen;
+static mw_stop_flag halt;
+static bool halts_at_cost;
 
 static void listen(void *context, const mw_study_event *e) {
     (void)context;
     const size_t length = strlen(seen.letters);
+    if (halts_at_cost && e->stage == MW_STUDY_COST) halt = 1;
     if (e->what == MW_STUDY_STARTS || e->what == MW_STUDY_RUNS || length + 3 > sizeof seen.letters) return;
     if (e->what == MW_STUDY_FAILED) snprintf(seen.failure, sizeof seen.failure, "%s", e->note);
     snprintf(seen.letters + length, sizeof seen.letters - length, "%s%s", e->index != seen.last ? " " : "",
@@ -90,6 +93,7 @@ static mw_study_options options(void) {
     o.snippets = 8;
     o.command = "test";
     o.progress = listen;
+    o.stop = &halt;
     return o;
 }
 
@@ -202,6 +206,28 @@ static void test_other_revision(void **state) {
     mw_log_set(NULL, NULL);
 }
 
+/* The cost is of all bundles in the folder, whichever settings are asked for; a stop in it is no failure. */
+static void test_cost(void **state) {
+    (void)state;
+    mw_error error;
+    int failed;
+    mw_study_options o = options();
+    o.resume = true;
+    o.count = 1;
+    o.parts = 1u << MW_STUDY_MAIN | 1u << MW_STUDY_COSTS;
+    assert_int_equal(expect(&o, "kkkk k"), 0);
+    o.threads = 2; /* other times */
+    halts_at_cost = true;
+    CHECK_FAILS(mw_study_run(&o, &failed, &error), MW_ERR_INTERRUPTED, error, "");
+    assert_int_equal(failed, 0);
+    halts_at_cost = false;
+    halt = 0;
+    assert_int_equal(expect(&o, "kkkk d"), 0);
+    json_t *cost = result("cost");
+    assert_int_equal(json_array_size(mw_json_at(cost, "cost.settings")), 2);
+    json_decref(cost);
+}
+
 /* Other weights on the same seeds are refused, on others they play; the same weights may play more. */
 static void test_played_once(void **state) {
     (void)state;
@@ -224,8 +250,8 @@ static void test_played_once(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_scope), cmocka_unit_test(test_chain),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_scope),    cmocka_unit_test(test_chain),
                                        cmocka_unit_test(test_protocol), cmocka_unit_test(test_other_revision),
-                                       cmocka_unit_test(test_played_once)};
+                                       cmocka_unit_test(test_cost),     cmocka_unit_test(test_played_once)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown_tree);
 }

@@ -203,6 +203,10 @@ static void test_resume_gives_the_same_bits(void **state) {
     CHECK_OK(run_go(&r), r.error);
     assert_true(r.report.finished_before);
     assert_int_equal(r.observer.steps, 0);
+    run_begin(&r, scratch("spread"), scratch("pieces.safetensors"));
+    r.request.resume = true; /* but a bundle that plans otherwise is not what is asked for */
+    CHECK_OK(mw_preset_set(&r.preset, "plan.caution=0.5", &r.error), r.error);
+    CHECK_FAILS(run_go(&r), MW_ERR_MISMATCH, r.error, "another plan.caution");
 }
 
 /* A crash after a checkpoint: lines of the log that are newer than it are dropped and written again. */

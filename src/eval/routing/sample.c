@@ -41,17 +41,12 @@ void mw_routing_sample_free(mw_routing_sample *s) {
 /* Row t of the sample from a place in the data whose next observation is known. */
 static void put(mw_routing_sample *s, int t, const mw_dataset *data, mw_place place) {
     const size_t n = (size_t)s->agents, o = n * (size_t)s->obs_size, d = n * (size_t)s->act_size,
-                 row = (size_t)t, at = (size_t)(data->offsets[place.episode] + place.t) * n;
-    float *act = s->act + row * d;
+                 row = (size_t)t;
+    const int64_t step = data->offsets[place.episode] + place.t;
     memcpy(s->obs + row * o, mw_dataset_obs(data, place.episode, place.t), o * sizeof *s->obs);
     memcpy(s->next_obs + row * o, mw_dataset_obs(data, place.episode, place.t + 1), o * sizeof *s->obs);
-    memcpy(s->reward + row * n, data->rewards + at, n * sizeof *s->reward);
-    if (data->real)
-        memcpy(act, data->real + at * (size_t)s->act_size, d * sizeof *act);
-    else
-        memset(act, 0, d * sizeof *act);
-    for (size_t i = 0; data->index && i < n; i++)
-        act[i * (size_t)s->act_size + mw_dataset_index(data, at + i)] = 1;
+    memcpy(s->reward + row * n, data->rewards + (size_t)step * n, n * sizeof *s->reward);
+    mw_dataset_actions(data, step, 1, s->act + row * d);
     s->episode[t] = (int)place.episode;
     s->step[t] = (int)place.t;
 }

@@ -30,7 +30,7 @@ static void family_results(mw_page *page, const char *family) {
     mw_sheet_column(sheet, "mawam", "K", "sampling steps");
     if (page->sources->method.present)
         mw_sheet_column(sheet, "mawam", "paper's method",
-                        "trained and planned as published, at compact size");
+                        "trained and planned by --method paper, at compact size");
     for (int m = methods->count - 1; m >= 0; m--)
         mw_sheet_column(sheet, "published", methods->names[m], NULL);
     for (int i = 0; i < MW_TABLE_ROWS; i++) {

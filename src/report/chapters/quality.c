@@ -46,7 +46,7 @@ void mw_item_two_factor_cells(mw_page *page) {
     static const char *const levels[] = {"low", "high"};
     const mw_two_factor t = factors(page->table);
     mw_sheet *sheet = mw_sheet_create();
-    int best = 0;
+    int best = -1;
     mw_sheet_column(sheet, NULL, "cell", NULL);
     mw_sheet_column(sheet, NULL, "settings", NULL);
     mw_sheet_column(sheet, NULL, "mean relative gain, %", NULL);
@@ -62,7 +62,7 @@ void mw_item_two_factor_cells(mw_page *page) {
         mw_sheet_number(sheet, "%.0f", cell->count);
         mw_sheet_gain(sheet, "%+.1f", 100 * cell->mean, NAN, NAN);
         mw_sheet_gain(sheet, "%+.1f", 100 * cell->median, NAN, NAN);
-        if (cell->median > t.cells[best / 2][best % 2].median) best = k;
+        if (cell->count && (best < 0 || cell->median > t.cells[best / 2][best % 2].median)) best = k;
     }
     for (int k = 0; k < 2; k++) {
         mw_svg_text(page->out, 165 + 154 * k, 218, "middle", "tick", "%s", levels[k]);
@@ -72,6 +72,7 @@ void mw_item_two_factor_cells(mw_page *page) {
     mw_svg_text_up(page->out, 34, 108, "label", "reliability: Top-2 of snippets");
     mw_svg_end(page->out);
     mw_page_figure_end(page, sheet);
+    if (best < 0) return;
     mw_page_say(page, "Medians: headroom %.2f, reliability %.2f.", t.headroom, t.reliability);
     mw_page_say(page,
                 "The largest median gain is in the cell of %s reliability and %s headroom. The paper's "
@@ -140,17 +141,19 @@ void mw_item_two_factor_points(mw_page *page) {
 
 enum { CELL = 92, LABEL = 84, MOST_PLACES = 8 };
 
-/* Settings in their task's order of data, by our data's returns; where there is none, in the table's order.
- */
+/* Settings in their task's order of data, by our data's returns; in the table's order, best first, where one
+ * of the task's is not known. */
 static mw_quality tiers_of(const mw_study_table *t, mw_column_id gain_column, int place[MW_TABLE_ROWS]) {
     double data[MW_TABLE_ROWS], gain[MW_TABLE_ROWS];
     int task[MW_TABLE_ROWS];
+    bool known[MW_TABLE_ROWS];
     for (int i = 0, k = 0; i < MW_TABLE_ROWS; i++) {
         if (i && strcmp(t->rows[i].setting->task, t->rows[i - 1].setting->task)) k++;
         task[i] = k;
-        const double own = t->rows[i].value[MW_COL_DATA_RETURN];
-        data[i] = isnan(own) ? -i : own;
+        known[k] = (i && task[i - 1] == k ? known[k] : true) && !isnan(t->rows[i].value[MW_COL_DATA_RETURN]);
     }
+    for (int i = 0; i < MW_TABLE_ROWS; i++)
+        data[i] = known[task[i]] ? t->rows[i].value[MW_COL_DATA_RETURN] : -i;
     column_of(t, gain_column, gain);
     return mw_quality_tiers(data, gain, task, MW_TABLE_ROWS, place);
 }
