@@ -13,17 +13,24 @@
 #include <string.h>
 #include <unistd.h>
 
+/* What a comparison adds to the bundle, and who then plays. */
 static const char selectors[] = "mono,independent,q,direct",
                   compared[] = "reactive,random,paper,oracle,mono,independent,q,direct";
 
 /* Sweeps play one seed of their own, so that the study's are seen by its arms alone. */
 enum { SWEEPS = 5, SWEEP_SEEDS_BEHIND = 100 };
 
-const char *mw_analysis_path(const mw_chain *c, mw_study_stage stage) {
-    return stage == MW_STUDY_ROUTING ? c->routing : stage == MW_STUDY_SELECTORS ? c->selectors : c->sweeps;
+static mw_status with_bundle(mw_chain *c,
+                             mw_status (*work)(mw_chain *chain, const mw_bundle *bundle, mw_error *error),
+                             mw_error *error) {
+    mw_bundle *bundle;
+    MW_TRY(mw_bundle_load(&bundle, c->bundle, error));
+    const mw_status status = work(c, bundle, error);
+    mw_bundle_free(bundle);
+    return status;
 }
 
-/* ---- what they depend on ---- */
+/* ---- options ---- */
 
 static mw_routing_options routing_options(const mw_chain *c) {
     mw_routing_options o;
@@ -82,37 +89,15 @@ static mw_status selector_preset(const mw_chain *c, mw_preset *preset, unsigned 
     return mw_preset_check(preset, error);
 }
 
-json_t *mw_analysis_inputs(const mw_chain *c, mw_study_stage stage) {
-    mw_preset preset;
-    mw_error error;
-    unsigned only;
-    json_t *list;
-    mw_eval_options e;
-    const char *axes[SWEEPS];
-    char horizons[16];
-    switch (stage) {
-    case MW_STUDY_ROUTING: {
-        const mw_routing_options o = routing_options(c);
-        return json_pack("{s:i, s:i, s:i, s:I}", "transitions", o.transitions, "consecutive", o.consecutive,
-                         "anchors", o.anchors, "seed", (json_int_t)o.seed);
-    }
-    case MW_STUDY_SELECTORS:
-        e = compared_options(c);
-        if (selector_preset(c, &preset, &only, &error) != MW_OK) return NULL; /* the run will say why */
-        return json_pack("{s:o, s:o, s:i}", "settings", mw_preset_json(&preset), "eval",
-                         mw_chain_eval_inputs(&e), "anchors", c->options->anchors);
-    default:
-        e = sweep_options(c);
-        list = json_array();
-        sweep_axes(c, axes, horizons);
-        for (int i = 0; i < SWEEPS; i++) json_array_append_new(list, json_string(axes[i]));
-        return json_pack("{s:o, s:o}", "sweeps", list, "eval", mw_chain_eval_inputs(&e));
-    }
-}
-
 /* ---- routing ---- */
 
-static mw_status routing(mw_chain *c, const mw_bundle *bundle, mw_error *error) {
+static json_t *routing_inputs(const mw_chain *c) {
+    const mw_routing_options o = routing_options(c);
+    return json_pack("{s:i, s:i, s:i, s:I}", "transitions", o.transitions, "consecutive", o.consecutive,
+                     "anchors", o.anchors, "seed", (json_int_t)o.seed);
+}
+
+static mw_status routing_of(mw_chain *c, const mw_bundle *bundle, mw_error *error) {
     mw_dataset d;
     mw_routing *r = NULL;
     const mw_routing_options options = routing_options(c);
@@ -126,14 +111,31 @@ static mw_status routing(mw_chain *c, const mw_bundle *bundle, mw_error *error) 
              r->trained.statistics.context.corrected, r->trained.statistics.agent.corrected,
              r->trained.statistics.effective_experts);
     const char *command = c->options->command ? c->options->command : "";
-    status = mw_routing_save(bundle, r, command, c->routing, error);
+    status = mw_routing_save(bundle, r, command, c->files[MW_STUDY_ROUTING], error);
     mw_routing_free(r);
     MW_TRY(status);
-    MW_TRY(mw_json_read(&root, c->routing, error));
-    return mw_chain_file_write(c, c->routing, MW_STUDY_ROUTING, root, error);
+    MW_TRY(mw_json_read(&root, c->files[MW_STUDY_ROUTING], error));
+    return mw_chain_write(c, MW_STUDY_ROUTING, root, error);
 }
 
+static mw_status routing_run(mw_chain *c, mw_error *error) {
+    return with_bundle(c, routing_of, error);
+}
+
+const mw_stage mw_stage_routing = {
+    .name = "routing", .folder = "routing", .analysis = true, .inputs = routing_inputs, .run = routing_run};
+
 /* ---- selectors ---- */
+
+static json_t *selectors_inputs(const mw_chain *c) {
+    mw_preset preset;
+    mw_error error;
+    unsigned only;
+    const mw_eval_options e = compared_options(c);
+    if (selector_preset(c, &preset, &only, &error) != MW_OK) return NULL;
+    return json_pack("{s:o, s:o, s:i}", "settings", mw_preset_json(&preset), "eval", mw_chain_eval_inputs(&e),
+                     "anchors", c->options->anchors);
+}
 
 /* Training and evaluation take about as long as each other. */
 static void train_progress(void *context, const mw_training_progress *p) {
@@ -182,7 +184,7 @@ static mw_status train_selectors(mw_chain *c, mw_error *error) {
     return status;
 }
 
-static mw_status compare_selectors(mw_chain *c, mw_error *error) {
+static mw_status selectors_run(mw_chain *c, mw_error *error) {
     mw_bundle *bundle;
     mw_eval_result r = {0};
     mw_eval_options options = compared_options(c);
@@ -202,12 +204,29 @@ static mw_status compare_selectors(mw_chain *c, mw_error *error) {
                                      mw_arm_name(a), r.arm[a].total);
     mw_eval_result_clear(&r);
     mw_bundle_free(bundle);
-    if (status == MW_OK) return mw_chain_file_write(c, c->selectors, MW_STUDY_SELECTORS, root, error);
+    if (status == MW_OK) return mw_chain_write(c, MW_STUDY_SELECTORS, root, error);
     json_decref(root);
     return status;
 }
 
+const mw_stage mw_stage_selectors = {.name = "selectors",
+                                     .folder = "selectors",
+                                     .analysis = true,
+                                     .plays = true,
+                                     .inputs = selectors_inputs,
+                                     .run = selectors_run};
+
 /* ---- sweeps ---- */
+
+static json_t *sweeps_inputs(const mw_chain *c) {
+    const mw_eval_options e = sweep_options(c);
+    const char *axes[SWEEPS];
+    char horizons[16];
+    json_t *list = json_array();
+    sweep_axes(c, axes, horizons);
+    for (int i = 0; i < SWEEPS; i++) json_array_append_new(list, json_string(axes[i]));
+    return json_pack("{s:o, s:o}", "sweeps", list, "eval", mw_chain_eval_inputs(&e));
+}
 
 static void sweep_progress(void *context, const char *setting, const char *value, int done, int total,
                            double left) {
@@ -218,7 +237,7 @@ static void sweep_progress(void *context, const char *setting, const char *value
     if (c->progress) c->progress(c->context, (double)done / total, note);
 }
 
-static mw_status sweep(mw_chain *c, const mw_bundle *bundle, mw_error *error) {
+static mw_status sweeps_of(mw_chain *c, const mw_bundle *bundle, mw_error *error) {
     const mw_eval_options e = sweep_options(c);
     mw_sweep_options o;
     const char *axes[SWEEPS];
@@ -229,23 +248,21 @@ static mw_status sweep(mw_chain *c, const mw_bundle *bundle, mw_error *error) {
     o.sweeps = axes;
     o.count = SWEEPS;
     o.eval = &e;
-    o.path = c->sweeps;
+    o.path = c->files[MW_STUDY_SWEEPS];
     o.command = c->options->command;
     o.progress = sweep_progress;
     o.context = c;
     MW_TRY(mw_sweep_run(&text, bundle, &o, error));
     free(text); /* the file has it with all digits */
-    MW_TRY(mw_json_read(&root, c->sweeps, error));
+    MW_TRY(mw_json_read(&root, c->files[MW_STUDY_SWEEPS], error));
     snprintf(c->note, sizeof c->note, "%d points on the front of return against time",
              (int)json_array_size(json_object_get(root, "front")));
-    return mw_chain_file_write(c, c->sweeps, MW_STUDY_SWEEPS, root, error);
+    return mw_chain_write(c, MW_STUDY_SWEEPS, root, error);
 }
 
-mw_status mw_analysis_run(mw_chain *c, mw_study_stage stage, mw_error *error) {
-    mw_bundle *bundle;
-    if (stage == MW_STUDY_SELECTORS) return compare_selectors(c, error);
-    MW_TRY(mw_bundle_load(&bundle, c->bundle, error));
-    const mw_status status = stage == MW_STUDY_ROUTING ? routing(c, bundle, error) : sweep(c, bundle, error);
-    mw_bundle_free(bundle);
-    return status;
+static mw_status sweeps_run(mw_chain *c, mw_error *error) {
+    return with_bundle(c, sweeps_of, error);
 }
+
+const mw_stage mw_stage_sweeps = {
+    .name = "sweeps", .folder = "sweeps", .analysis = true, .inputs = sweeps_inputs, .run = sweeps_run};

@@ -13,8 +13,8 @@ typedef struct mw_chain {
     const mw_setting *setting;
     char name[64], rules[64];
     const char *family;
-    char data[512], bundle[640], earlier_bundle[640], eval[640], diagnose[640], result[640];
-    char routing[640], selectors[640], selectors_bundle[640], sweeps[640];
+    char data[512], bundle[640], earlier_bundle[640], selectors_bundle[640], result[640];
+    char files[MW_STUDY_STAGES][640]; /* what stages write as JSON */
     mw_preset preset;
     uint64_t behavior;               /* checksum of the behaviour file; 0: random play */
     long transitions;                /* asked for */
@@ -46,8 +46,26 @@ bool mw_chain_current(mw_chain *chain, mw_study_stage stage);
 mw_status mw_chain_run(mw_chain *chain, mw_study_stage stage, mw_error *error);
 mw_status mw_chain_summarize(mw_chain *chain, mw_error *error);
 
-/* Of what plays: the weights and the plan, whatever else the bundle tells of its making. "": no bundle. */
-void mw_chain_player(const mw_chain *chain, char out[17]);
+/* Of what plays in a stage: the weights and the plan, whatever else the bundle tells of its making, and the
+ * settings of what the stage trains itself. "": no bundle. */
+void mw_chain_player(const mw_chain *chain, mw_study_stage stage, char out[17]);
+
+/* ---- the table of stages ---- */
+
+typedef struct mw_stage {
+    const char *name;
+    const char *folder; /* of its files, within the line's; data are shared by all lines of a setting */
+    bool analysis;      /* comes after the summary; other commands write such a file too */
+    bool plays;         /* on the evaluation's seeds, which are for once */
+    json_t *(*inputs)(const mw_chain *chain); /* NULL: it cannot be told, and the run will say why */
+    bool (*current)(mw_chain *chain); /* NULL: its file names the bundle and the inputs that it is of */
+    mw_status (*run)(mw_chain *chain, mw_error *error);
+} mw_stage;
+
+const mw_stage *mw_stage_of(mw_study_stage stage);
+
+extern const mw_stage mw_stage_data, mw_stage_train, mw_stage_eval, mw_stage_diagnose; /* main_stages.c */
+extern const mw_stage mw_stage_routing, mw_stage_selectors, mw_stage_sweeps;           /* analyses.c */
 
 /* ---- inside ---- */
 
@@ -58,15 +76,8 @@ mw_status mw_chain_same_state(mw_chain *chain, const mw_bundle *bundle, bool pla
 /* The wanted parts that a bundle has, as training would make them; *plan: it plans as wanted too. */
 unsigned mw_chain_kept_parts(const mw_chain *chain, const mw_preset *preset, const char *path, bool *plan);
 
-/* Files of stages that name the setting, the bundle, the inputs and the revision: those of evaluation and
- * diagnosis at the top, those of analyses, which other commands write too, under "study". */
-bool mw_chain_file_current(const mw_chain *chain, const char *path, mw_study_stage stage);
-mw_status mw_chain_file_write(const mw_chain *chain, const char *path, mw_study_stage stage, json_t *root,
-                              mw_error *error); /* takes root over */
-
-/* The analyses: what they depend on, and their runs. */
-json_t *mw_analysis_inputs(const mw_chain *chain, mw_study_stage stage);
-const char *mw_analysis_path(const mw_chain *chain, mw_study_stage stage);
-mw_status mw_analysis_run(mw_chain *chain, mw_study_stage stage, mw_error *error);
+/* Writes a stage's file, which names the setting, the bundle, the inputs and the revision: at the top, or of
+ * an analysis under "study". Takes root over. */
+mw_status mw_chain_write(const mw_chain *chain, mw_study_stage stage, json_t *root, mw_error *error);
 
 #endif

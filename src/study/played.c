@@ -19,6 +19,11 @@ void mw_played_free(mw_played *p) {
     *p = (mw_played){0};
 }
 
+void mw_play_label(mw_play *play, const char *line, const char *stage) {
+    const bool other = stage && strcmp(stage, "eval");
+    snprintf(play->label, sizeof play->label, "%s%s%s", line, other ? " " : "", other ? stage : "");
+}
+
 json_t *mw_play_json(const mw_play *play) {
     return json_pack("{s:s, s:I, s:i}", "player", play->player, "first_seed", (json_int_t)play->first,
                      "seeds", play->count);
@@ -32,7 +37,7 @@ mw_status mw_played_recall(mw_played *p, const json_t *line, mw_error *error) {
                      seeds = json_integer_value(json_object_get(played, "seeds"));
     mw_play play = {.first = (uint64_t)first, .count = (int)seeds};
     if (!label || !player || seeds < 1 || seeds > INT_MAX) return MW_OK;
-    snprintf(play.label, sizeof play.label, "%s", label);
+    mw_play_label(&play, label, json_string_value(json_object_get(line, "stage")));
     snprintf(play.player, sizeof play.player, "%s", player);
     return mw_played_add(p, &play, error);
 }

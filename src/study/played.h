@@ -22,6 +22,8 @@ mw_status mw_played_recall(mw_played *played, const json_t *line, mw_error *erro
 mw_status mw_played_add(mw_played *played, const mw_play *play, mw_error *error);
 void mw_played_free(mw_played *played);
 
+/* Evaluations of a line and comparisons of it take seeds each for itself. */
+void mw_play_label(mw_play *play, const char *line, const char *stage);
 json_t *mw_play_json(const mw_play *play); /* for the record */
 
 /* Fails if other weights or another plan of the same label have played one of the seeds. */

@@ -21,12 +21,6 @@
 #include <time.h>
 #include <unistd.h>
 
-const char *mw_study_stage_name(mw_study_stage stage) {
-    static const char *const names[MW_STUDY_STAGES] = {"data",    "train",     "eval",   "diagnose",
-                                                       "routing", "selectors", "sweeps", "cost"};
-    return stage < MW_STUDY_STAGES ? names[stage] : NULL;
-}
-
 static const mw_study_options defaults = {.size = sizeof defaults,
                                           .folder = "study",
                                           .budget = MW_BUDGET_FULL,
@@ -133,20 +127,20 @@ static mw_status refuse(const char *folder, mw_error *error) {
                    folder);
 }
 
+static mw_status make_folder(const study *s, const mw_study_line *line, const char *name, mw_error *error) {
+    char folder[512];
+    snprintf(folder, sizeof folder, "%s%s%s/%s", s->options->folder, *line->folder ? "/" : "", line->folder,
+             name);
+    return mw_dir_make(folder, error);
+}
+
 static mw_status make_folders(const study *s, mw_error *error) {
-    static const char *const parts[] = {"data",    "bundles", "eval",      "diagnose",
-                                        "results", "routing", "selectors", "sweeps"};
     for (int i = 0; i < s->count; i++) {
         const mw_study_line *line = &s->lines[i];
-        for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
-            char folder[512];
-            const bool stage = k > 4 ? line->stages & 1u << (MW_STUDY_ROUTING + k - 5)
-                                     : k != 3 || line->stages & 1u << MW_STUDY_DIAGNOSE;
-            if (!stage || (k == 0 && *line->folder)) continue;
-            snprintf(folder, sizeof folder, "%s%s%s/%s", s->options->folder, *line->folder ? "/" : "",
-                     line->folder, parts[k]);
-            MW_TRY(mw_dir_make(folder, error));
-        }
+        MW_TRY(make_folder(s, line, "results", error));
+        for (int k = 0; k < MW_STUDY_COST; k++)
+            if (line->stages & 1u << k && (k != MW_STUDY_DATA || !*line->folder))
+                MW_TRY(make_folder(s, line, mw_stage_of((mw_study_stage)k)->folder, error));
     }
     return MW_OK;
 }
@@ -261,8 +255,8 @@ static bool interrupted(const study *s, mw_status status, mw_error *error) {
 static mw_status take_seeds(study *s, mw_play *play, mw_error *error) {
     const mw_eval_options e = mw_chain_eval_options(&s->chain);
     *play = (mw_play){.first = e.first_seed, .count = e.seeds};
-    snprintf(play->label, sizeof play->label, "%s", label_of(s));
-    mw_chain_player(&s->chain, play->player);
+    mw_play_label(play, label_of(s), mw_study_stage_name(s->stage));
+    mw_chain_player(&s->chain, s->stage, play->player);
     return s->options->play_again ? MW_OK : mw_played_check(&s->played, play, error);
 }
 
@@ -273,7 +267,7 @@ static mw_status run_stage(study *s, bool *ran, mw_error *error) {
         tell(s, MW_STUDY_KEPT, 1, 0, "");
     } else {
         mw_play play;
-        const bool plays = s->stage == MW_STUDY_EVAL;
+        const bool plays = mw_stage_of(s->stage)->plays;
         if (stopped(s)) return mw_fail(error, MW_ERR_INTERRUPTED, "stopped");
         if (plays) MW_TRY(take_seeds(s, &play, error));
         tell(s, MW_STUDY_STARTS, 0, 0, "");
@@ -297,8 +291,9 @@ static bool finished_without_data(study *s) {
     char recorded[600];
     snprintf(recorded, sizeof recorded, "%s/dataset.json", s->chain.data);
     if (mw_file_exists(recorded) || !mw_chain_summarized(&s->chain)) return false;
-    for (int k = MW_STUDY_ROUTING; k < MW_STUDY_COST; k++)
-        if (s->lines[s->index].stages & 1u << k && !mw_chain_current(&s->chain, (mw_study_stage)k))
+    for (int k = 0; k < MW_STUDY_COST; k++)
+        if (mw_stage_of((mw_study_stage)k)->analysis && s->lines[s->index].stages & 1u << k &&
+            !mw_chain_current(&s->chain, (mw_study_stage)k))
             return false;
     return true;
 }
@@ -318,7 +313,7 @@ static mw_status run_stages(study *s, mw_error *error) {
             if (has_stage(s)) tell(s, MW_STUDY_KEPT, 1, 0, "");
         return MW_OK;
     }
-    for (; s->stage < MW_STUDY_ROUTING; s->stage++)
+    for (; !mw_stage_of(s->stage)->analysis; s->stage++)
         if (has_stage(s)) MW_TRY(run_stage(s, &ran, error));
     if (ran || !mw_chain_summarized(&s->chain)) MW_TRY(mw_chain_summarize(&s->chain, error));
     for (; s->stage < MW_STUDY_COST; s->stage++)

@@ -99,9 +99,9 @@ mw_status mw_chain_summarize(mw_chain *c, mw_error *error) {
                                 "method", c->preset.method, "task", c->setting->task, "quality",
                                 c->setting->quality, "family", c->family, "rules", c->rules, "bundle",
                                 c->checksum, "data", data, "training", training_json(c));
-    if (status == MW_OK) status = take(summary, c->eval, eval_keys, error);
+    if (status == MW_OK) status = take(summary, c->files[MW_STUDY_EVAL], eval_keys, error);
     if (status == MW_OK && c->line->stages & 1u << MW_STUDY_DIAGNOSE)
-        status = take(summary, c->diagnose, diagnose_keys, error);
+        status = take(summary, c->files[MW_STUDY_DIAGNOSE], diagnose_keys, error);
     json_object_set_new(summary, "seconds", seconds);
     json_object_set(summary, "inputs", c->inputs);
     json_object_set_new(summary, "provenance", provenance_json(c));

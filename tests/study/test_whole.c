@@ -244,6 +244,18 @@ static void test_played_once(void **state) {
     assert_int_equal(expect(&o, "kkF"), 1);
     o.first_seed = 21002;
     assert_int_equal(expect(&o, "kkdd"), 0);
+    o.parts |= 1u << MW_STUDY_COMPARED; /* selectors take seeds of their own */
+    assert_int_equal(expect(&o, "kkkkd"), 0);
+    const char *wider[TINY + 1] = {0};
+    memcpy(wider, tiny, sizeof tiny);
+    wider[TINY] = "q.hidden=16";
+    o.assignments = wider;
+    o.assignment_count = TINY + 1;
+    assert_int_equal(expect(&o, "kkkkF"), 1);
+    assert_non_null(strstr(seen.failure, "of tag-medium selectors has played them"));
+    o.assignments = tiny;
+    o.assignment_count = TINY;
+    o.parts = 1u << MW_STUDY_MAIN;
     o.first_seed = 21000;
     o.play_again = true;
     assert_int_equal(expect(&o, "kkdk"), 0);
