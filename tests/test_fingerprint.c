@@ -1,5 +1,5 @@
-/* The same bits on every CPU: a short dataset of each family, thirty training steps of every network, a few
- * decisions with all their candidates, and an evaluation, as checksums that were recorded once
+/* The same bits on every CPU: short datasets, thirty training steps of the networks that their presets have,
+ * a few decisions with all their candidates, and an evaluation, as checksums that were recorded once
  * (tests/data/fingerprints.txt). `make fingerprints` records them anew where bits change on purpose. */
 #include "core/file.h"
 #include "core/tensor/safetensors.h"

@@ -1,4 +1,4 @@
-/* Joint transitions drawn uniformly, in the raw numbers of the data: what the world model learns from. */
+/* Joint transitions drawn uniformly, in the raw numbers of the data: what world models learn from. */
 #ifndef MW_DATA_TRANSITION_H
 #define MW_DATA_TRANSITION_H
 

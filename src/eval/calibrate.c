@@ -118,7 +118,6 @@ static bool names_scorer(const mw_same_state_options *o) {
 
 static mw_status add_judge(survey *v, const mw_bundle *bundle, const char *name, mw_error *error) {
     const mw_scorer_context context = {.max_rows = v->plan.candidates,
-                                       .max_group = v->plan.candidates,
                                        .horizon = v->plan.horizon,
                                        .advantage_share = v->plan.advantage_share,
                                        .envs = v->stage->envs,

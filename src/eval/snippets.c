@@ -175,10 +175,9 @@ static mw_status roll_places(mw_snippets *result, const mw_bundle *bundle, const
                            ? mw_pool_create(&pool, options->threads, error)
                            : mw_fail(error, MW_ERR_MEMORY, "cannot roll %d snippets", result->count);
     if (status == MW_OK)
-        status = mw_scorer_create(
-            &r.scorer, scorer, bundle,
-            (mw_scorer_context){.max_rows = result->count, .max_group = 1, .horizon = 1, .pool = pool},
-            error);
+        status = mw_scorer_create(&r.scorer, scorer, bundle,
+                                  (mw_scorer_context){.max_rows = result->count, .horizon = 1, .pool = pool},
+                                  error);
     if (status == MW_OK) {
         r.realized = r.reward + count;
         r.predicted = r.reward + 2 * count;

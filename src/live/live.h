@@ -1,5 +1,5 @@
 /* The live view: serves one page on which two worlds move as they are planned. A client of the public headers
- * like any other; src/cli/live.c is its command line. */
+ * like any other; src/cli/commands/live.c is its command line. */
 #ifndef MW_LIVE_LIVE_H
 #define MW_LIVE_LIVE_H
 

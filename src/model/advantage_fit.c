@@ -15,13 +15,8 @@
 #define SPREAD         1.5   /* standard deviation of a random feature's argument */
 #define MOST_DEVIATION 4.0f  /* deviations of actions are cut at this many times their root mean square */
 
-enum {
-    MAX_TERMS = 16384,
-    /* of the regression: its matrix takes 2 GiB then */ BATCH = 512,
-    CHUNK = 256,
-    ROUNDS = 3,
-    COMPARED = 1000
-};
+enum { MAX_TERMS = 16384 }; /* of the regression: its matrix takes 2 GiB then */
+enum { BATCH = 512, CHUNK = 256, ROUNDS = 3, COMPARED = 1000 };
 
 /* Random features of a joint observation: 1, the standardised values that vary, and bent random sums of
  * these. */

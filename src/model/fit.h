@@ -19,7 +19,7 @@ typedef struct mw_fit {
     mw_adam adam;     /* what the optimiser starts with, and the decay of its average */
     float average;
     const float *target; /* the average weights, also while they are validated */
-    void *slots[3]; /* batches: two in turn for training, one for validation */
+    void *slots[3];      /* batches: two in turn for training, one for validation */
     mw_prefetch *prefetch;
     /* in shards */
     mw_shards shards;

@@ -26,7 +26,7 @@ typedef struct mw_scorer_context {
     int count;
     const struct mw_model *model; /* the one of the scorer's own class; NULL for scorers that are no model's
                                    */
-    int max_rows, max_group;      /* rows of a call that need not be cut in pieces; of a group */
+    int max_rows;                 /* of a call that need not be cut in pieces */
     int horizon;                  /* of all calls */
     double advantage_share;       /* of a mixture */
     mw_env *const *envs;          /* the environments that are played in, for a simulator; NULL: none */

@@ -1,5 +1,5 @@
 /* Perceptrons with layer norms: each layer may have one in front of its product and one between product and
- * activation. The selectors that the routed world model is compared with are made of them. */
+ * activation. World models without routing and value networks are made of them. */
 #ifndef MW_NN_STACK_H
 #define MW_NN_STACK_H
 

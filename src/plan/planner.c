@@ -89,7 +89,6 @@ static mw_status make_value(mw_planner *p, mw_error *error) {
 static mw_status make_scorers(mw_planner *p, mw_error *error) {
     const mw_planner_options *o = &p->options;
     mw_scorer_context context = {.max_rows = o->envs * p->plan.candidates,
-                                 .max_group = p->plan.candidates,
                                  .horizon = p->plan.value_after ? p->plan.value_after : p->plan.horizon,
                                  .advantage_share = p->plan.advantage_share,
                                  .envs = o->envs_played,

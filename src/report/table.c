@@ -111,8 +111,6 @@ static void derive(mw_study_row *row) {
     const double *plan = &v[MW_COL_OF(MW_ARM_PLAN, 0)], *oracle = &v[MW_COL_OF(MW_ARM_ORACLE, 0)];
     const double reactive = v[MW_COL_REACTIVE], unit = unit_of(row) / fabs(reactive);
     v[MW_COL_DATA] = v[mw_scale_of(row->setting->task) ? MW_COL_DATA_SCORE : MW_COL_DATA_RETURN];
-    if (isnan(v[MW_COL_STATE_PAIRS]))
-        v[MW_COL_STATE_PAIRS] = v[MW_COL_STATE_PAIRS_POOLED]; /* older results */
     v[MW_COL_DELTA] = v[MW_COL_PLAN] - reactive;
     v[MW_COL_RELATIVE] = relative(v[MW_COL_PLAN], reactive);
     v[MW_COL_RELATIVE_LOW] = reactive != 0 ? unit * plan[MW_FIELD_GAIN_LOW] : NAN;

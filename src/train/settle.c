@@ -101,7 +101,7 @@ mw_status mw_settle_error(mw_bundle *bundle, const mw_training_data *data, mw_er
     if (!name) return MW_OK;
     MW_TRY(mw_episode_set_of(&set, data->dataset, &data->split.held, value ? valued_starts : starts, j.steps,
                              error));
-    const mw_scorer_context context = {.max_rows = 1, .max_group = 1, .horizon = j.steps, .pool = data->pool};
+    const mw_scorer_context context = {.max_rows = 1, .horizon = j.steps, .pool = data->pool};
     mw_status status = mw_scorer_create(&j.scorer, name, bundle, context, error);
     if (value && status == MW_OK) {
         status = mw_state_value_create(&j.value, value, error);

@@ -449,6 +449,7 @@ static mw_status run(training *t, mw_training_report *report, mw_error *error) {
         mw_training_foresee(&estimate, &t->state, t->trains, t->data.pool);
         r->begin(r->context, &estimate);
     }
+    mw_dataset_expect_random(r->dataset);
     t->saved = mw_clock_seconds();
     for (int i = 0; i < t->state.count; i++) {
         mw_training_part *part = t->state.part[i];

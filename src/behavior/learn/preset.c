@@ -41,10 +41,6 @@ static const mw_learn_preset presets[] = {
 
 enum { PRESETS = sizeof presets / sizeof presets[0] };
 
-const mw_learn_preset *mw_learn_preset_at(int index) {
-    return index >= 0 && index < PRESETS ? &presets[index] : NULL;
-}
-
 const mw_learn_preset *mw_learn_preset_find(const char *task) {
     for (int i = 0; i < PRESETS; i++)
         if (!strcmp(presets[i].task, task)) return &presets[i];

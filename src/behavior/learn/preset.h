@@ -5,9 +5,6 @@
 
 #include "core/json.h"
 
-/* All rows in order. */
-const mw_learn_preset *mw_learn_preset_at(int index);
-
 json_t *mw_learn_preset_json(const mw_learn_preset *preset);
 mw_status mw_learn_preset_parse(mw_learn_preset *preset, const json_t *object, const char *what,
                                 mw_error *error);

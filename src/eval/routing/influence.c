@@ -171,9 +171,8 @@ static mw_status judge_all(trial *t, mw_routing *result, const mw_bundle *bundle
         const mw_scorer_class *kind = bundle->parts[k].model->kind->scorer;
         mw_scorer *scorer = NULL;
         if (!kind || !kind->imagines || result->model_count == MW_ROUTING_MODELS - 1) continue;
-        status = mw_scorer_create(
-            &scorer, kind->name, bundle,
-            (mw_scorer_context){.max_rows = rows, .max_group = cases, .horizon = 1, .pool = pool}, error);
+        status = mw_scorer_create(&scorer, kind->name, bundle,
+                                  (mw_scorer_context){.max_rows = rows, .horizon = 1, .pool = pool}, error);
         if (status == MW_OK) status = judge(t, result, kind->name, scorer, error);
         mw_scorer_free(scorer);
     }

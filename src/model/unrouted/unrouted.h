@@ -7,8 +7,4 @@
 
 extern const mw_model_class mw_mono_class, mw_independent_class;
 
-static inline const mw_unrouted_net *mw_unrouted_net_of(const mw_model *model) {
-    return model->net;
-}
-
 #endif

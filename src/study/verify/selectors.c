@@ -306,7 +306,7 @@ static mw_status check_all(check *k, mw_error *error) {
     if (!k->out) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate the checks' buffers");
     mw_model_pack(k->model);
     const mw_scorer_context context = {
-        .model = k->model, .max_rows = (int)rows, .max_group = 1, .horizon = k->horizon, .pool = k->pool};
+        .model = k->model, .max_rows = (int)rows, .horizon = k->horizon, .pool = k->pool};
     MW_TRY(k->model->kind->scorer->create(&k->scorer, &context, error));
     void *slot = ((mw_fit *)k->part)->slots[0];
     MW_TRY((k->scorer->kind->imagines ? fill_world
