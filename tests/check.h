@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "mawam/mawam.h"
 #include "core/error.h"
 
 /* The call must succeed; otherwise its message is shown. */

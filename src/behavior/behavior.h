@@ -4,6 +4,7 @@
 #ifndef MW_BEHAVIOR_BEHAVIOR_H
 #define MW_BEHAVIOR_BEHAVIOR_H
 
+#include "mawam/behavior.h"
 #include "behavior/actor.h"
 
 typedef struct mw_behavior {

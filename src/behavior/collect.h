@@ -2,6 +2,8 @@
 #ifndef MW_BEHAVIOR_COLLECT_H
 #define MW_BEHAVIOR_COLLECT_H
 
+#include "mawam/data.h"
+#include "mawam/behavior.h"
 #include "core/error.h"
 
 #include <signal.h>

@@ -1,4 +1,5 @@
 /* Frozen preys as C source: what src/env/mpe/prey_weights.c is made with. */
+#include "mawam/behavior.h"
 #include "core/tensor/safetensors.h"
 #include "env/mpe/mpe.h"
 

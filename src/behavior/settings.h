@@ -2,6 +2,7 @@
 #ifndef MW_BEHAVIOR_SETTINGS_H
 #define MW_BEHAVIOR_SETTINGS_H
 
+#include "mawam/behavior.h"
 #include "core/error.h"
 
 enum { MW_SETTINGS = 30 };

@@ -3,7 +3,7 @@
 #ifndef MW_CORE_ERROR_H
 #define MW_CORE_ERROR_H
 
-#include "mawam/mawam.h"
+#include "mawam/error.h"
 
 /* Public functions refuse NULL where something is needed, by the name that the header gives it. */
 #define MW_NEED_AS(pointer, name)                                                                            \

@@ -2,6 +2,7 @@
 #ifndef MW_CORE_FILE_H
 #define MW_CORE_FILE_H
 
+#include "mawam/file.h"
 #include "core/error.h"
 #include "core/machine/guard.h"
 

@@ -35,9 +35,9 @@ mw_status mw_names_unknown(mw_name_at *at, const char *what, const char *name, m
 mw_status mw_names_parse(unsigned *set, mw_name_at *at, const char *what, const char *text, mw_error *error) {
     unsigned found = 0;
     for (const char *next = text; *next; next += *next == ',') {
-        char name[MW_NAME];
+        char name[MW_NAMES_WORD];
         const size_t length = strcspn(next, ",");
-        snprintf(name, sizeof name, "%.*s", (int)(length < MW_NAME ? length : MW_NAME - 1), next);
+        snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), next);
         const int row = mw_names_find(at, name);
         if (row < 0) return mw_names_unknown(at, what, name, error);
         found |= 1u << row;

@@ -10,7 +10,7 @@
 /* The name of a row; NULL past the last. */
 typedef const char *mw_name_at(int index);
 
-enum { MW_NAMES_TEXT = 1024 }; /* of a list; what does not fit is left out */
+enum { MW_NAMES_WORD = 64, MW_NAMES_TEXT = 1024 }; /* of a name; of a list: what does not fit is left out */
 
 /* The row that has the name; -1: none. */
 int mw_names_find(mw_name_at *at, const char *name);

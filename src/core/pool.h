@@ -5,6 +5,7 @@
 #ifndef MW_CORE_POOL_H
 #define MW_CORE_POOL_H
 
+#include "mawam/cpu.h"
 #include "core/error.h"
 
 typedef struct mw_pool mw_pool;

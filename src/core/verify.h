@@ -4,6 +4,7 @@
 #ifndef MW_CORE_VERIFY_H
 #define MW_CORE_VERIFY_H
 
+#include "mawam/verify.h"
 #include "core/error.h"
 
 /* One line: passes when error <= tolerance (NaN fails). The format names the check, for example

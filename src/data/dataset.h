@@ -6,6 +6,7 @@
 #ifndef MW_DATA_DATASET_H
 #define MW_DATA_DATASET_H
 
+#include "mawam/data.h"
 #include "core/tensor/npy.h"
 
 #define MW_DATASET_VERSION 1

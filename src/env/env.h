@@ -4,6 +4,7 @@
 #ifndef MW_ENV_ENV_H
 #define MW_ENV_ENV_H
 
+#include "mawam/env.h"
 #include "core/error.h"
 #include "core/pool.h"
 #include "core/rng.h"

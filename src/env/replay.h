@@ -3,6 +3,7 @@
 #ifndef MW_ENV_REPLAY_H
 #define MW_ENV_REPLAY_H
 
+#include "mawam/replay.h"
 #include "env/env.h"
 
 /* The page around the data, split where the data go; behind them the parts of the script. */

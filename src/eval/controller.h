@@ -3,6 +3,7 @@
 #ifndef MW_EVAL_CONTROLLER_H
 #define MW_EVAL_CONTROLLER_H
 
+#include "mawam/eval.h"
 #include "plan/planner.h"
 
 typedef struct mw_controller mw_controller;

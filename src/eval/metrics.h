@@ -2,6 +2,7 @@
 #ifndef MW_EVAL_METRICS_H
 #define MW_EVAL_METRICS_H
 
+#include "mawam/eval.h"
 #include "core/json.h"
 
 #define MW_RANGE_FLOOR 1e-8 /* regrets are divided by a group's range, but by no less */

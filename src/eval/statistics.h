@@ -2,6 +2,7 @@
 #ifndef MW_EVAL_STATISTICS_H
 #define MW_EVAL_STATISTICS_H
 
+#include "mawam/eval.h"
 #include "core/error.h"
 
 double mw_mean(const double *x, long n);

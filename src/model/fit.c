@@ -64,10 +64,10 @@ static void swap_average(mw_optimizer *o) {
 static void validate(mw_training_part *part, double *losses) {
     mw_fit *f = (mw_fit *)part;
     const bool averaged = part->optimizer->average && !part->keeps_last;
-    memset(losses, 0, MW_PART_LOSSES * sizeof *losses);
+    memset(losses, 0, MW_LOSSES * sizeof *losses);
     if (averaged) swap_average(part->optimizer);
     for (int k = 0; k < f->held_batches; k++) {
-        double one[MW_PART_LOSSES] = {0};
+        double one[MW_LOSSES] = {0};
         f->kind->fill(f, f->slots[2], (uint64_t)k, true);
         mw_fit_run(f, f->slots[2], false, one);
         for (int i = 0; i < part->losses; i++) losses[i] += 1.0 / f->held_batches * one[i];

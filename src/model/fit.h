@@ -23,9 +23,9 @@ typedef struct mw_fit {
     mw_prefetch *prefetch;
     /* in shards */
     mw_shards shards;
-    char *areas;                      /* per worker */
-    double (*losses)[MW_PART_LOSSES]; /* per shard */
-    const void *batch;                /* of the step under way */
+    char *areas;                 /* per worker */
+    double (*losses)[MW_LOSSES]; /* per shard */
+    const void *batch;           /* of the step under way */
 } mw_fit;
 
 /* Functions that are not said to be optional are not. */
@@ -33,7 +33,7 @@ struct mw_fit_class {
     size_t settings;          /* where the mw_fit_settings stand in the configuration */
     size_t state, slot, area; /* bytes of its own state, of a batch, of a worker's area; all start as zeros */
     int losses, minimised;    /* as in mw_training_part */
-    const char *loss_names[MW_PART_LOSSES];
+    const char *loss_names[MW_LOSSES];
     int held_batches; /* where `open` says nothing else */
     bool keeps_best;  /* the weights with the smallest loss on held-out episodes count */
     int stream;       /* initial weights are drawn with 3 * seed + stream */

@@ -10,7 +10,7 @@
 #include "model/scorer.h"
 #include "nn/param.h"
 
-enum { MW_CONFIG_BYTES = 256 };
+enum { MW_KINDS = 32, MW_CONFIG_BYTES = 256 }; /* classes at most; bytes of the settings of one */
 
 /* The task as networks see it. */
 typedef struct mw_model_shape {
@@ -58,7 +58,6 @@ typedef struct mw_model {
 const mw_model_class *mw_model_class_at(int index); /* NULL past the end */
 int mw_model_class_index(const char *name);         /* -1: there is none */
 const char *mw_model_class_name(int index);         /* NULL past the end */
-/* mw_model_classes_parse is in mawam/train.h. */
 
 /* ---- one ---- */
 /* The structure alone: how large the weights are is known before they take memory. */

@@ -16,7 +16,7 @@ static const mw_model_class *const classes[] = {
 };
 
 enum { CLASSES = sizeof classes / sizeof *classes };
-_Static_assert((int)CLASSES <= (int)MW_MODELS, "a set of models is a few bits");
+_Static_assert((int)CLASSES <= (int)MW_KINDS, "a set of models is a few bits");
 
 const mw_model_class *mw_model_class_at(int index) {
     return index >= 0 && index < CLASSES ? classes[index] : NULL;
@@ -28,12 +28,6 @@ const char *mw_model_class_name(int index) {
 
 int mw_model_class_index(const char *name) {
     return mw_names_find(mw_model_class_name, name);
-}
-
-mw_status mw_model_classes_parse(const char *text, unsigned *set, mw_error *error) {
-    MW_NEED(text);
-    MW_NEED(set);
-    return mw_names_parse(set, mw_model_class_name, "model", text, error);
 }
 
 mw_status mw_model_make(mw_model **out, const mw_model_class *kind, const mw_model_config *config,

@@ -8,6 +8,8 @@
 
 #include <signal.h>
 
+enum { MW_LOSSES = 3 }; /* of a part, at most */
+
 /* What all of them learn from. */
 typedef struct mw_training_data {
     const mw_dataset *dataset;
@@ -25,7 +27,7 @@ struct mw_training_part {
     const char *name;
     double cost;           /* floating-point operations of a step, for the progress bar */
     int losses, minimised; /* the sum of the first `minimised` is what training minimises */
-    const char *loss_names[MW_PART_LOSSES];
+    const char *loss_names[MW_LOSSES];
     mw_optimizer *optimizer; /* NULL: the weights are solved for, straight into best_values */
     bool keeps_last;         /* the last weights count, and the average is only what training aims at */
     float *best_values;      /* of the step with the smallest loss on held-out episodes; NULL: not kept */
@@ -33,12 +35,12 @@ struct mw_training_part {
 
     /* progress; all of it is in checkpoints */
     long step, steps;
-    double sums[MW_PART_LOSSES]; /* of the steps since the last line of the log */
+    double sums[MW_LOSSES]; /* of the steps since the last line of the log */
     long summed;
-    double first;                     /* the first line's loss; 0: not yet known */
-    double held[MW_PART_LOSSES];      /* last losses on held-out episodes */
-    double best_held[MW_PART_LOSSES]; /* those of the step where what is minimised was smallest */
-    long best_step;                   /* 0: none yet */
+    double first;                /* the first line's loss; 0: not yet known */
+    double held[MW_LOSSES];      /* last losses on held-out episodes */
+    double best_held[MW_LOSSES]; /* those of the step where what is minimised was smallest */
+    long best_step;              /* 0: none yet */
 
     /* Prepares for the steps from `step` on; may be NULL. */
     mw_status (*start)(mw_training_part *part, mw_error *error);

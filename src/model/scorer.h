@@ -4,7 +4,6 @@
 #define MW_MODEL_SCORER_H
 
 #include "core/pool.h"
-#include "mawam/env.h"
 
 typedef struct mw_scorer mw_scorer;
 
@@ -29,9 +28,9 @@ typedef struct mw_scorer_context {
     int max_rows;                 /* of a call that need not be cut in pieces */
     int horizon;                  /* of all calls */
     double advantage_share;       /* of a mixture */
-    mw_env *const *envs;          /* the environments that are played in, for a simulator; NULL: none */
+    struct mw_env *const *envs;   /* the environments that are played in, for a simulator; NULL: none */
     int env_count;
-    const mw_env_options *env_options; /* that they were made with; may be NULL */
+    const struct mw_env_options *env_options; /* that they were made with; may be NULL */
     mw_pool *pool;
 } mw_scorer_context;
 

@@ -78,7 +78,7 @@ mw_status mw_bundle_add(mw_bundle *b, mw_model *model, mw_provenance *provenance
     mw_status status = MW_OK;
     if (!part.text)
         status = mw_fail(error, MW_ERR_MEMORY, "cannot describe a part of the bundle");
-    else if (b->count == MW_MODELS || mw_bundle_find(b, model->kind->name))
+    else if (b->count == MW_KINDS || mw_bundle_find(b, model->kind->name))
         status = mw_fail(error, MW_ERR_ARGUMENT, "the bundle has a %s already", model->kind->name);
     if (status != MW_OK) {
         part_free(&part);

@@ -31,7 +31,7 @@ struct mw_bundle {
     mw_bundle_info info;
     mw_plan_settings plan;
     mw_normalizer obs_normalizer, act_normalizer; /* the latter has features 0 for discrete actions */
-    mw_bundle_part parts[MW_MODELS];
+    mw_bundle_part parts[MW_KINDS];
     int count;
 };
 

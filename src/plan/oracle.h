@@ -4,6 +4,7 @@
 #ifndef MW_PLAN_ORACLE_H
 #define MW_PLAN_ORACLE_H
 
+#include "mawam/env.h"
 #include "model/scorer.h"
 
 extern const mw_scorer_class mw_oracle_class; /* the same as a scorer */

@@ -71,7 +71,7 @@ static const mw_model *model_of(const mw_scorer_context *context, const char *na
 mw_status mw_scorer_create(mw_scorer **scorer, const char *name, const mw_bundle *bundle,
                            mw_scorer_context context, mw_error *error) {
     const mw_scorer_class *class = find(name);
-    const mw_model *models[MW_MODELS];
+    const mw_model *models[MW_KINDS];
     *scorer = NULL;
     if (!class) return mw_names_unknown(mw_scorer_name, "scorer", name, error);
     if (!mw_scorer_available(name, bundle))

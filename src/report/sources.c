@@ -77,7 +77,7 @@ static mw_status check_revisions(mw_sources *s, mw_error *error) {
     MW_TRY(check_table(s, &s->table, "results", error));
     MW_TRY(check_table(s, &s->method, "paper/results", error));
     MW_TRY(check_table(s, &s->selectors, "selectors", error));
-    for (int k = 0; k < MW_STUDY_SEEDS - 1; k++) MW_TRY(check_table(s, &s->seeds[k], "seeds", error));
+    for (int k = 0; k < MW_SOURCES_SEEDS; k++) MW_TRY(check_table(s, &s->seeds[k], "seeds", error));
     for (int k = 0; k < MW_SOURCE_KINDS; k++)
         for (int i = 0; i < MW_TABLE_ROWS; i++)
             MW_TRY(check_file(s, kinds[k], s->table.rows[i].name, s->files[k][i], error));
@@ -85,14 +85,14 @@ static mw_status check_revisions(mw_sources *s, mw_error *error) {
 }
 
 static mw_status read_seeds(mw_sources *s, const char *const *folders, int count, mw_error *error) {
-    for (int k = 0; k < MW_STUDY_SEEDS - 1; k++) {
+    for (int k = 0; k < MW_SOURCES_SEEDS; k++) {
         char results[32], settings[32];
         const char *const places[] = {results, settings, NULL};
         snprintf(results, sizeof results, "seeds/%d/results", k + 1);
         snprintf(settings, sizeof settings, "seeds/%d/settings", k + 1);
         MW_TRY(mw_study_table_read(&s->seeds[k], folders, count, places, error));
     }
-    mw_table_training_seeds(&s->table, s->seeds, MW_STUDY_SEEDS - 1);
+    mw_table_training_seeds(&s->table, s->seeds, MW_SOURCES_SEEDS);
     return MW_OK;
 }
 
@@ -114,7 +114,7 @@ void mw_sources_free(mw_sources *s) {
     mw_study_table_free(&s->table);
     mw_study_table_free(&s->method);
     mw_study_table_free(&s->selectors);
-    for (int k = 0; k < MW_STUDY_SEEDS - 1; k++) mw_study_table_free(&s->seeds[k]);
+    for (int k = 0; k < MW_SOURCES_SEEDS; k++) mw_study_table_free(&s->seeds[k]);
     for (int k = 0; k < MW_SOURCE_KINDS; k++)
         for (int i = 0; i < MW_TABLE_ROWS; i++) {
             json_decref(s->files[k][i]);
@@ -162,7 +162,7 @@ mw_status mw_sources_write(const mw_sources *s, const char *folder, mw_error *er
     MW_TRY(write_table(&s->table, folder, "settings", error));
     MW_TRY(write_table(&s->method, folder, "paper/settings", error));
     MW_TRY(write_table(&s->selectors, folder, "selectors", error));
-    for (int k = 0; k < MW_STUDY_SEEDS - 1; k++) {
+    for (int k = 0; k < MW_SOURCES_SEEDS; k++) {
         snprintf(path, sizeof path, "seeds/%d/settings", k + 1);
         MW_TRY(write_table(&s->seeds[k], folder, path, error));
     }

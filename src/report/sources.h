@@ -6,7 +6,7 @@
 
 #include "report/table.h"
 
-#include "mawam/study.h"
+enum { MW_SOURCES_SEEDS = 9 }; /* further training seeds at most */
 
 /* A result file per setting, in a folder of its own. */
 typedef enum mw_source_kind {
@@ -17,10 +17,10 @@ typedef enum mw_source_kind {
 } mw_source_kind;
 
 typedef struct mw_sources {
-    mw_study_table table;  /* FOLDER/results or FOLDER/settings */
-    mw_study_table method; /* FOLDER/paper/...: trained and planned by the paper's method */
-    mw_study_table seeds[MW_STUDY_SEEDS - 1]; /* FOLDER/seeds/1 and so on: further training seeds */
-    mw_study_table selectors;                 /* FOLDER/selectors: evaluations with one arm per selector */
+    mw_study_table table;                   /* FOLDER/results or FOLDER/settings */
+    mw_study_table method;                  /* FOLDER/paper/...: trained and planned by the paper's method */
+    mw_study_table seeds[MW_SOURCES_SEEDS]; /* FOLDER/seeds/1 and so on: further training seeds */
+    mw_study_table selectors;               /* FOLDER/selectors: evaluations with one arm per selector */
     json_t *files[MW_SOURCE_KINDS][MW_TABLE_ROWS]; /* FOLDER/routing, FOLDER/sweeps; NULL: missing */
     json_t *cost;                                  /* FOLDER/cost.json; NULL: missing */
     char revision[64];                             /* of mawam that made all of it */

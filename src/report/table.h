@@ -4,6 +4,7 @@
 #ifndef MW_REPORT_TABLE_H
 #define MW_REPORT_TABLE_H
 
+#include "mawam/eval.h"
 #include "behavior/settings.h"
 #include "core/json.h"
 #include "eval/controller.h"

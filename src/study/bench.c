@@ -1,5 +1,6 @@
 /* Measurements of speed; see mawam/bench.h. Inputs are random numbers: time does not depend on what the
  * weights know. */
+#include "mawam/bench.h"
 #include "core/clock.h"
 #include "core/json.h"
 #include "core/options.h"

@@ -21,6 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
+_Static_assert((int)MW_STUDY_SEEDS == (int)MW_SOURCES_SEEDS + 1, "reports take all training seeds");
+
 static const mw_study_options defaults = {.size = sizeof defaults,
                                           .folder = "study",
                                           .budget = MW_BUDGET_FULL,

@@ -10,7 +10,7 @@
 
 #define KIND "mawam training 3"
 
-enum { STATES = 5, PROGRESS = 4 + 3 * MW_PART_LOSSES }; /* most of one part */
+enum { STATES = 5, PROGRESS = 4 + 3 * MW_LOSSES }; /* most of one part */
 
 /* ---- the tensors of a part: the same list for writing and reading ---- */
 
@@ -41,8 +41,8 @@ static void get_progress(double *out, const mw_training_part *part) {
     out[2] = part->first;
     out[3] = (double)part->best_step;
     memcpy(out + 4, part->sums, sizeof part->sums);
-    memcpy(out + 4 + MW_PART_LOSSES, part->held, sizeof part->held);
-    memcpy(out + 4 + 2 * MW_PART_LOSSES, part->best_held, sizeof part->best_held);
+    memcpy(out + 4 + MW_LOSSES, part->held, sizeof part->held);
+    memcpy(out + 4 + 2 * MW_LOSSES, part->best_held, sizeof part->best_held);
 }
 
 static bool set_progress(mw_training_part *part, const double *in) {
@@ -56,8 +56,8 @@ static bool set_progress(mw_training_part *part, const double *in) {
     part->best_step = (long)in[3];
     if (part->optimizer) part->optimizer->adam.step = part->step;
     memcpy(part->sums, in + 4, sizeof part->sums);
-    memcpy(part->held, in + 4 + MW_PART_LOSSES, sizeof part->held);
-    memcpy(part->best_held, in + 4 + 2 * MW_PART_LOSSES, sizeof part->best_held);
+    memcpy(part->held, in + 4 + MW_LOSSES, sizeof part->held);
+    memcpy(part->best_held, in + 4 + 2 * MW_LOSSES, sizeof part->best_held);
     return true;
 }
 
@@ -79,10 +79,10 @@ static json_t *describe(const mw_training_state *t, double seconds) {
 }
 
 mw_status mw_checkpoint_save(const char *path, const mw_training_state *t, double seconds, mw_error *error) {
-    state states[STATES * MW_MODELS];
-    mw_tensor tensors[(STATES + 1) * MW_MODELS];
-    mw_name names[MW_MODELS];
-    double progress[MW_MODELS][PROGRESS];
+    state states[STATES * MW_KINDS];
+    mw_tensor tensors[(STATES + 1) * MW_KINDS];
+    mw_name names[MW_KINDS];
+    double progress[MW_KINDS][PROGRESS];
     int count = 0;
     for (int i = 0; i < t->count; i++) count = add_states(states, count, t->part[i]);
     for (int i = 0; i < count; i++)

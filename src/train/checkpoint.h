@@ -9,9 +9,9 @@
 /* The parts in training and what must be the same for them to continue. */
 typedef struct mw_training_state {
     int count;
-    mw_training_part *part[MW_MODELS];
-    const mw_model *model[MW_MODELS]; /* their configuration */
-    mw_provenance identity;           /* data, split and seed */
+    mw_training_part *part[MW_KINDS];
+    const mw_model *model[MW_KINDS]; /* their configuration */
+    mw_provenance identity;          /* data, split and seed */
 } mw_training_state;
 
 /* Atomic: a failure leaves the checkpoint before. seconds: spent so far. */

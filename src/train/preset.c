@@ -21,6 +21,12 @@ static const mw_fields data_fields = MW_FIELDS(data_list);
 
 /* ---- fields by name ---- */
 
+mw_status mw_model_classes_parse(const char *text, unsigned *set, mw_error *error) {
+    MW_NEED(text);
+    MW_NEED(set);
+    return mw_names_parse(set, mw_model_class_name, "model", text, error);
+}
+
 static bool begins(const char *text, const char *group, size_t *length) {
     *length = strlen(group);
     return !strncmp(text, group, *length) && text[*length] == '.';
@@ -124,7 +130,7 @@ bool mw_preset_field_at(const mw_preset *p, int index, mw_preset_field *field) {
         const char *name;
         mw_fields fields;
         const void *object;
-    } groups[MW_MODELS + 2] = {{"data", data_fields, p}};
+    } groups[MW_KINDS + 2] = {{"data", data_fields, p}};
     int count = 1;
     for (int i = 0; (class = mw_model_class_at(i)); i++, count++) {
         groups[count].name = class->name;

@@ -3,6 +3,7 @@
 #ifndef MW_TRAIN_PRESET_H
 #define MW_TRAIN_PRESET_H
 
+#include "mawam/train.h"
 #include "model/model.h"
 #include "plan/settings.h"
 
@@ -11,7 +12,7 @@ typedef struct mw_preset {
     unsigned parts;  /* 1 << index of each model that the bundle gets */
     double held_out; /* share of the episodes */
     mw_plan_settings plan;
-    mw_model_config config[MW_MODELS]; /* by index of the class */
+    mw_model_config config[MW_KINDS]; /* by index of the class */
 } mw_preset;
 
 /* The task's own by mawam's method; tasks of the user's own get the defaults. */

@@ -18,6 +18,9 @@
 
 enum { LOG_LINES = 200, LINES_PER_VALIDATION = 5 };
 
+_Static_assert((int)MW_MODELS == (int)MW_KINDS && (int)MW_PART_LOSSES == (int)MW_LOSSES,
+               "reports have room for all models and their losses");
+
 typedef struct {
     const mw_training_request *request;
     char checkpoint[1024], log[1024], picture[1024];
@@ -25,15 +28,15 @@ typedef struct {
     mw_training_data data;
     mw_preset preset; /* settled but for the target */
     mw_bundle_info info;
-    char accepted[MW_WORD];      /* rules of the world where the data's are others; "" */
-    mw_training_state state;     /* the parts that this training makes; models are owned here */
-    mw_model *models[MW_MODELS]; /* of the same parts */
-    bool trains[MW_MODELS];      /* of the same: in this run */
+    char accepted[MW_WORD];     /* rules of the world where the data's are others; "" */
+    mw_training_state state;    /* the parts that this training makes; models are owned here */
+    mw_model *models[MW_KINDS]; /* of the same parts */
+    bool trains[MW_KINDS];      /* of the same: in this run */
     mw_bundle *other;
-    double means[MW_MODELS][MW_PART_LOSSES]; /* of the last line */
-    double started, before; /* clock at the start of this run; seconds that earlier runs took */
-    double saved;           /* clock at the last checkpoint */
-    double total;           /* work of all parts that this run trains */
+    double means[MW_KINDS][MW_LOSSES]; /* of the last line */
+    double started, before;            /* clock at the start of this run; seconds that earlier runs took */
+    double saved;                      /* clock at the last checkpoint */
+    double total;                      /* work of all parts that this run trains */
 } training;
 
 static double seconds_of(const training *t) {
@@ -133,7 +136,7 @@ static void report_progress(const training *t, int which) {
 
 static mw_status step(training *t, int which, long every, mw_error *error) {
     mw_training_part *part = t->state.part[which];
-    double losses[MW_PART_LOSSES] = {0};
+    double losses[MW_LOSSES] = {0};
     const mw_status status = part->advance(part, losses, error);
     MW_TRY(mw_dataset_intact(t->data.dataset, error));
     MW_TRY(status);
@@ -373,7 +376,7 @@ static int made_here(const training *t, const char *name) {
 }
 
 static mw_status add_parts(training *t, mw_bundle *b, mw_error *error) {
-    int here[MW_MODELS];
+    int here[MW_KINDS];
     const mw_model_class *class;
     for (int i = 0; (class = mw_model_class_at(i)); i++) here[i] = made_here(t, class->name);
     for (int i = 0; (class = mw_model_class_at(i)); i++) {

@@ -76,7 +76,7 @@ mw_status mw_training_log_rewind(const char *path, const mw_training_state *stat
 #define MOST_STEPS 1000000000000ll
 
 /* A part's lines as columns: steps, then losses, then held-out losses; NaN where a line has none. */
-enum { COLUMNS = 1 + 2 * MW_PART_LOSSES };
+enum { COLUMNS = 1 + 2 * MW_LOSSES };
 typedef struct {
     double *column[COLUMNS];
     long count, capacity;
@@ -89,12 +89,12 @@ static void table_free(table *t) {
 
 static mw_name column_name(const mw_training_part *part, int column) {
     if (column == 0) return mw_name_of("step");
-    const bool held = column > MW_PART_LOSSES;
-    return mw_name_of("%s%s", held ? "held_" : "", part->loss_names[(column - 1) % MW_PART_LOSSES]);
+    const bool held = column > MW_LOSSES;
+    return mw_name_of("%s%s", held ? "held_" : "", part->loss_names[(column - 1) % MW_LOSSES]);
 }
 
 static bool column_used(const mw_training_part *part, int column) {
-    return column == 0 || (column - 1) % MW_PART_LOSSES < part->losses;
+    return column == 0 || (column - 1) % MW_LOSSES < part->losses;
 }
 
 static bool table_add(table *t, const mw_training_part *part, const json_t *line) {
@@ -159,11 +159,11 @@ static int lines_of(mw_chart_line *lines, mw_name *names, const table *t, const 
 
 mw_status mw_training_log_draw(const char *path, const mw_training_state *state, const char *title,
                                const char *svg, mw_error *error) {
-    table tables[MW_MODELS] = {0};
-    mw_chart_line lines[MW_MODELS][COLUMNS];
-    mw_name names[MW_MODELS][COLUMNS];
-    char titles[MW_MODELS][128];
-    mw_chart panels[MW_MODELS];
+    table tables[MW_KINDS] = {0};
+    mw_chart_line lines[MW_KINDS][COLUMNS];
+    mw_name names[MW_KINDS][COLUMNS];
+    char titles[MW_KINDS][128];
+    mw_chart panels[MW_KINDS];
     int count = 0;
     mw_status status = MW_OK;
     for (int i = 0; i < state->count && status == MW_OK; i++) {

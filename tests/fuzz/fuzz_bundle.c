@@ -129,7 +129,7 @@ static void write_bundle(const char *path, const char *text, const json_t *root,
     t.count = t.floats = t.bytes = t.rows = 0;
     if (shape.agents && shape.obs && shape.act) {
         json_array_foreach(json_object_get(root, "parts"), index, part) {
-            if (index < MW_MODELS) add_part(&t, part, &shape, packing.bits, kind);
+            if (index < MW_KINDS) add_part(&t, part, &shape, packing.bits, kind);
         }
         add_normalizer(&t, "obs", shape.obs);
         if (!shape.discrete) add_normalizer(&t, "act", shape.act);

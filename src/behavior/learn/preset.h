@@ -3,6 +3,7 @@
 #ifndef MW_BEHAVIOR_LEARN_PRESET_H
 #define MW_BEHAVIOR_LEARN_PRESET_H
 
+#include "mawam/behavior.h"
 #include "core/json.h"
 
 json_t *mw_learn_preset_json(const mw_learn_preset *preset);

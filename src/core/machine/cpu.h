@@ -3,6 +3,7 @@
 #ifndef MW_CORE_MACHINE_CPU_H
 #define MW_CORE_MACHINE_CPU_H
 
+#include "mawam/cpu.h"
 #include "core/error.h"
 
 typedef enum mw_cpu_level {

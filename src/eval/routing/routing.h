@@ -3,6 +3,7 @@
 #ifndef MW_EVAL_ROUTING_ROUTING_H
 #define MW_EVAL_ROUTING_ROUTING_H
 
+#include "mawam/eval.h"
 #include "core/json.h"
 #include "data/split.h"
 #include "model/rwm/network.h"

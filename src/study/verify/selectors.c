@@ -251,7 +251,7 @@ static mw_status check_training(check *k, const void *slot, mw_error *error) {
     const bool world = k->part->losses == 2;
     const float *recorded =
         mw_record_floats(r, world ? "out.loss_total_dyn_rew" : "out.loss", world ? 3 : 1, error);
-    double losses[MW_PART_LOSSES], worst;
+    double losses[MW_LOSSES], worst;
     char where[64] = "";
     if (!recorded) return MW_ERR_FORMAT;
     mw_fit_run((mw_fit *)k->part, slot, false, losses);
