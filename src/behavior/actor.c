@@ -1,8 +1,8 @@
 /* Decentralised policies; see actor.h. */
 #include "behavior/actor.h"
 
-#include "behavior/learn/ppo.h"
 #include "core/math.h"
+#include "nn/categorical.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -85,9 +85,5 @@ void mw_actor_draw_real(float *real, const float *out, int count, float noise, m
 
 int32_t mw_actor_draw_index(const float *logits, const uint8_t *legal, int act, float noise, mw_rng *rng) {
     const float explore = mw_rng_float(rng), u = mw_rng_float(rng);
-    if (explore < noise) {
-        const float flat[MW_PPO_MOST_ACTIONS] = {0};
-        return mw_categorical_pick(flat, legal, act, u);
-    }
-    return mw_categorical_pick(logits, legal, act, u);
+    return mw_categorical_pick(explore < noise ? NULL : logits, legal, act, u);
 }

@@ -130,12 +130,11 @@ static void play_one(playing *p, const float *obs, const uint8_t *legal, uint64_
     const int n = p->info.agents, d = p->info.act;
     const mw_actor *actor = p->uniform ? NULL : &p->behavior.actor[episode % (uint64_t)p->behavior.count];
     const float *out = actor ? mw_actor_forward(actor, &p->work, obs, 1) : NULL;
-    static const float flat[4096];
     if (!p->info.discrete && out) mw_actor_draw_real(real, out, n * d, p->behavior.noise, rng);
     for (int k = 0; !p->info.discrete && !out && k < n * d; k++)
         real[k] = (float)(2 * mw_rng_double(rng) - 1);
     for (int a = 0; p->info.discrete && a < n; a++)
-        index[a] = mw_actor_draw_index(out ? out + a * d : flat, legal ? legal + a * d : NULL, d,
+        index[a] = mw_actor_draw_index(out ? out + a * d : NULL, legal ? legal + a * d : NULL, d,
                                        out ? p->behavior.noise : 1, rng);
 }
 

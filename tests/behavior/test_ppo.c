@@ -1,4 +1,5 @@
 /* The pieces of the learner against brute force and finite differences. */
+#include "nn/categorical.h"
 #include "check.h"
 
 #include "behavior/learn/ppo.h"
@@ -157,6 +158,10 @@ static void masked_pick(void **state) {
     assert_int_equal(mw_categorical_pick(logits, legal, D, 0.99999994f), 3);
     const uint8_t only[D] = {0, 0, 0, 0, 1};
     assert_int_equal(mw_categorical_pick(logits, only, D, 0.5f), 4);
+    /* Without logits every legal action is as likely. */
+    assert_int_equal(mw_categorical_pick(NULL, legal, D, 0.3f), 0);
+    assert_int_equal(mw_categorical_pick(NULL, legal, D, 0.4f), 1);
+    CHECK_NEAR(exp((double)mw_categorical_log(NULL, legal, D, 3)), 1.0 / 3, 1e-6);
 }
 
 int main(void) {

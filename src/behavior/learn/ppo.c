@@ -2,6 +2,7 @@
 #include "behavior/learn/ppo.h"
 
 #include "core/math.h"
+#include "nn/categorical.h"
 
 #include <math.h>
 
@@ -70,35 +71,9 @@ void mw_ppo_gaussian(const mw_ppo_row *row, float *dout, float *dlog_std, const 
 
 /* ---- masked categorical ---- */
 
-static float log_sum(const float *logits, const uint8_t *legal, int d) {
-    float most = -INFINITY, sum = 0;
-    for (int i = 0; i < d; i++)
-        if (legal[i] && logits[i] > most) most = logits[i];
-    for (int i = 0; i < d; i++)
-        if (legal[i]) sum += (float)mw_exp((double)(logits[i] - most));
-    return most + (float)mw_ln((double)sum);
-}
-
-int32_t mw_categorical_pick(const float *logits, const uint8_t *legal, int d, float u) {
-    const float total = log_sum(logits, legal, d);
-    float passed = 0;
-    int32_t last = 0;
-    for (int i = 0; i < d; i++) {
-        if (!legal[i]) continue;
-        last = i;
-        passed += (float)mw_exp((double)(logits[i] - total));
-        if (passed > u) break;
-    }
-    return last;
-}
-
-float mw_categorical_log(const float *logits, const uint8_t *legal, int d, int32_t act) {
-    return logits[act] - log_sum(logits, legal, d);
-}
-
 void mw_ppo_categorical(const mw_ppo_row *row, float *dlogits, const float *logits, const uint8_t *legal,
                         int32_t act, int d, mw_ppo_terms *terms) {
-    const float total = log_sum(logits, legal, d);
+    const float total = mw_categorical_total(logits, legal, d);
     const float slope = surrogate(row, logits[act] - total, terms);
     float entropy = 0;
     for (int i = 0; i < d; i++)

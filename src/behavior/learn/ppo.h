@@ -35,9 +35,6 @@ void mw_ppo_gaussian(const mw_ppo_row *row, float *dout, float *dlog_std, const 
                      const float *log_std, const float *act, int d, mw_ppo_terms *terms);
 
 /* ---- discrete actions: softmax over the legal ones ---- */
-/* The legal action at which the cumulative probability passes u in [0,1). At least one must be legal. */
-int32_t mw_categorical_pick(const float *logits, const uint8_t *legal, int d, float u);
-float mw_categorical_log(const float *logits, const uint8_t *legal, int d, int32_t act);
 void mw_ppo_categorical(const mw_ppo_row *row, float *dlogits, const float *logits, const uint8_t *legal,
                         int32_t act, int d, mw_ppo_terms *terms);
 

@@ -4,6 +4,7 @@
 #include "behavior/learn/learner_state.h"
 
 #include "core/math.h"
+#include "nn/categorical.h"
 
 #include <math.h>
 #include <string.h>
