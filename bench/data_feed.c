@@ -23,7 +23,7 @@ typedef struct feed {
     mw_window_config window;
     mw_window_rows slots[2];
     mw_model *model;
-    mw_policy_trainer *trainer;
+    mw_flow_trainer *trainer;
     mw_pool *pool;
     float *noise, rho[BATCH], lambda[BATCH], keep[BATCH];
 } feed;
@@ -36,7 +36,7 @@ static void fill(void *context, uint64_t step, void *batch) {
 static void train(feed *f, const mw_window_rows *rows) {
     mw_flow_batch batch = {BATCH,        rows->trajectory, f->noise, f->rho, f->lambda,
                            rows->target, f->keep,          0,        NULL,   NULL};
-    mw_policy_trainer_step(f->trainer, &batch, true);
+    mw_flow_trainer_step(f->trainer, &batch, true);
 }
 
 static mw_status setup(feed *f, const char *folder, int threads, mw_error *error) {
@@ -58,7 +58,7 @@ static mw_status setup(feed *f, const char *folder, int threads, mw_error *error
     MW_TRY(mw_model_make(&f->model, &mw_flow_class, &preset.config[mw_model_class_index("flow")],
                          &(mw_model_shape){spec->agents, spec->obs_size, spec->act_size, spec->discrete},
                          error));
-    const mw_policy_config config = mw_flow_net(f->model)->config;
+    const mw_flow_config config = mw_flow_net_of(f->model)->config;
     f->window = (mw_window_config){config.context,
                                    config.time - config.context,
                                    0.99,
@@ -68,8 +68,8 @@ static mw_status setup(feed *f, const char *folder, int threads, mw_error *error
     for (int i = 0; i < 2; i++)
         MW_TRY(mw_window_rows_create(&f->slots[i], &f->data.spec, &f->window, BATCH, error));
     MW_TRY(mw_pool_create(&f->pool, threads, error));
-    MW_TRY(mw_policy_trainer_create(&f->trainer, mw_flow_net(f->model), &adam, 0.995f, BATCH, 0, SHARDS,
-                                    f->pool, error));
+    MW_TRY(mw_flow_trainer_create(&f->trainer, mw_flow_net_of(f->model), &adam, 0.995f, BATCH, 0, SHARDS,
+                                  f->pool, error));
     size_t cells = (size_t)config.time * (size_t)config.agents * (size_t)config.obs;
     f->noise = calloc(BATCH * cells, sizeof *f->noise);
     for (int i = 0; i < BATCH; i++) f->lambda[i] = i % 2 ? 0.7f : 0.4f, f->rho[i] = 0.4f, f->keep[i] = 1;
@@ -115,7 +115,7 @@ int main(int argc, char **argv) {
         mw_status status = setup(&f, argv[1], threads, &error);
         if (status == MW_OK) status = measure(&f, steps, &error);
         if (status != MW_OK) return fprintf(stderr, "data_feed: %s\n", error.message), 1;
-        mw_policy_trainer_free(f.trainer);
+        mw_flow_trainer_free(f.trainer);
         mw_model_free(f.model);
         mw_pool_free(f.pool);
         for (int i = 0; i < 2; i++) mw_window_rows_free(&f.slots[i]);

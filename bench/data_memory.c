@@ -47,24 +47,24 @@ static mw_status train_policy(const mw_dataset *d, const mw_split *split, const 
     MW_TRY(mw_preset_set(&preset, "flow.forecast=0", error)); /* its batches are not fed here */
     MW_TRY(
         mw_model_make(&model, &mw_flow_class, &preset.config[mw_model_class_index("flow")], &shape, error));
-    const mw_policy_config config = mw_flow_net(model)->config;
+    const mw_flow_config config = mw_flow_net_of(model)->config;
     mw_window_config window = {config.context,         config.time - config.context, 0.99, 1,
                                &stats->obs_normalizer, &stats->act_normalizer};
     mw_window_rows rows;
-    mw_policy_trainer *trainer;
+    mw_flow_trainer *trainer;
     mw_adam adam = {.rate = 2e-4f, .beta1 = 0.9f, .beta2 = 0.999f, .epsilon = 1e-8f};
     MW_TRY(mw_window_rows_create(&rows, &d->spec, &window, BATCH, error));
-    MW_TRY(mw_policy_trainer_create(&trainer, mw_flow_net(model), &adam, 0.995f, BATCH, 0, 4, NULL, error));
+    MW_TRY(mw_flow_trainer_create(&trainer, mw_flow_net_of(model), &adam, 0.995f, BATCH, 0, 4, NULL, error));
     size_t count = (size_t)BATCH * (size_t)config.time * (size_t)d->spec.agents * (size_t)d->spec.obs_size;
     float *noise = calloc(count, sizeof *noise), level[BATCH] = {0};
     for (uint64_t step = 0; noise && step < STEPS; step++) {
         mw_window_fill(&rows, BATCH, d, &window, &split->train, 1, step, MW_BATCH_POLICY);
         mw_flow_batch batch = {BATCH,       rows.trajectory, noise, level, level,
                                rows.target, level,           0,     NULL,  NULL};
-        mw_policy_trainer_step(trainer, &batch, true);
+        mw_flow_trainer_step(trainer, &batch, true);
     }
     free(noise);
-    mw_policy_trainer_free(trainer);
+    mw_flow_trainer_free(trainer);
     mw_model_free(model);
     mw_window_rows_free(&rows);
     return MW_OK;

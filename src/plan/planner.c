@@ -15,7 +15,7 @@
 
 static void carve(mw_planner *p) {
     const mw_bundle_info *i = &p->bundle->info;
-    const mw_policy_config *c = &p->policy->config;
+    const mw_flow_config *c = &p->flow_net->config;
     const int threads = mw_pool_threads(p->pool), horizon = p->plan.horizon;
     const size_t envs = (size_t)p->options.envs, all = envs * (size_t)p->plan.candidates, h = (size_t)horizon;
     const size_t joint = (size_t)(i->agents * i->obs), act = (size_t)(i->agents * i->act);
@@ -64,7 +64,7 @@ static mw_status find_models(mw_planner *p, mw_error *error) {
     if (!p->flow || !p->inverse_model)
         return mw_fail(error, MW_ERR_ARGUMENT, "this bundle has no %s to draw candidates with",
                        p->flow ? "inverse dynamics" : "flow");
-    p->policy = mw_flow_net(p->flow);
+    p->flow_net = mw_flow_net_of(p->flow);
     p->inverse_net = mw_inverse_net_of(p->inverse_model);
     p->return_scale = (float)mw_flow_settings_of(p->flow)->return_scale;
     return MW_OK;
@@ -107,7 +107,7 @@ static mw_status make_scorers(mw_planner *p, mw_error *error) {
 static mw_status set_up(mw_planner *p, mw_error *error) {
     MW_TRY(find_models(p, error));
     MW_TRY(mw_plan_settings_check(&p->plan, p->bundle->info.discrete,
-                                  p->policy->config.time - p->policy->config.context, error));
+                                  p->flow_net->config.time - p->flow_net->config.context, error));
     MW_TRY(check_options(&p->options, &p->plan, error));
     p->drawn_from = p->plan.candidates;
     if (p->plan.choice != MW_CHOICE_BEST) p->plan.candidates = 1;
@@ -117,7 +117,7 @@ static mw_status set_up(mw_planner *p, mw_error *error) {
     p->sampling =
         (mw_sampler_options){p->plan.sampling_steps, (float)p->plan.guidance, p->options.sequential};
     MW_TRY(mw_pool_create(&p->pool, p->options.threads, error));
-    MW_TRY(mw_sampler_create(&p->sampler, p->policy, p->flow->values, p->flow->packed, p->pool, error));
+    MW_TRY(mw_sampler_create(&p->sampler, p->flow_net, p->flow->values, p->flow->packed, p->pool, error));
     MW_TRY(make_scorers(p, error));
     carve(p);
     MW_TRY(mw_arena_create(&p->arena, p->arena.used, error));
@@ -194,7 +194,7 @@ void mw_planner_reward(mw_planner *p, int env, float reward) {
 
 /* The history shifts by one; at an episode's start the first observation fills it. */
 static void remember(mw_planner *p, int env, const float *obs) {
-    const int context = p->policy->config.context;
+    const int context = p->flow_net->config.context;
     const size_t joint = (size_t)(p->bundle->info.agents * p->bundle->info.obs);
     float *history = p->history + (size_t)env * (size_t)context * joint;
     const bool fresh = p->states[env].step == 0;
@@ -215,7 +215,7 @@ static uint64_t candidate_at(const mw_planner *p, int q) {
 static void prepare_share(void *context, int worker) {
     mw_planner *p = context;
     const mw_bundle *b = p->bundle;
-    const mw_policy_config *c = &p->policy->config;
+    const mw_flow_config *c = &p->flow_net->config;
     const int agents = b->info.agents, most = p->plan.candidates;
     const size_t joint = (size_t)(agents * b->info.obs);
     int begin, end;
@@ -264,7 +264,7 @@ static void invert_share(void *context, int worker) {
     mw_planner *p = context;
     const mw_bundle *b = p->bundle;
     const mw_bundle_info *i = &b->info;
-    const mw_policy_config *c = &p->policy->config;
+    const mw_flow_config *c = &p->flow_net->config;
     const int h = p->plan.horizon, n = i->agents, o = i->obs, d = i->act;
     const size_t joint = (size_t)(n * o), inputs = (size_t)mw_inverse_inputs(&p->inverse_net->config);
     int begin, end;

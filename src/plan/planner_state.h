@@ -21,7 +21,7 @@ typedef struct {
 struct mw_planner {
     const mw_bundle *bundle;
     const mw_model *flow, *inverse_model;
-    const mw_policy_net *policy;
+    const mw_flow_net *flow_net;
     const mw_inverse_net *inverse_net;
     mw_planner_options options;
     mw_plan_settings plan; /* with candidates 1 where only one is drawn */

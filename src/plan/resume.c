@@ -23,7 +23,7 @@ static size_t rest_of(const mw_planner *p) {
 }
 
 static size_t history_of(const mw_planner *p) {
-    return (size_t)p->policy->config.context * joint_of(p);
+    return (size_t)p->flow_net->config.context * joint_of(p);
 }
 
 size_t mw_planner_snapshot_size(const mw_planner *p) {
@@ -41,7 +41,7 @@ void mw_planner_snapshot(const mw_planner *p, int env, void *buffer) {
     h.episode = state->episode;
     h.step = state->step;
     h.target = state->target;
-    h.context = p->policy->config.context;
+    h.context = p->flow_net->config.context;
     h.joint = (int32_t)joint_of(p);
     h.rest = (int32_t)rest;
     h.warm = state->warm;
@@ -56,10 +56,10 @@ static mw_status check(const mw_planner *p, const head *h, const unsigned char *
                        mw_error *error) {
     if (memcmp(h->magic, "mawampln", sizeof h->magic))
         return mw_fail(error, MW_ERR_FORMAT, "this is not a planner's snapshot");
-    if (h->context != p->policy->config.context || h->joint != (int32_t)joint_of(p))
+    if (h->context != p->flow_net->config.context || h->joint != (int32_t)joint_of(p))
         return mw_fail(error, MW_ERR_MISMATCH,
                        "the snapshot remembers %d joint observations of %d values, this planner %d of %zu",
-                       (int)h->context, (int)h->joint, p->policy->config.context, joint_of(p));
+                       (int)h->context, (int)h->joint, p->flow_net->config.context, joint_of(p));
     const size_t expected = history_of(p) + (size_t)(h->rest > 0 ? h->rest : 0);
     if (h->rest < 0 || size != sizeof *h + expected * sizeof(float))
         return mw_fail(error, MW_ERR_FORMAT, "the snapshot has %zu bytes, its sizes ask for %zu", size,

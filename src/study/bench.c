@@ -23,14 +23,14 @@
 typedef struct {
     const mw_task_shape *shape;
     mw_pool *pool, *single;
-    mw_policy_net policy;
+    mw_flow_net policy;
     mw_world_net world;
     mw_arena arena;
     float *policy_values, *policy_packed, *world_values, *world_packed;
     float *noise, *context, *target, *out, *obs, *actions, *scores;
     mw_sampler *sampler;
     mw_scorer *scorer;
-    mw_policy_trainer *policy_trainer;
+    mw_flow_trainer *policy_trainer;
     mw_world_trainer *world_trainer;
     mw_flow_batch flow;
     mw_transition_batch transitions;
@@ -130,7 +130,7 @@ static void train_world(bench *b) {
     mw_world_trainer_step(b->world_trainer, &b->transitions, true);
 }
 static void train_policy(bench *b) {
-    mw_policy_trainer_step(b->policy_trainer, &b->flow, true);
+    mw_flow_trainer_step(b->policy_trainer, &b->flow, true);
 }
 
 /* ---- set-up ---- */
@@ -154,7 +154,7 @@ static float *random_floats(bench *b, size_t count, bool uniform) {
 }
 
 static void carve(bench *b, const mw_bench_options *o) {
-    const mw_policy_config *c = &b->policy.config;
+    const mw_flow_config *c = &b->policy.config;
     const size_t joint = (size_t)(c->agents * c->obs), act = (size_t)(c->agents * b->shape->act),
                  count = (size_t)b->count;
     const size_t time = (size_t)c->time;
@@ -212,7 +212,7 @@ static mw_status make_networks(bench *b, const mw_bench_options *o, mw_error *er
     mw_status status = trained_model(&rwm, &mw_rwm_class, &preset, shape, error);
     if (status == MW_OK) {
         const mw_flow_settings *settings = mw_flow_settings_of(flow);
-        mw_policy_config policy = o->paper ? mw_policy_config_paper(shape) : mw_flow_net(flow)->config;
+        mw_flow_config policy = o->paper ? mw_flow_config_paper(shape) : mw_flow_net_of(flow)->config;
         mw_world_config world = o->paper ? mw_world_config_paper() : mw_rwm_net(rwm)->config;
         world.agents = shape->agents;
         world.obs = shape->obs;
@@ -221,7 +221,7 @@ static mw_status make_networks(bench *b, const mw_bench_options *o, mw_error *er
         b->world_batch = mw_rwm_settings_of(rwm)->fit.batch;
         b->forecast_batch = policy.forecast ? settings->forecast_batch : 0;
         b->horizon = o->horizon ? o->horizon : o->paper ? shape->horizon : preset.plan.horizon;
-        status = mw_policy_net_make(&b->policy, &policy, error);
+        status = mw_flow_net_make(&b->policy, &policy, error);
         if (status == MW_OK) status = mw_world_net_make(&b->world, &world, error);
     }
     mw_model_free(flow);
@@ -242,7 +242,7 @@ static mw_status set_up(bench *b, const mw_bench_options *o, mw_error *error) {
     carve(b, o);
     if (asked(o, MW_BENCH_GENERATE) || asked(o, MW_BENCH_SEQUENTIAL)) { /* the paper's takes a second */
         mw_params_init(&b->policy.params, b->policy_values, 1);
-        mw_policy_net_pack(&b->policy, b->policy_values, b->policy_packed, false, 0, 1);
+        mw_flow_net_pack(&b->policy, b->policy_values, b->policy_packed, false, 0, 1);
     }
     mw_params_init(&b->world.params, b->world_values, 1);
     mw_world_net_pack(&b->world, b->world_values, b->world_packed, false, 0, 1);
@@ -251,9 +251,9 @@ static mw_status set_up(bench *b, const mw_bench_options *o, mw_error *error) {
                                   error));
     const mw_adam adam = {1e-4f, 0.9f, 0.999f, 1e-8f, 10, 0, 0};
     if (asked(o, MW_BENCH_TRAIN_POLICY)) {
-        MW_TRY(mw_policy_trainer_create(&b->policy_trainer, &b->policy, &adam, 0.995f, b->policy_batch,
-                                        b->forecast_batch, SHARDS, b->pool, error));
-        mw_params_init(&b->policy.params, mw_policy_trainer_optimizer(b->policy_trainer)->values, 1);
+        MW_TRY(mw_flow_trainer_create(&b->policy_trainer, &b->policy, &adam, 0.995f, b->policy_batch,
+                                      b->forecast_batch, SHARDS, b->pool, error));
+        mw_params_init(&b->policy.params, mw_flow_trainer_optimizer(b->policy_trainer)->values, 1);
     }
     if (asked(o, MW_BENCH_TRAIN_WORLD)) {
         MW_TRY(
@@ -265,18 +265,18 @@ static mw_status set_up(bench *b, const mw_bench_options *o, mw_error *error) {
 
 static void tear_down(bench *b) {
     mw_world_trainer_free(b->world_trainer);
-    mw_policy_trainer_free(b->policy_trainer);
+    mw_flow_trainer_free(b->policy_trainer);
     mw_scorer_free(b->scorer);
     mw_sampler_free(b->sampler);
     mw_world_net_free(&b->world);
-    mw_policy_net_free(&b->policy);
+    mw_flow_net_free(&b->policy);
     mw_arena_free(&b->arena);
     mw_pool_free(b->single);
     mw_pool_free(b->pool);
 }
 
 static mw_status write_sizes(const bench *b, char *out, size_t size, mw_error *error) {
-    const mw_policy_config *p = &b->policy.config;
+    const mw_flow_config *p = &b->policy.config;
     const mw_world_config *w = &b->world.config;
     json_t *sizes = json_pack(
         "{s:i, s:i, s:i, s:i, s:i, s:i, s:{s:i, s:[i,i,i], s:i, s:i, s:i, s:i, s:b}, "
@@ -297,7 +297,7 @@ static mw_status write_sizes(const bench *b, char *out, size_t size, mw_error *e
 }
 
 static mw_status measure(bench *b, const mw_bench_options *o, mw_bench_report *report, mw_error *error) {
-    const double generation = b->steps * mw_policy_net_flops(&b->policy, 2 * b->count);
+    const double generation = b->steps * mw_flow_net_flops(&b->policy, 2 * b->count);
     const size_t sampler = mw_sampler_bytes(b->sampler), scorer = b->scorer->kind->bytes(b->scorer);
     const struct {
         const char *name;
@@ -312,10 +312,11 @@ static mw_status measure(bench *b, const mw_bench_options *o, mw_bench_report *r
                                   mw_world_trainer_flops(&b->world, b->world_batch),
                                   asked(o, MW_BENCH_TRAIN_WORLD) ? mw_world_trainer_bytes(b->world_trainer)
                                                                  : 0},
-        [MW_BENCH_TRAIN_POLICY] =
-            {"train policy step", train_policy,
-             mw_policy_trainer_flops(&b->policy, b->policy_batch, b->policy_batch, b->forecast_batch),
-             asked(o, MW_BENCH_TRAIN_POLICY) ? mw_policy_trainer_bytes(b->policy_trainer) : 0},
+        [MW_BENCH_TRAIN_POLICY] = {"train policy step", train_policy,
+                                   mw_flow_trainer_flops(&b->policy, b->policy_batch, b->policy_batch,
+                                                         b->forecast_batch),
+                                   asked(o, MW_BENCH_TRAIN_POLICY) ? mw_flow_trainer_bytes(b->policy_trainer)
+                                                                   : 0},
     };
     report->threads = mw_pool_threads(b->pool);
     report->horizon = b->horizon;

@@ -30,13 +30,13 @@ const mw_task_shape *mw_task_shape_find(const char *task) {
     return NULL;
 }
 
-mw_policy_config mw_policy_config_paper(const mw_task_shape *shape) {
-    return (mw_policy_config){.agents = shape->agents,
-                              .obs = shape->obs,
-                              .dim = 128,
-                              .mults = {1, 4, 8},
-                              .time = shape->context + shape->generated,
-                              .context = shape->context,
-                              .bins = 5,
-                              .project = true};
+mw_flow_config mw_flow_config_paper(const mw_task_shape *shape) {
+    return (mw_flow_config){.agents = shape->agents,
+                            .obs = shape->obs,
+                            .dim = 128,
+                            .mults = {1, 4, 8},
+                            .time = shape->context + shape->generated,
+                            .context = shape->context,
+                            .bins = 5,
+                            .project = true};
 }

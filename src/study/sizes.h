@@ -17,6 +17,6 @@ const mw_task_shape *mw_task_shape_at(int index); /* NULL past the end */
 const mw_task_shape *mw_task_shape_find(const char *task);
 
 /* The proposer of the authors' size for a task, with their segment length. */
-mw_policy_config mw_policy_config_paper(const mw_task_shape *shape);
+mw_flow_config mw_flow_config_paper(const mw_task_shape *shape);
 
 #endif

@@ -10,19 +10,19 @@
 #include "model/flow/trainer.h"
 #include "model/rwm/rwm.h"
 
-static const mw_policy_config small = {.agents = 3,
-                                       .obs = 5,
-                                       .dim = 16,
-                                       .mults = {1, 2, 2},
-                                       .time = 8,
-                                       .context = 3,
-                                       .bins = 5,
-                                       .project = true};
+static const mw_flow_config small = {.agents = 3,
+                                     .obs = 5,
+                                     .dim = 16,
+                                     .mults = {1, 2, 2},
+                                     .time = 8,
+                                     .context = 3,
+                                     .bins = 5,
+                                     .project = true};
 enum { COUNT = 9, STEP = 3 * 5, SEGMENT = 8 * STEP, CONTEXT = 3 * STEP, FORECASTS = 7 };
 
 /* A network with weights away from their start (where attention is switched off), and data. */
 typedef struct {
-    mw_policy_net net;
+    mw_flow_net net;
     float *values, *packed;
     float tau[COUNT * SEGMENT], noise[COUNT * SEGMENT], context[COUNT * CONTEXT];
     float target[COUNT], keep[COUNT], rho[COUNT], lambda[COUNT];
@@ -35,10 +35,10 @@ static float *floats(size_t count) {
     return at;
 }
 
-static fixture *make_of(mw_policy_config config) {
+static fixture *make_of(mw_flow_config config) {
     static fixture f;
     mw_error error = {0};
-    CHECK_OK(mw_policy_net_make(&f.net, &config, &error), error);
+    CHECK_OK(mw_flow_net_make(&f.net, &config, &error), error);
     f.values = floats(f.net.params.total);
     f.packed = floats(f.net.params.packed);
     mw_params_init(&f.net.params, f.values, 30);
@@ -47,7 +47,7 @@ static fixture *make_of(mw_policy_config config) {
         for (size_t i = 0; i < f.net.params.list[p].count; i++)
             f.values[f.net.params.list[p].offset + i] +=
                 (float)((strstr(f.net.params.list[p].name, "gamma") ? 0.7 : 0.05) * mw_rng_normal(&rng));
-    mw_policy_net_pack(&f.net, f.values, f.packed, true, 0, 1);
+    mw_flow_net_pack(&f.net, f.values, f.packed, true, 0, 1);
     rng = mw_rng_make(32, MW_RNG_TEST, 0, 0, 0);
     mw_rng_fill_normal(&rng, f.tau, COUNT * SEGMENT);
     mw_rng_fill_normal(&rng, f.noise, COUNT * SEGMENT);
@@ -62,14 +62,14 @@ static fixture *make_of(mw_policy_config config) {
 }
 
 static fixture *make(bool project) {
-    mw_policy_config config = small;
+    mw_flow_config config = small;
     config.project = project;
     return make_of(config);
 }
 
 /* As the presets have it: changes, less a forecast, scaled; told: the forecast sees the return. */
 static fixture *make_forecast(bool told) {
-    mw_policy_config config = small;
+    mw_flow_config config = small;
     config.residual = true;
     config.forecast = 7;
     config.scale = 3;
@@ -80,7 +80,7 @@ static fixture *make_forecast(bool told) {
 static void drop(fixture *f) {
     free(f->values);
     free(f->packed);
-    mw_policy_net_free(&f->net);
+    mw_flow_net_free(&f->net);
 }
 
 static mw_pool *pool_of(int threads) {
@@ -95,7 +95,7 @@ static mw_pool *pool_of(int threads) {
 typedef struct {
     fixture *f;
     mw_arena arena;
-    mw_policy_acts *acts;
+    mw_flow_acts *acts;
     int count, bin[COUNT];
     float level[COUNT];
     float dvelocity[COUNT * SEGMENT];
@@ -104,9 +104,9 @@ typedef struct {
 static void network_make(network *k, fixture *f, int count) {
     mw_error error = {0};
     *k = (network){.f = f, .count = count};
-    mw_policy_acts_take(&f->net, &k->arena, count, true);
+    mw_flow_acts_take(&f->net, &k->arena, count, true);
     CHECK_OK(mw_arena_create(&k->arena, k->arena.used, &error), error);
-    k->acts = mw_policy_acts_take(&f->net, &k->arena, count, true);
+    k->acts = mw_flow_acts_take(&f->net, &k->arena, count, true);
     for (int i = 0; i < count; i++) k->bin[i] = i % small.bins;
     mw_rng rng = mw_rng_make(33, MW_RNG_TEST, 0, 0, 0);
     mw_rng_fill_normal(&rng, k->dvelocity, COUNT * SEGMENT);
@@ -117,16 +117,16 @@ static const float *velocity(network *k, int first) {
     const fixture *f = k->f;
     for (int t = 0; t < small.time; t++)
         for (int j = 0; j < k->count; j++)
-            memcpy(mw_policy_input(k->acts) + (t * k->count + j) * STEP,
+            memcpy(mw_flow_input(k->acts) + (t * k->count + j) * STEP,
                    f->tau + (first + j) * SEGMENT + t * STEP, STEP * sizeof(float));
-    return mw_policy_forward(&f->net, k->acts, f->values, f->packed, k->bin, k->level, f->target + first,
-                             f->keep + first, k->count);
+    return mw_flow_forward(&f->net, k->acts, f->values, f->packed, k->bin, k->level, f->target + first,
+                           f->keep + first, k->count);
 }
 
 static double objective(void *context) {
     network *k = context;
     double sum = 0;
-    mw_policy_net_pack(&k->f->net, k->f->values, k->f->packed, true, 0, 1);
+    mw_flow_net_pack(&k->f->net, k->f->values, k->f->packed, true, 0, 1);
     const float *u = velocity(k, 0);
     for (int i = 0; i < k->count * SEGMENT; i++) sum += (double)u[i] * k->dvelocity[i];
     return sum;
@@ -143,8 +143,8 @@ static void gradient_along_directions(void **state) {
         network_make(&k, f, 4);
         float *grads = floats(f->net.params.total);
         velocity(&k, 0);
-        mw_policy_backward(&f->net, k.acts, grads, k.dvelocity, f->values, f->packed, f->target, f->keep,
-                           k.count);
+        mw_flow_backward(&f->net, k.acts, grads, k.dvelocity, f->values, f->packed, f->target, f->keep,
+                         k.count);
         mw_rng rng = mw_rng_make(34, MW_RNG_TEST, 0, 0, 0);
         for (int direction = 0; direction < 6; direction++)
             CHECK_ERROR(differences_along(objective, &k, f->values, grads, f->net.params.total, 2e-4, &rng),
@@ -180,8 +180,8 @@ static void no_projection_is_identity(void **state) {
     mw_params bare = f->net.params;
     float *bare_values = f->values, *bare_grads = floats(bare.total);
     memcpy(u, velocity(&k, 0), sizeof u);
-    mw_policy_backward(&f->net, k.acts, bare_grads, k.dvelocity, f->values, f->packed, f->target, f->keep,
-                       k.count);
+    mw_flow_backward(&f->net, k.acts, bare_grads, k.dvelocity, f->values, f->packed, f->target, f->keep,
+                     k.count);
     mw_arena_free(&k.arena);
     free(f->packed);
 
@@ -196,12 +196,11 @@ static void no_projection_is_identity(void **state) {
         for (size_t i = 0; i < param->count; i++)
             f->values[param->offset + i] = param->dims > 1 && i % (size_t)(param->shape[0] + 1) == 0;
     }
-    mw_policy_net_pack(&f->net, f->values, f->packed, true, 0, 1);
+    mw_flow_net_pack(&f->net, f->values, f->packed, true, 0, 1);
     network_make(&k, f, 4);
     assert_memory_equal(velocity(&k, 0), u, sizeof u);
     float *grads = floats(f->net.params.total);
-    mw_policy_backward(&f->net, k.acts, grads, k.dvelocity, f->values, f->packed, f->target, f->keep,
-                       k.count);
+    mw_flow_backward(&f->net, k.acts, grads, k.dvelocity, f->values, f->packed, f->target, f->keep, k.count);
     for (int p = 0; p < bare.count; p++)
         assert_memory_equal(grads + mw_params_find(&f->net.params, bare.list[p].name)->offset,
                             bare_grads + bare.list[p].offset, bare.list[p].count * sizeof(float));
@@ -225,7 +224,7 @@ static void velocity_of_changes(void **state) {
     memcpy(k.level, level, sizeof level);
     memcpy(u, velocity(&k, 0), sizeof u);
     f->net.config.residual = true;
-    const float *v = velocity(&k, 0), *x = mw_policy_input(k.acts);
+    const float *v = velocity(&k, 0), *x = mw_flow_input(k.acts);
     for (int t = 0; t < small.time; t++)
         for (int j = 0; j < k.count; j++)
             for (int i = 0; i < STEP; i++) {
@@ -243,14 +242,14 @@ static void observations_and_changes(void **state) {
     fixture *f = make(true);
     float x[SEGMENT];
     memcpy(x, f->tau, sizeof x);
-    mw_policy_to_flow(&f->net, x, NULL); /* without changes nothing happens */
+    mw_flow_from_obs(&f->net, x, NULL); /* without changes nothing happens */
     assert_memory_equal(x, f->tau, sizeof x);
     f->net.config.residual = true;
-    mw_policy_to_flow(&f->net, x, NULL);
+    mw_flow_from_obs(&f->net, x, NULL);
     assert_memory_equal(x, f->tau, CONTEXT * sizeof *x);
     for (int i = CONTEXT; i < SEGMENT; i++)
         assert_float_equal(x[i], f->tau[i] - f->tau[CONTEXT - STEP + i % STEP], 1e-6);
-    mw_policy_from_flow(&f->net, x, NULL);
+    mw_flow_to_obs(&f->net, x, NULL);
     for (int i = 0; i < SEGMENT; i++) assert_float_equal(x[i], f->tau[i], 1e-5);
     f->net.config.residual = false;
     drop(f);
@@ -264,12 +263,11 @@ static void check_forecast(bool told) {
     fixture *f = make_forecast(told);
     network_make(&k, f, 2);
     const int width = OBS + AGENTS + told;
-    assert_int_equal(mw_policy_view_width(&f->net.config), width);
+    assert_int_equal(mw_flow_view_width(&f->net.config), width);
     float x[SEGMENT], rows[2 * AGENTS * 16];
     for (int j = 0; j < 2; j++)
-        mw_policy_view(&f->net, rows + j * AGENTS * width, f->tau + j * SEGMENT + CONTEXT - STEP,
-                       f->target[j]);
-    const float *expected = mw_policy_expect(&f->net, k.acts, f->values, f->packed, rows, 2);
+        mw_flow_view(&f->net, rows + j * AGENTS * width, f->tau + j * SEGMENT + CONTEXT - STEP, f->target[j]);
+    const float *expected = mw_flow_expect(&f->net, k.acts, f->values, f->packed, rows, 2);
     for (int q = 0; q < 2 * AGENTS; q++) {
         double in[16] = {0}, out[AHEAD * OBS];
         const float *now = f->tau + q / AGENTS * SEGMENT + CONTEXT - STEP + q % AGENTS * OBS;
@@ -289,14 +287,14 @@ static void check_forecast(bool told) {
         for (int i = 0; i < AHEAD * OBS; i++) assert_float_equal(expected[q * AHEAD * OBS + i], out[i], 1e-5);
     }
     memcpy(x, f->tau, sizeof x);
-    mw_policy_to_flow(&f->net, x, expected);
+    mw_flow_from_obs(&f->net, x, expected);
     assert_memory_equal(x, f->tau, CONTEXT * sizeof *x);
     for (int i = CONTEXT; i < SEGMENT; i++) {
         const int agent = i % STEP / OBS, ahead = i / STEP - CONTEXT / STEP;
         const float change = f->tau[i] - f->tau[CONTEXT - STEP + i % STEP];
         assert_float_equal(x[i], 3 * (change - expected[(agent * AHEAD + ahead) * OBS + i % OBS]), 1e-5);
     }
-    mw_policy_from_flow(&f->net, x, expected);
+    mw_flow_to_obs(&f->net, x, expected);
     for (int i = 0; i < SEGMENT; i++) assert_float_equal(x[i], f->tau[i], 1e-5);
     mw_arena_free(&k.arena);
     drop(f);
@@ -340,7 +338,7 @@ static void packing_is_divided(void **state) {
     for (int workers = 1; workers <= 3; workers++) {
         memset(pieces, 0, size);
         for (int worker = 0; worker < workers; worker++)
-            mw_policy_net_pack(&f->net, f->values, pieces, true, worker, workers);
+            mw_flow_net_pack(&f->net, f->values, pieces, true, worker, workers);
         assert_memory_equal(pieces, f->packed, size);
     }
     free(pieces);
@@ -401,19 +399,19 @@ static void proposals_contain_the_forecast(void **state) {
     mw_pool *pool = pool_of(2);
     mw_sampler *sampler = sampler_of(f, pool);
     const mw_dense *last = &f->net.forecast.layer[f->net.forecast.layers - 1];
-    const int width = mw_policy_view_width(&f->net.config), ahead = SEGMENT - CONTEXT;
+    const int width = mw_flow_view_width(&f->net.config), ahead = SEGMENT - CONTEXT;
     float *rows = floats((size_t)(COUNT * 3 * width)), *expected = floats((size_t)(COUNT * ahead));
     network_make(&k, f, COUNT);
     for (int j = 0; j < COUNT; j++)
-        mw_policy_view(&f->net, rows + j * 3 * width, f->context + (j + 1) * CONTEXT - STEP, f->target[j]);
+        mw_flow_view(&f->net, rows + j * 3 * width, f->context + (j + 1) * CONTEXT - STEP, f->target[j]);
     sample(sampler, f, 3, false, without, f->noise, COUNT);
-    memcpy(expected, mw_policy_expect(&f->net, k.acts, f->values, f->packed, rows, COUNT),
+    memcpy(expected, mw_flow_expect(&f->net, k.acts, f->values, f->packed, rows, COUNT),
            (size_t)(COUNT * ahead) * sizeof *expected);
     for (int i = 0; i < last->out; i++) f->values[last->b + (size_t)i] += (float)(i + 1);
     for (int i = 0; i < last->in * last->out; i++) f->values[last->w + (size_t)i] *= 3;
-    mw_policy_net_pack(&f->net, f->values, f->packed, true, 0, 1);
+    mw_flow_net_pack(&f->net, f->values, f->packed, true, 0, 1);
     sample(sampler, f, 3, false, with, f->noise, COUNT);
-    const float *other = mw_policy_expect(&f->net, k.acts, f->values, f->packed, rows, COUNT);
+    const float *other = mw_flow_expect(&f->net, k.acts, f->values, f->packed, rows, COUNT);
     for (int i = 0; i < COUNT * SEGMENT; i++) {
         const int j = i / SEGMENT, t = i % SEGMENT / STEP - CONTEXT / STEP, agent = i % STEP / 5;
         const int at = j * ahead + (agent * ahead / STEP + t) * 5 + i % 5; /* [j][agent][t][o] */
@@ -444,10 +442,10 @@ static void steps_as_written(void **state) {
             memcpy(x, f->context + j * CONTEXT, CONTEXT * sizeof *x);
             k.bin[0] = (small.bins * step - 1) / K;
             for (int keep = 0; keep < 2; keep++) {
-                memcpy(mw_policy_input(k.acts), x, sizeof x);
+                memcpy(mw_flow_input(k.acts), x, sizeof x);
                 memcpy(u[keep],
-                       mw_policy_forward(&f->net, k.acts, f->values, f->packed, k.bin, NULL, f->target + j,
-                                         &(float){(float)keep}, 1),
+                       mw_flow_forward(&f->net, k.acts, f->values, f->packed, k.bin, NULL, f->target + j,
+                                       &(float){(float)keep}, 1),
                        sizeof x);
             }
             for (int i = 0; i < SEGMENT; i++) x[i] -= (u[0][i] + 1.2f * (u[1][i] - u[0][i])) / (float)K;
@@ -534,18 +532,18 @@ static void workspace(void **state) {
         CHECK_OK(
             mw_model_make(&rwm, &mw_rwm_class, &preset.config[mw_model_class_index("rwm")], &sizes, &error),
             error);
-        const mw_policy_config config = mw_flow_net(flow)->config;
+        const mw_flow_config config = mw_flow_net_of(flow)->config;
         mw_world_config world = mw_rwm_net(rwm)->config;
         mw_model_free(flow);
         mw_model_free(rwm);
         world.agents = shape->agents;
         world.obs = shape->obs;
         world.act = shape->act;
-        mw_policy_net policy;
+        mw_flow_net policy;
         mw_world_net net;
         mw_sampler *sampler;
         mw_scorer *scorer;
-        CHECK_OK(mw_policy_net_make(&policy, &config, &error), error);
+        CHECK_OK(mw_flow_net_make(&policy, &config, &error), error);
         CHECK_OK(mw_world_net_make(&net, &world, &error), error);
         CHECK_OK(mw_sampler_create(&sampler, &policy, NULL, NULL, pool, &error), error);
         CHECK_OK(mw_world_scorer_create(&scorer, &net, NULL, NULL, 64, pool, &error), error);
@@ -554,22 +552,22 @@ static void workspace(void **state) {
         mw_scorer_free(scorer);
         mw_sampler_free(sampler);
         mw_world_net_free(&net);
-        mw_policy_net_free(&policy);
+        mw_flow_net_free(&policy);
     }
     mw_pool_free(pool);
 }
 
 /* ---- the trainer ---- */
 
-static mw_policy_trainer *trainer_of(const fixture *f, int max_batch, int shards, mw_pool *pool) {
-    mw_policy_trainer *trainer;
+static mw_flow_trainer *trainer_of(const fixture *f, int max_batch, int shards, mw_pool *pool) {
+    mw_flow_trainer *trainer;
     mw_error error = {0};
     const mw_adam adam = {2e-3f, 0.9f, 0.999f, 1e-8f, 10, 0, 0};
     const int forecasts = f->net.config.forecast ? FORECASTS : 0;
     CHECK_OK(
-        mw_policy_trainer_create(&trainer, &f->net, &adam, 0.9f, max_batch, forecasts, shards, pool, &error),
+        mw_flow_trainer_create(&trainer, &f->net, &adam, 0.9f, max_batch, forecasts, shards, pool, &error),
         error);
-    mw_optimizer *o = mw_policy_trainer_optimizer(trainer);
+    mw_optimizer *o = mw_flow_trainer_optimizer(trainer);
     memcpy(o->values, f->values, f->net.params.total * sizeof(float));
     memcpy(o->average, f->values, f->net.params.total * sizeof(float));
     return trainer;
@@ -589,10 +587,10 @@ static void keep_their_bits(fixture *f) {
         double losses[3];
         FOR_THREADS(threads) {
             mw_pool *pool = pool_of(threads);
-            mw_policy_trainer *trainer = trainer_of(f, COUNT, 3, pool);
-            mw_optimizer *o = mw_policy_trainer_optimizer(trainer);
+            mw_flow_trainer *trainer = trainer_of(f, COUNT, 3, pool);
+            mw_optimizer *o = mw_flow_trainer_optimizer(trainer);
             for (int k = 0; k < 3; k++) {
-                const double loss = mw_policy_trainer_step(trainer, &batch, true);
+                const double loss = mw_flow_trainer_step(trainer, &batch, true);
                 if (threads == 1) losses[k] = loss;
                 assert_true(loss == losses[k]);
             }
@@ -602,7 +600,7 @@ static void keep_their_bits(fixture *f) {
             }
             assert_memory_equal(o->values, values, size);
             assert_memory_equal(o->average, average, size);
-            mw_policy_trainer_free(trainer);
+            mw_flow_trainer_free(trainer);
             mw_pool_free(pool);
         }
     }
@@ -634,12 +632,11 @@ static void loss_and_shards(void **state) {
             k.bin[0] = bin < 0 ? 0 : bin > 4 ? 4 : bin;
             for (int i = 0; i < SEGMENT; i++) {
                 const float l = i < CONTEXT ? 0 : lambda;
-                mw_policy_input(k.acts)[i] =
-                    (1 - l) * f->tau[j * SEGMENT + i] + l * f->noise[j * SEGMENT + i];
+                mw_flow_input(k.acts)[i] = (1 - l) * f->tau[j * SEGMENT + i] + l * f->noise[j * SEGMENT + i];
             }
             memcpy(u[pass],
-                   mw_policy_forward(&f->net, k.acts, f->values, f->packed, k.bin, NULL, f->target + j,
-                                     f->keep + j, 1),
+                   mw_flow_forward(&f->net, k.acts, f->values, f->packed, k.bin, NULL, f->target + j,
+                                   f->keep + j, 1),
                    sizeof u[0]);
         }
         for (int i = CONTEXT; i < SEGMENT; i++) {
@@ -651,14 +648,14 @@ static void loss_and_shards(void **state) {
     mw_arena_free(&k.arena);
     double *first = malloc(f->net.params.total * sizeof *first);
     for (int shards = 1; shards <= 11; shards += 5) { /* up to more shards than rows */
-        mw_policy_trainer *trainer = trainer_of(f, COUNT, shards, NULL);
-        const float *grads = mw_policy_trainer_optimizer(trainer)->grads;
-        CHECK_NEAR(mw_policy_trainer_step(trainer, &batch, false) / expected, 1, 2e-6);
+        mw_flow_trainer *trainer = trainer_of(f, COUNT, shards, NULL);
+        const float *grads = mw_flow_trainer_optimizer(trainer)->grads;
+        CHECK_NEAR(mw_flow_trainer_step(trainer, &batch, false) / expected, 1, 2e-6);
         for (size_t i = 0; shards == 1 && i < f->net.params.total; i++) first[i] = grads[i];
         CHECK_ERROR(differences_relative(grads, first, f->net.params.total), 2e-6, "%d shards", shards);
-        assert_memory_equal(mw_policy_trainer_optimizer(trainer)->values, f->values,
+        assert_memory_equal(mw_flow_trainer_optimizer(trainer)->values, f->values,
                             f->net.params.total * sizeof(float));
-        mw_policy_trainer_free(trainer);
+        mw_flow_trainer_free(trainer);
     }
     free(first);
     drop(f);
@@ -667,7 +664,7 @@ static void loss_and_shards(void **state) {
 /* Where both times are equal the trainer's gradient is that of its loss. */
 static double trainer_objective(void *context) {
     void **pair = context;
-    return mw_policy_trainer_step(pair[0], pair[1], false);
+    return mw_flow_trainer_step(pair[0], pair[1], false);
 }
 
 static void gradient_of_the_loss(void **state) {
@@ -675,9 +672,9 @@ static void gradient_of_the_loss(void **state) {
     fixture *f = make(true);
     memcpy(f->rho, f->lambda, sizeof f->rho);
     mw_flow_batch batch = batch_of(f, 4);
-    mw_policy_trainer *trainer = trainer_of(f, 4, 2, NULL);
-    mw_optimizer *o = mw_policy_trainer_optimizer(trainer);
-    mw_policy_trainer_step(trainer, &batch, false);
+    mw_flow_trainer *trainer = trainer_of(f, 4, 2, NULL);
+    mw_optimizer *o = mw_flow_trainer_optimizer(trainer);
+    mw_flow_trainer_step(trainer, &batch, false);
     const size_t total = f->net.params.total;
     float *grads = floats(total);
     memcpy(grads, o->grads, total * sizeof *grads);
@@ -687,15 +684,15 @@ static void gradient_of_the_loss(void **state) {
                                       2e-4, &rng),
                     1e-2, "direction %d", direction);
     free(grads);
-    mw_policy_trainer_free(trainer);
+    mw_flow_trainer_free(trainer);
     drop(f);
 }
 
 /* The forecast learns from its own loss and nothing else does, whatever the number of shards. */
 static double forecast_objective(void *context) {
     void **pair = context;
-    mw_policy_trainer_step(pair[0], pair[1], false);
-    return mw_policy_trainer_forecast(pair[0]);
+    mw_flow_trainer_step(pair[0], pair[1], false);
+    return mw_flow_trainer_forecast(pair[0]);
 }
 
 static void learn_alone(fixture *f) {
@@ -704,12 +701,12 @@ static void learn_alone(fixture *f) {
     const size_t total = f->net.params.total, first = f->net.forecast.layer[0].w;
     float *grads = floats(2 * total), *flow = grads + total;
     for (int shards = 1; shards <= 4; shards++) {
-        mw_policy_trainer *trainer = trainer_of(f, COUNT, shards, NULL);
-        mw_optimizer *o = mw_policy_trainer_optimizer(trainer);
-        mw_policy_trainer_step(trainer, &without, false);
+        mw_flow_trainer *trainer = trainer_of(f, COUNT, shards, NULL);
+        mw_optimizer *o = mw_flow_trainer_optimizer(trainer);
+        mw_flow_trainer_step(trainer, &without, false);
         memcpy(flow, o->grads, total * sizeof *flow);
-        assert_true(mw_policy_trainer_forecast(trainer) == 0);
-        mw_policy_trainer_step(trainer, &with, false);
+        assert_true(mw_flow_trainer_forecast(trainer) == 0);
+        mw_flow_trainer_step(trainer, &with, false);
         memcpy(grads, o->grads, total * sizeof *grads);
         for (size_t i = 0; i < total; i++)
             if (i < first)
@@ -721,10 +718,10 @@ static void learn_alone(fixture *f) {
             CHECK_ERROR(differences_along(forecast_objective, (void *[]){trainer, &with}, o->values + first,
                                           grads + first, total - first, 1e-3, &rng),
                         1e-2, "%d shards, direction %d", shards, direction);
-        const double before = mw_policy_trainer_forecast(trainer);
-        for (int k = 0; k < 300; k++) mw_policy_trainer_step(trainer, &with, true);
-        assert_true(mw_policy_trainer_forecast(trainer) < 0.8 * before);
-        mw_policy_trainer_free(trainer);
+        const double before = mw_flow_trainer_forecast(trainer);
+        for (int k = 0; k < 300; k++) mw_flow_trainer_step(trainer, &with, true);
+        assert_true(mw_flow_trainer_forecast(trainer) < 0.8 * before);
+        mw_flow_trainer_free(trainer);
     }
     free(grads);
     drop(f);
@@ -741,12 +738,12 @@ static void training_learns(void **state) {
     fixture *f = make(true);
     mw_pool *pool = pool_of(2);
     const mw_flow_batch batch = batch_of(f, 4);
-    mw_policy_trainer *trainer = trainer_of(f, 4, 2, pool);
-    const double before = mw_policy_trainer_step(trainer, &batch, false);
-    for (int k = 0; k < 120; k++) mw_policy_trainer_step(trainer, &batch, true);
-    const double after = mw_policy_trainer_step(trainer, &batch, false);
+    mw_flow_trainer *trainer = trainer_of(f, 4, 2, pool);
+    const double before = mw_flow_trainer_step(trainer, &batch, false);
+    for (int k = 0; k < 120; k++) mw_flow_trainer_step(trainer, &batch, true);
+    const double after = mw_flow_trainer_step(trainer, &batch, false);
     if (!(after < 0.3 * before)) fail_msg("loss %g after 120 steps, %g before", after, before);
-    mw_policy_trainer_free(trainer);
+    mw_flow_trainer_free(trainer);
     mw_pool_free(pool);
     drop(f);
 }
@@ -755,19 +752,19 @@ static void empty_batch(void **state) {
     (void)state;
     fixture *f = make(true);
     const mw_flow_batch batch = batch_of(f, 0);
-    mw_policy_trainer *trainer = trainer_of(f, 4, 2, NULL);
-    assert_true(mw_policy_trainer_step(trainer, &batch, true) == 0);
-    assert_memory_equal(mw_policy_trainer_optimizer(trainer)->values, f->values,
+    mw_flow_trainer *trainer = trainer_of(f, 4, 2, NULL);
+    assert_true(mw_flow_trainer_step(trainer, &batch, true) == 0);
+    assert_memory_equal(mw_flow_trainer_optimizer(trainer)->values, f->values,
                         f->net.params.total * sizeof(float));
-    assert_int_equal(mw_policy_trainer_optimizer(trainer)->adam.step, 0);
-    mw_policy_trainer_free(trainer);
+    assert_int_equal(mw_flow_trainer_optimizer(trainer)->adam.step, 0);
+    mw_flow_trainer_free(trainer);
     drop(f);
 }
 
 static void refusals(void **state) {
     (void)state;
     static const struct {
-        mw_policy_config config;
+        mw_flow_config config;
         const char *text;
     } cases[] = {
         {{0, 5, 16, {1, 2, 2}, 8, 3, 5, true, false, 0, 0, false}, "policy.agents is 0"},
@@ -784,18 +781,17 @@ static void refusals(void **state) {
         {{3, 5, 16, {1, 2, 2}, 8, 3, 5, true, true, 8, NAN, false}, "policy.scale is nan"},
     };
     mw_error error = {0};
-    mw_policy_net net;
+    mw_flow_net net;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        CHECK_FAILS(mw_policy_net_make(&net, &cases[i].config, &error), MW_ERR_ARGUMENT, error,
-                    cases[i].text);
+        CHECK_FAILS(mw_flow_net_make(&net, &cases[i].config, &error), MW_ERR_ARGUMENT, error, cases[i].text);
     fixture *f = make(true);
-    mw_policy_trainer *trainer;
+    mw_flow_trainer *trainer;
     const mw_adam adam = {0};
-    CHECK_FAILS(mw_policy_trainer_create(&trainer, &f->net, &adam, 0, 0, 0, 1, NULL, &error), MW_ERR_ARGUMENT,
+    CHECK_FAILS(mw_flow_trainer_create(&trainer, &f->net, &adam, 0, 0, 0, 1, NULL, &error), MW_ERR_ARGUMENT,
                 error, "batch of 0");
-    CHECK_FAILS(mw_policy_trainer_create(&trainer, &f->net, &adam, 0, 4, 0, 0, NULL, &error), MW_ERR_ARGUMENT,
+    CHECK_FAILS(mw_flow_trainer_create(&trainer, &f->net, &adam, 0, 4, 0, 0, NULL, &error), MW_ERR_ARGUMENT,
                 error, "0 shards");
-    CHECK_FAILS(mw_policy_trainer_create(&trainer, &f->net, &adam, 0, INT32_MAX, 0, 1, NULL, &error),
+    CHECK_FAILS(mw_flow_trainer_create(&trainer, &f->net, &adam, 0, INT32_MAX, 0, 1, NULL, &error),
                 MW_ERR_ARGUMENT, error, "batch of 2147483647");
     drop(f);
 }

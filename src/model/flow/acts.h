@@ -1,4 +1,5 @@
-/* Inside the velocity network: the values that a forward pass leaves behind, for the backward that mirrors it. */
+/* Inside the velocity network: the values that a forward pass leaves behind, for the backward that mirrors
+ * it. */
 #ifndef MW_MODEL_FLOW_ACTS_H
 #define MW_MODEL_FLOW_ACTS_H
 
@@ -17,7 +18,7 @@ typedef struct mw_attention_acts {
     float *weights;                                 /* [b][heads][n][n] */
 } mw_attention_acts;
 
-struct mw_policy_acts {
+struct mw_flow_acts {
     int max_batch;
     bool training;
     float *input;                               /* [t][s][o] */

@@ -42,35 +42,35 @@ _Static_assert(sizeof(mw_flow_settings) <= MW_CONFIG_BYTES, "settings fit into a
 
 static mw_status make(mw_model *model, mw_error *error) {
     const mw_flow_settings *s = mw_flow_settings_of(model);
-    mw_policy_config config = {.agents = model->shape.agents,
-                               .obs = model->shape.obs,
-                               .dim = s->dim,
-                               .time = s->context + s->generated,
-                               .context = s->context,
-                               .bins = BINS,
-                               .project = s->attention_output,
-                               .residual = s->residual,
-                               .forecast = s->residual ? s->forecast : 0,
-                               .scale = (float)s->scale,
-                               .forecast_return = s->forecast_return};
+    mw_flow_config config = {.agents = model->shape.agents,
+                             .obs = model->shape.obs,
+                             .dim = s->dim,
+                             .time = s->context + s->generated,
+                             .context = s->context,
+                             .bins = BINS,
+                             .project = s->attention_output,
+                             .residual = s->residual,
+                             .forecast = s->residual ? s->forecast : 0,
+                             .scale = (float)s->scale,
+                             .forecast_return = s->forecast_return};
     memcpy(config.mults, s->mults, sizeof config.mults);
     if (config.time % 4)
         return mw_fail(error, MW_ERR_ARGUMENT,
                        "flow.context %d + flow.generated %d is %d, which is not divisible by 4", s->context,
                        s->generated, config.time);
-    mw_policy_net *net = model->net = calloc(1, sizeof *net);
+    mw_flow_net *net = model->net = calloc(1, sizeof *net);
     if (!net) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a flow");
     model->params = &net->params;
-    return mw_policy_net_make(net, &config, error);
+    return mw_flow_net_make(net, &config, error);
 }
 
 static void discard(mw_model *model) {
-    if (model->net) mw_policy_net_free(model->net);
+    if (model->net) mw_flow_net_free(model->net);
     free(model->net);
 }
 
 static void pack(const mw_model *model, const float *values, float *packed, bool backward) {
-    mw_policy_net_pack(model->net, values, packed, backward, 0, 1);
+    mw_flow_net_pack(model->net, values, packed, backward, 0, 1);
 }
 
 static mw_status settle(mw_model_config *config, const mw_training_data *data, mw_error *error) {
@@ -88,12 +88,12 @@ typedef struct {
 } batch_slot;
 
 typedef struct {
-    mw_policy_trainer *trainer;
+    mw_flow_trainer *trainer;
     mw_window_config window, outlook;
 } training;
 
-static const mw_policy_config *config_of(const mw_fit *f) {
-    return &((const mw_policy_net *)f->model->net)->config;
+static const mw_flow_config *config_of(const mw_fit *f) {
+    return &((const mw_flow_net *)f->model->net)->config;
 }
 
 static int forecasts(const mw_fit *f) {
@@ -101,7 +101,7 @@ static int forecasts(const mw_fit *f) {
 }
 
 static void carve(batch_slot *s, const mw_fit *f, mw_arena *arena) {
-    const mw_policy_config *c = config_of(f);
+    const mw_flow_config *c = config_of(f);
     const size_t batch = (size_t)f->settings->batch;
     s->noise = mw_arena_floats(arena, batch * (size_t)(c->time * c->agents * c->obs));
     s->rho = mw_arena_floats(arena, batch);
@@ -138,7 +138,7 @@ static void fill_row(const mw_fit *f, batch_slot *s, int row, mw_rng *rng) {
     s->lambda[row] = fmaxf(a, b);
     s->rho[row] = row % 2 ? fminf(a, b) : s->lambda[row];
     s->keep[row] = mw_rng_double(rng) < mw_flow_settings_of(f->model)->drop ? 0 : 1;
-    const mw_policy_config *c = config_of(f);
+    const mw_flow_config *c = config_of(f);
     const size_t size = (size_t)(c->time * c->agents * c->obs);
     mw_rng_fill_normal(rng, s->noise + (size_t)row * size, size);
 }
@@ -173,8 +173,8 @@ static void run(mw_fit *f, const void *slot, bool update, double *losses) {
                                  .forecasts = forecasts(f),
                                  .outlook = s->outlook.trajectory,
                                  .outlook_target = s->outlook.target};
-    losses[0] = mw_policy_trainer_step(t->trainer, &batch, update);
-    losses[1] = mw_policy_trainer_forecast(t->trainer);
+    losses[0] = mw_flow_trainer_step(t->trainer, &batch, update);
+    losses[1] = mw_flow_trainer_forecast(t->trainer);
 }
 
 static mw_status open_training(mw_fit *f, mw_error *error) {
@@ -189,16 +189,16 @@ static mw_status open_training(mw_fit *f, mw_error *error) {
                                    .act_normalizer = f->data->act_normalizer};
     t->outlook = t->window;
     t->outlook.context = 1;
-    MW_TRY(mw_policy_trainer_create(&t->trainer, f->model->net, &f->adam, (float)s->average, batch,
-                                    forecasts(f), shards, f->data->pool, error));
+    MW_TRY(mw_flow_trainer_create(&t->trainer, f->model->net, &f->adam, (float)s->average, batch,
+                                  forecasts(f), shards, f->data->pool, error));
     f->part.losses = forecasts(f) ? 2 : 1;
-    f->part.optimizer = mw_policy_trainer_optimizer(t->trainer);
-    f->part.cost = mw_policy_trainer_flops(f->model->net, batch, batch / 2, forecasts(f));
+    f->part.optimizer = mw_flow_trainer_optimizer(t->trainer);
+    f->part.cost = mw_flow_trainer_flops(f->model->net, batch, batch / 2, forecasts(f));
     return MW_OK;
 }
 
 static void close_training(mw_fit *f) {
-    mw_policy_trainer_free(((training *)f->state)->trainer);
+    mw_flow_trainer_free(((training *)f->state)->trainer);
 }
 
 static const mw_fit_class fit_class = {

@@ -19,7 +19,7 @@ typedef struct mw_flow_settings {
 
 extern const mw_model_class mw_flow_class;
 
-static inline const mw_policy_net *mw_flow_net(const mw_model *model) {
+static inline const mw_flow_net *mw_flow_net_of(const mw_model *model) {
     return model->net;
 }
 static inline const mw_flow_settings *mw_flow_settings_of(const mw_model *model) {

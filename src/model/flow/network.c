@@ -5,7 +5,7 @@
 
 /* ---- structure ---- */
 
-mw_status mw_policy_config_check(const mw_policy_config *c, mw_error *error) {
+mw_status mw_flow_config_check(const mw_flow_config *c, mw_error *error) {
     if (c->agents < 1 || c->agents > 32)
         return mw_fail(error, MW_ERR_ARGUMENT, "policy.agents is %d; it must be 1 to 32", c->agents);
     if (c->obs < 1 || c->obs > 4096)
@@ -66,9 +66,9 @@ static mw_agent_attention make_attention(mw_params *p, const char *prefix, int c
     return a;
 }
 
-mw_status mw_policy_net_make(mw_policy_net *net, const mw_policy_config *config, mw_error *error) {
-    *net = (mw_policy_net){0};
-    MW_TRY(mw_policy_config_check(config, error));
+mw_status mw_flow_net_make(mw_flow_net *net, const mw_flow_config *config, mw_error *error) {
+    *net = (mw_flow_net){0};
+    MW_TRY(mw_flow_config_check(config, error));
     net->config = *config;
     mw_params *p = &net->params;
     const int dim = config->dim, emb = 2 * dim;
@@ -100,18 +100,18 @@ mw_status mw_policy_net_make(mw_policy_net *net, const mw_policy_config *config,
     make_norm(p, "final.0.1", channels[1], &net->final_norm_w, &net->final_norm_b);
     net->final_out = mw_dense_conv(p, "final.1", MW_CONV_SAME, channels[1], config->obs, 1);
     if (config->forecast) {
-        const int width = config->forecast, sizes[] = {mw_policy_view_width(config), width, width, width,
+        const int width = config->forecast, sizes[] = {mw_flow_view_width(config), width, width, width,
                                                        (config->time - config->context) * config->obs};
         net->forecast = mw_mlp_make(p, "forecast", sizes, 4, MW_SILU);
     }
     if (p->failed) {
-        mw_policy_net_free(net);
+        mw_flow_net_free(net);
         return mw_fail(error, MW_ERR_MEMORY, "cannot allocate the policy's parameter table");
     }
     return MW_OK;
 }
 
-void mw_policy_net_free(mw_policy_net *net) {
+void mw_flow_net_free(mw_flow_net *net) {
     mw_params_free(&net->params);
 }
 
@@ -134,7 +134,7 @@ static void visit_attention(const mw_agent_attention *a, int t, bool project, vi
     if (project) visit(context, &a->out, t);
 }
 
-static void visit_all(const mw_policy_net *net, visit_fn *visit, void *context) {
+static void visit_all(const mw_flow_net *net, visit_fn *visit, void *context) {
     int t = net->config.time;
     for (int i = 0; i < 2; i++) visit(context, &net->time_mlp[i], 0);
     for (int i = 0; i < 3; i++) visit(context, &net->return_mlp[i], 0);
@@ -169,8 +169,8 @@ static void pack_one(void *context, const mw_dense *layer, int time) {
     if (c->next++ % c->workers == c->worker) mw_dense_pack(layer, c->values, c->packed, c->backward);
 }
 
-void mw_policy_net_pack(const mw_policy_net *net, const float *values, float *packed, bool backward,
-                        int worker, int workers) {
+void mw_flow_net_pack(const mw_flow_net *net, const float *values, float *packed, bool backward, int worker,
+                      int workers) {
     visit_all(net, pack_one, &(pack_context){values, packed, backward, worker, workers, 0});
 }
 
@@ -184,7 +184,7 @@ static void flops_one(void *context, const mw_dense *layer, int time) {
     c->flops += time ? mw_dense_flops(layer, time, c->batch * c->agents) : mw_dense_flops(layer, 1, c->batch);
 }
 
-double mw_policy_net_flops(const mw_policy_net *net, int batch) {
+double mw_flow_net_flops(const mw_flow_net *net, int batch) {
     flops_context c = {0, batch, net->config.agents};
     visit_all(net, flops_one, &c);
     return c.flops;
@@ -236,10 +236,10 @@ static void extent_one(void *context, const mw_dense *layer, int time) {
     if (out > *widest) *widest = out;
 }
 
-mw_policy_acts *mw_policy_acts_take(const mw_policy_net *net, mw_arena *arena, int b, bool training) {
-    mw_policy_acts measured = {0};
-    mw_policy_acts *acts = mw_arena_take(arena, 1, sizeof *acts), *a = acts ? acts : &measured;
-    const mw_policy_config *c = &net->config;
+mw_flow_acts *mw_flow_acts_take(const mw_flow_net *net, mw_arena *arena, int b, bool training) {
+    mw_flow_acts measured = {0};
+    mw_flow_acts *acts = mw_arena_take(arena, 1, sizeof *acts), *a = acts ? acts : &measured;
+    const mw_flow_config *c = &net->config;
     const int s = b * c->agents, dim = c->dim;
     int t = c->time;
     a->max_batch = b;
@@ -289,6 +289,6 @@ mw_policy_acts *mw_policy_acts_take(const mw_policy_net *net, mw_arena *arena, i
     return acts;
 }
 
-float *mw_policy_input(mw_policy_acts *acts) {
+float *mw_flow_input(mw_flow_acts *acts) {
     return acts->input;
 }

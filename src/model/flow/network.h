@@ -10,20 +10,20 @@
 #define MW_GROUPS 8
 #define MW_HEADS  4
 
-typedef struct mw_policy_config {
+typedef struct mw_flow_config {
     int agents, obs;
     int dim, mults[MW_LEVELS];
-    int time;      /* T: observations in a segment, context included; divisible by 4 */
-    int context;   /* C: clamped steps at its start */
-    int bins;      /* N: time bins of the flow */
-    bool project;  /* attention has its output projection W_O */
-    bool residual; /* what is generated are changes from the present, see mw_policy_forward */
-    int forecast;  /* with residual: width of the MLP that expects them, see mw_policy_expect; 0: none */
-    float scale;   /* with residual: what the flow works on is multiplied by this; 0 is 1 */
+    int time;             /* T: observations in a segment, context included; divisible by 4 */
+    int context;          /* C: clamped steps at its start */
+    int bins;             /* N: time bins of the flow */
+    bool project;         /* attention has its output projection W_O */
+    bool residual;        /* what is generated are changes from the present, see mw_flow_forward */
+    int forecast;         /* with residual: width of the MLP that expects them, see mw_flow_expect; 0: none */
+    float scale;          /* with residual: what the flow works on is multiplied by this; 0 is 1 */
     bool forecast_return; /* the forecast sees the return condition too */
-} mw_policy_config;
+} mw_flow_config;
 
-mw_status mw_policy_config_check(const mw_policy_config *config, mw_error *error);
+mw_status mw_flow_config_check(const mw_flow_config *config, mw_error *error);
 
 typedef struct mw_res_block {
     int in, out;
@@ -37,8 +37,8 @@ typedef struct mw_agent_attention {
     size_t gamma;
 } mw_agent_attention;
 
-typedef struct mw_policy_net {
-    mw_policy_config config;
+typedef struct mw_flow_net {
+    mw_flow_config config;
     mw_params params;
     mw_dense time_mlp[2], return_mlp[3];
     mw_res_block down[MW_LEVELS][2], middle[2], up[MW_LEVELS - 1][2];
@@ -46,27 +46,27 @@ typedef struct mw_policy_net {
     mw_agent_attention middle_attention, skip_attention[MW_LEVELS - 1];
     mw_dense final_conv, final_out;
     size_t final_norm_w, final_norm_b;
-    mw_mlp forecast; /* mw_policy_view_width -> width -> width -> width -> [T - C][o] */
-} mw_policy_net;
+    mw_mlp forecast; /* mw_flow_view_width -> width -> width -> width -> [T - C][o] */
+} mw_flow_net;
 
 /* The network's structure and parameter table; weights live in arrays of params.total floats, packed matrices
  * in arrays of params.packed floats. */
-mw_status mw_policy_net_make(mw_policy_net *net, const mw_policy_config *config, mw_error *error);
-void mw_policy_net_free(mw_policy_net *net);
+mw_status mw_flow_net_make(mw_flow_net *net, const mw_flow_config *config, mw_error *error);
+void mw_flow_net_free(mw_flow_net *net);
 /* Packs the matrices that fall to `worker` of `workers`; all of them together pack everything. */
-void mw_policy_net_pack(const mw_policy_net *net, const float *values, float *packed, bool backward,
-                        int worker, int workers);
-double mw_policy_net_flops(const mw_policy_net *net, int batch); /* of one forward pass over `batch` joint
+void mw_flow_net_pack(const mw_flow_net *net, const float *values, float *packed, bool backward, int worker,
+                      int workers);
+double mw_flow_net_flops(const mw_flow_net *net, int batch); /* of one forward pass over `batch` joint
                                                                     trajectories */
 
 /* One thread's kept values and scratch. */
-typedef struct mw_policy_acts mw_policy_acts;
+typedef struct mw_flow_acts mw_flow_acts;
 
 /* With arena->base NULL this only measures and returns NULL. */
-mw_policy_acts *mw_policy_acts_take(const mw_policy_net *net, mw_arena *arena, int max_batch, bool training);
+mw_flow_acts *mw_flow_acts_take(const mw_flow_net *net, mw_arena *arena, int max_batch, bool training);
 
 /* The network's input buffer for a batch: [t][b*n][o], to be filled before forward. */
-float *mw_policy_input(mw_policy_acts *acts);
+float *mw_flow_input(mw_flow_acts *acts);
 
 /* bin[b], target[b], keep[b]; returns the velocity [t][b*n][o], inside acts.
  *
@@ -74,9 +74,9 @@ float *mw_policy_input(mw_policy_acts *acts);
  * is left of the velocity after x / level[b], where level is the flow time of x: all of it, were the future
  * to repeat the present. So noise need not pass through the network, which is narrower than an observation of
  * a battle, and what it predicts is the change. Without it level may be NULL. */
-const float *mw_policy_forward(const mw_policy_net *net, mw_policy_acts *acts, const float *values,
-                               const float *packed, const int *bin, const float *level, const float *target,
-                               const float *keep, int batch);
+const float *mw_flow_forward(const mw_flow_net *net, mw_flow_acts *acts, const float *values,
+                             const float *packed, const int *bin, const float *level, const float *target,
+                             const float *keep, int batch);
 
 /* A forecast expects of each agent's present what its observation will change by, and the flow generates only
  * what that leaves open. The flow meets pure noise, where the present has to say everything, in few of its
@@ -87,21 +87,21 @@ const float *mw_policy_forward(const mw_policy_net *net, mw_policy_acts *acts, c
  *
  * The forecast's n rows of a joint observation [n][o]: the observation, the agent one-hot, and the target if
  * it sees that. */
-int mw_policy_view_width(const mw_policy_config *config); /* of a row */
-void mw_policy_view(const mw_policy_net *net, float *rows, const float *joint, float target);
+int mw_flow_view_width(const mw_flow_config *config); /* of a row */
+void mw_flow_view(const mw_flow_net *net, float *rows, const float *joint, float target);
 /* Of at most max_batch joint observations, laid out like that: the expected changes [batch][n][T - C][o],
  * inside acts; NULL without a forecast. */
-const float *mw_policy_expect(const mw_policy_net *net, mw_policy_acts *acts, const float *values,
-                              const float *packed, const float *view, int batch);
+const float *mw_flow_expect(const mw_flow_net *net, mw_flow_acts *acts, const float *values,
+                            const float *packed, const float *view, int batch);
 
 /* Observations x[T][n][o] to what the flow works on, and back; without residual nothing happens. expected:
- * of mw_policy_expect, or NULL. */
-void mw_policy_to_flow(const mw_policy_net *net, float *x, const float *expected);
-void mw_policy_from_flow(const mw_policy_net *net, float *x, const float *expected);
+ * of mw_flow_expect, or NULL. */
+void mw_flow_from_obs(const mw_flow_net *net, float *x, const float *expected);
+void mw_flow_to_obs(const mw_flow_net *net, float *x, const float *expected);
 
 /* grads += gradient of <dvelocity, velocity> for the last forward pass; needs backward packing. */
-void mw_policy_backward(const mw_policy_net *net, mw_policy_acts *acts, float *grads, const float *dvelocity,
-                        const float *values, const float *packed, const float *target, const float *keep,
-                        int batch);
+void mw_flow_backward(const mw_flow_net *net, mw_flow_acts *acts, float *grads, const float *dvelocity,
+                      const float *values, const float *packed, const float *target, const float *keep,
+                      int batch);
 
 #endif

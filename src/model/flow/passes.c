@@ -13,14 +13,14 @@
 /* What the blocks of one pass share. */
 typedef struct {
     const float *values, *packed;
-    mw_policy_acts *acts;
+    mw_flow_acts *acts;
     float *grads;
     int b, n, s;
 } pass;
 
-static void embed(const mw_policy_net *net, const pass *p, const int *bin, const float *target,
+static void embed(const mw_flow_net *net, const pass *p, const int *bin, const float *target,
                   const float *keep) {
-    mw_policy_acts *a = p->acts;
+    mw_flow_acts *a = p->acts;
     const int dim = net->config.dim, half = dim / 2;
     for (int q = 0; q < p->b; q++)
         for (int i = 0; i < half; i++) {
@@ -94,8 +94,8 @@ static const float *attention_forward(const mw_agent_attention *a, mw_attention_
 /* Levels below this are rare in training and do not occur in sampling; their gain is bounded by it. */
 #define LOWEST_LEVEL 0.1f
 
-static void add_level(const mw_policy_net *net, mw_policy_acts *acts, const float *level, int s) {
-    const mw_policy_config *c = &net->config;
+static void add_level(const mw_flow_net *net, mw_flow_acts *acts, const float *level, int s) {
+    const mw_flow_config *c = &net->config;
     for (int t = c->context; t < c->time; t++)
         for (int q = 0; q < s; q++) {
             const float gain = 1 / fmaxf(level[q / c->agents], LOWEST_LEVEL);
@@ -104,12 +104,12 @@ static void add_level(const mw_policy_net *net, mw_policy_acts *acts, const floa
         }
 }
 
-int mw_policy_view_width(const mw_policy_config *c) {
+int mw_flow_view_width(const mw_flow_config *c) {
     return c->obs + c->agents + c->forecast_return;
 }
 
-void mw_policy_view(const mw_policy_net *net, float *rows, const float *joint, float target) {
-    const mw_policy_config *c = &net->config;
+void mw_flow_view(const mw_flow_net *net, float *rows, const float *joint, float target) {
+    const mw_flow_config *c = &net->config;
     for (int i = 0; i < c->agents; i++, joint += c->obs) {
         memcpy(rows, joint, (size_t)c->obs * sizeof *rows);
         rows += c->obs;
@@ -118,43 +118,43 @@ void mw_policy_view(const mw_policy_net *net, float *rows, const float *joint, f
     }
 }
 
-const float *mw_policy_expect(const mw_policy_net *net, mw_policy_acts *acts, const float *values,
-                              const float *packed, const float *view, int batch) {
+const float *mw_flow_expect(const mw_flow_net *net, mw_flow_acts *acts, const float *values,
+                            const float *packed, const float *view, int batch) {
     if (!net->config.forecast) return NULL;
     return mw_mlp_forward(&net->forecast, &acts->forecast, view, values, packed, batch * net->config.agents);
 }
 
 /* What the future of x[T][n][o] is taken from: the present and what is expected of each agent. */
-static float origin(const mw_policy_config *c, const float *x, const float *expected, int t, int i) {
+static float origin(const mw_flow_config *c, const float *x, const float *expected, int t, int i) {
     const int joint = c->agents * c->obs, ahead = c->time - c->context;
     const float present = x[(c->context - 1) * joint + i];
     return expected ? present + expected[(i / c->obs * ahead + t - c->context) * c->obs + i % c->obs]
                     : present;
 }
 
-static float scale_of(const mw_policy_config *c) {
+static float scale_of(const mw_flow_config *c) {
     return c->scale > 0 ? c->scale : 1;
 }
 
-void mw_policy_to_flow(const mw_policy_net *net, float *x, const float *expected) {
-    const mw_policy_config *c = &net->config;
+void mw_flow_from_obs(const mw_flow_net *net, float *x, const float *expected) {
+    const mw_flow_config *c = &net->config;
     const int joint = c->agents * c->obs;
     for (int t = c->context; c->residual && t < c->time; t++)
         for (int i = 0; i < joint; i++)
             x[t * joint + i] = (x[t * joint + i] - origin(c, x, expected, t, i)) * scale_of(c);
 }
 
-void mw_policy_from_flow(const mw_policy_net *net, float *x, const float *expected) {
-    const mw_policy_config *c = &net->config;
+void mw_flow_to_obs(const mw_flow_net *net, float *x, const float *expected) {
+    const mw_flow_config *c = &net->config;
     const int joint = c->agents * c->obs;
     for (int t = c->context; c->residual && t < c->time; t++)
         for (int i = 0; i < joint; i++)
             x[t * joint + i] = x[t * joint + i] / scale_of(c) + origin(c, x, expected, t, i);
 }
 
-const float *mw_policy_forward(const mw_policy_net *net, mw_policy_acts *acts, const float *values,
-                               const float *packed, const int *bin, const float *level, const float *target,
-                               const float *keep, int batch) {
+const float *mw_flow_forward(const mw_flow_net *net, mw_flow_acts *acts, const float *values,
+                             const float *packed, const int *bin, const float *level, const float *target,
+                             const float *keep, int batch) {
     const int n = net->config.agents;
     const pass p = {values, packed, acts, NULL, batch, n, batch * n};
     const float *x = acts->input, *skips[MW_LEVELS];
@@ -206,7 +206,7 @@ static void sum_per_joint(float *sums, const float *dx, int t, int s, int n, int
 /* demb += through a layer that was added once per joint trajectory to something with gradient dx[t][s][out].
  */
 static void emb_backward(const mw_dense *layer, const pass *p, const float *dx, int t) {
-    mw_policy_acts *a = p->acts;
+    mw_flow_acts *a = p->acts;
     sum_per_joint(a->joint_sums, dx, t, p->s, p->n, layer->out);
     mw_dense_backward(layer, a->joint_grad, p->grads, a->joint_sums, a->emb_active, p->packed, a->pack, 1,
                       p->b);
@@ -237,7 +237,7 @@ static void res_backward(const mw_res_block *r, const mw_res_acts *k, const pass
 /* dx[t][s][c] from dy[t][s][c] */
 static void attention_backward(const mw_agent_attention *a, const mw_attention_acts *k, const pass *p,
                                float *dx, const float *dy, int t, bool project) {
-    mw_policy_acts *acts = p->acts;
+    mw_flow_acts *acts = p->acts;
     const long count = (long)t * p->s * a->channels;
     const float gamma = p->values[a->gamma];
     float *dmessage = acts->grad[2], *dvalue = acts->grad[3], *dq = acts->grad[4], *dk = acts->grad[5];
@@ -260,8 +260,8 @@ static void attention_backward(const mw_agent_attention *a, const mw_attention_a
     }
 }
 
-static void embed_backward(const mw_policy_net *net, const pass *p, const float *target, const float *keep) {
-    mw_policy_acts *a = p->acts;
+static void embed_backward(const mw_flow_net *net, const pass *p, const float *target, const float *keep) {
+    mw_flow_acts *a = p->acts;
     const int dim = net->config.dim, b = p->b;
     float *d = a->joint_grad, *half = a->joint_sums, *g = p->grads;
     mw_mish_backward(a->demb, a->demb, a->emb, b * 2 * dim);
@@ -278,9 +278,9 @@ static void embed_backward(const mw_policy_net *net, const pass *p, const float 
     mw_dense_backward(&net->return_mlp[0], NULL, g, half, target, p->packed, a->pack, 1, b);
 }
 
-void mw_policy_backward(const mw_policy_net *net, mw_policy_acts *acts, float *grads, const float *dvelocity,
-                        const float *values, const float *packed, const float *target, const float *keep,
-                        int batch) {
+void mw_flow_backward(const mw_flow_net *net, mw_flow_acts *acts, float *grads, const float *dvelocity,
+                      const float *values, const float *packed, const float *target, const float *keep,
+                      int batch) {
     const int n = net->config.agents;
     const pass p = {values, packed, acts, grads, batch, n, batch * n};
     const bool project = net->config.project;

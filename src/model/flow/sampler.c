@@ -12,13 +12,13 @@ enum { ROWS = 8 };
 
 typedef struct {
     mw_arena arena;
-    mw_policy_acts *acts;
+    mw_flow_acts *acts;
     float *x;    /* [T][ROWS*n][o] */
-    float *view; /* [ROWS*n][mw_policy_view_width] */
+    float *view; /* [ROWS*n][mw_flow_view_width] */
 } worker_area;
 
 struct mw_sampler {
-    const mw_policy_net *net;
+    const mw_flow_net *net;
     const float *values, *packed;
     mw_pool *pool;
     worker_area *areas;
@@ -33,14 +33,14 @@ typedef struct {
     int count;
 } sampling;
 
-static void carve(worker_area *area, const mw_policy_net *net) {
-    const mw_policy_config *c = &net->config;
-    area->acts = mw_policy_acts_take(net, &area->arena, ROWS, false);
+static void carve(worker_area *area, const mw_flow_net *net) {
+    const mw_flow_config *c = &net->config;
+    area->acts = mw_flow_acts_take(net, &area->arena, ROWS, false);
     area->x = mw_arena_floats(&area->arena, (size_t)c->time * ROWS * (size_t)(c->agents * c->obs));
-    area->view = mw_arena_floats(&area->arena, ROWS * (size_t)(c->agents * mw_policy_view_width(c)));
+    area->view = mw_arena_floats(&area->arena, ROWS * (size_t)(c->agents * mw_flow_view_width(c)));
 }
 
-mw_status mw_sampler_create(mw_sampler **out, const mw_policy_net *net, const float *values,
+mw_status mw_sampler_create(mw_sampler **out, const mw_flow_net *net, const float *values,
                             const float *packed, mw_pool *pool, mw_error *error) {
     *out = NULL;
     mw_sampler *sampler = calloc(1, sizeof *sampler);
@@ -89,7 +89,7 @@ static int halves_of(const sampling *job) {
 
 static void sample_chunk(const sampling *job, worker_area *area, int first, int count) {
     const mw_sampler *sampler = job->sampler;
-    const mw_policy_config *c = &sampler->net->config;
+    const mw_flow_config *c = &sampler->net->config;
     const size_t joint = (size_t)(c->agents * c->obs), step = (size_t)count * joint;
     const int time = c->time, steps = job->options->steps;
     const float *context = job->context + (size_t)first * (size_t)c->context * joint;
@@ -100,7 +100,7 @@ static void sample_chunk(const sampling *job, worker_area *area, int first, int 
         target[j] = job->target[first + j % count];
         keep[j] = j < count;
     }
-    float *x = area->x, *input = mw_policy_input(area->acts);
+    float *x = area->x, *input = mw_flow_input(area->acts);
     to_time_major(x, job->noise + (size_t)first * (size_t)time * joint, time, time, count, joint);
     for (int k = steps; k >= 1; k--) {
         to_time_major(x, context, c->context, c->context, count, joint);
@@ -110,8 +110,8 @@ static void sample_chunk(const sampling *job, worker_area *area, int first, int 
             bin[j] = (c->bins * k - 1) / steps;
             level[j] = (float)k / (float)steps;
         }
-        const float *u = mw_policy_forward(sampler->net, area->acts, sampler->values, sampler->packed, bin,
-                                           level, target, keep, halves * count);
+        const float *u = mw_flow_forward(sampler->net, area->acts, sampler->values, sampler->packed, bin,
+                                         level, target, keep, halves * count);
         for (int t = c->context; t < time; t++) {
             const float *with = u + (size_t)(halves * t) * step, *without = with + step;
             float *at = x + (size_t)t * step;
@@ -121,10 +121,10 @@ static void sample_chunk(const sampling *job, worker_area *area, int first, int 
         }
     }
     for (int j = 0; c->forecast && j < count; j++)
-        mw_policy_view(sampler->net, area->view + j * c->agents * mw_policy_view_width(c),
-                       context + (size_t)((j + 1) * c->context - 1) * joint, target[j]);
+        mw_flow_view(sampler->net, area->view + j * c->agents * mw_flow_view_width(c),
+                     context + (size_t)((j + 1) * c->context - 1) * joint, target[j]);
     const float *expected =
-        mw_policy_expect(sampler->net, area->acts, sampler->values, sampler->packed, area->view, count);
+        mw_flow_expect(sampler->net, area->acts, sampler->values, sampler->packed, area->view, count);
     for (int j = 0; j < count; j++) {
         float *out = job->out + (size_t)(first + j) * (size_t)time * joint;
         for (int t = 0; t < time; t++)
@@ -132,8 +132,8 @@ static void sample_chunk(const sampling *job, worker_area *area, int first, int 
                    t < c->context ? context + ((size_t)j * (size_t)c->context + (size_t)t) * joint
                                   : x + (size_t)t * step + (size_t)j * joint,
                    joint * sizeof *out);
-        mw_policy_from_flow(sampler->net, out,
-                            expected ? expected + (size_t)j * (size_t)(time - c->context) * joint : NULL);
+        mw_flow_to_obs(sampler->net, out,
+                       expected ? expected + (size_t)j * (size_t)(time - c->context) * joint : NULL);
     }
 }
 

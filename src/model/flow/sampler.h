@@ -17,7 +17,7 @@ typedef struct mw_sampler_options {
 
 /* values and packed (forward matrices) belong to the caller and must outlive the sampler, as must the pool
  * (may be NULL). */
-mw_status mw_sampler_create(mw_sampler **sampler, const mw_policy_net *net, const float *values,
+mw_status mw_sampler_create(mw_sampler **sampler, const mw_flow_net *net, const float *values,
                             const float *packed, mw_pool *pool, mw_error *error);
 void mw_sampler_free(mw_sampler *sampler);
 size_t mw_sampler_bytes(const mw_sampler *sampler);

@@ -10,17 +10,17 @@
 
 /* One worker's part of the arena in mw_shards. */
 typedef struct {
-    mw_policy_acts *acts;
+    mw_flow_acts *acts;
     float *tau;            /* [shard][T][n][o]: the shard's trajectories as the flow sees them */
     float *far, *gradient; /* velocities at lambda of the rows that need them; gradient: [T][shard*n][o] */
     int *bin, *rows;
     float *level, *target, *keep;
     mw_mlp_acts forecast;
-    float *view, *dforecast; /* [rows of the forecast][mw_policy_view_width], [the same][T - C][o] */
+    float *view, *dforecast; /* [rows of the forecast][mw_flow_view_width], [the same][T - C][o] */
 } worker_area;
 
-struct mw_policy_trainer {
-    const mw_policy_net *net;
+struct mw_flow_trainer {
+    const mw_flow_net *net;
     mw_shards shards;
     worker_area *areas;
     const mw_flow_batch *batch; /* of the step under way */
@@ -29,13 +29,13 @@ struct mw_policy_trainer {
 };
 
 static void carve(void *context, mw_arena *arena, int worker) {
-    mw_policy_trainer *t = context;
-    const mw_policy_config *c = &t->net->config;
+    mw_flow_trainer *t = context;
+    const mw_flow_config *c = &t->net->config;
     const int size = t->shards.size;
     const size_t all = (size_t)c->time * (size_t)size * (size_t)(c->agents * c->obs);
     worker_area *area = &t->areas[worker];
     if (worker >= t->shards.optimizer.shards) return; /* it never has a shard to work on */
-    area->acts = mw_policy_acts_take(t->net, arena, size, true);
+    area->acts = mw_flow_acts_take(t->net, arena, size, true);
     area->tau = mw_arena_floats(arena, all);
     area->far = mw_arena_floats(arena, all);
     area->gradient = mw_arena_floats(arena, all);
@@ -47,15 +47,15 @@ static void carve(void *context, mw_arena *arena, int worker) {
     if (!c->forecast) return;
     const size_t rows = (size_t)t->max_forecasts * (size_t)c->agents, own = (size_t)size * (size_t)c->agents;
     mw_mlp_acts_take(&t->net->forecast, &area->forecast, arena, (int)rows, true);
-    area->view = mw_arena_floats(arena, (rows > own ? rows : own) * (size_t)mw_policy_view_width(c));
+    area->view = mw_arena_floats(arena, (rows > own ? rows : own) * (size_t)mw_flow_view_width(c));
     area->dforecast = mw_arena_floats(arena, rows * (size_t)(c->time - c->context) * (size_t)c->obs);
 }
 
-mw_status mw_policy_trainer_create(mw_policy_trainer **out, const mw_policy_net *net, const mw_adam *adam,
-                                   float decay, int max_batch, int max_forecasts, int shards, mw_pool *pool,
-                                   mw_error *error) {
+mw_status mw_flow_trainer_create(mw_flow_trainer **out, const mw_flow_net *net, const mw_adam *adam,
+                                 float decay, int max_batch, int max_forecasts, int shards, mw_pool *pool,
+                                 mw_error *error) {
     *out = NULL;
-    mw_policy_trainer *t = calloc(1, sizeof *t);
+    mw_flow_trainer *t = calloc(1, sizeof *t);
     if (!t) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a trainer");
     t->net = net;
     t->max_forecasts = max_forecasts;
@@ -66,14 +66,14 @@ mw_status mw_policy_trainer_create(mw_policy_trainer **out, const mw_policy_net 
                                               max_batch, shards, pool, carve, t, error)
                            : mw_fail(error, MW_ERR_MEMORY, "cannot allocate a trainer");
     if (status != MW_OK) {
-        mw_policy_trainer_free(t);
+        mw_flow_trainer_free(t);
         return status;
     }
     *out = t;
     return MW_OK;
 }
 
-void mw_policy_trainer_free(mw_policy_trainer *t) {
+void mw_flow_trainer_free(mw_flow_trainer *t) {
     if (!t) return;
     mw_shards_free(&t->shards);
     free(t->areas);
@@ -81,11 +81,11 @@ void mw_policy_trainer_free(mw_policy_trainer *t) {
     free(t);
 }
 
-mw_optimizer *mw_policy_trainer_optimizer(mw_policy_trainer *t) {
+mw_optimizer *mw_flow_trainer_optimizer(mw_flow_trainer *t) {
     return &t->shards.optimizer;
 }
 
-size_t mw_policy_trainer_bytes(const mw_policy_trainer *t) {
+size_t mw_flow_trainer_bytes(const mw_flow_trainer *t) {
     return mw_shards_bytes(&t->shards, t->net->params.packed);
 }
 
@@ -96,7 +96,7 @@ static int bin_of(float s, int bins) {
 
 /* The network's input for rows[count] of the batch: the context clean, the rest at flow time lambda. tau
  * holds the trajectories from row `begin` on. */
-static void fill_input(const mw_policy_config *c, const mw_flow_batch *batch, const float *tau, int begin,
+static void fill_input(const mw_flow_config *c, const mw_flow_batch *batch, const float *tau, int begin,
                        const int *rows, int count, float *input) {
     const size_t joint = (size_t)(c->agents * c->obs), segment = (size_t)c->time * joint;
     for (int t = 0; t < c->time; t++)
@@ -109,7 +109,7 @@ static void fill_input(const mw_policy_config *c, const mw_flow_batch *batch, co
         }
 }
 
-static const float *forward(mw_policy_trainer *t, worker_area *area, const mw_flow_batch *batch,
+static const float *forward(mw_flow_trainer *t, worker_area *area, const mw_flow_batch *batch,
                             const float *time, int begin, int count) {
     for (int j = 0; j < count; j++) {
         const int row = area->rows[j];
@@ -118,41 +118,41 @@ static const float *forward(mw_policy_trainer *t, worker_area *area, const mw_fl
         area->target[j] = batch->target[row];
         area->keep[j] = batch->keep[row];
     }
-    fill_input(&t->net->config, batch, area->tau, begin, area->rows, count, mw_policy_input(area->acts));
-    return mw_policy_forward(t->net, area->acts, t->shards.optimizer.values, t->shards.packed, area->bin,
-                             area->level, area->target, area->keep, count);
+    fill_input(&t->net->config, batch, area->tau, begin, area->rows, count, mw_flow_input(area->acts));
+    return mw_flow_forward(t->net, area->acts, t->shards.optimizer.values, t->shards.packed, area->bin,
+                           area->level, area->target, area->keep, count);
 }
 
 /* What the forecast sees of the shard's rows, and their trajectories as the flow sees them. */
-static void fill_tau(mw_policy_trainer *t, worker_area *area, int begin, int end) {
-    const mw_policy_config *c = &t->net->config;
+static void fill_tau(mw_flow_trainer *t, worker_area *area, int begin, int end) {
+    const mw_flow_config *c = &t->net->config;
     const size_t joint = (size_t)(c->agents * c->obs), segment = (size_t)c->time * joint,
                  ahead = (size_t)(c->time - c->context) * joint,
-                 rows = (size_t)(c->agents * mw_policy_view_width(c));
+                 rows = (size_t)(c->agents * mw_flow_view_width(c));
     memcpy(area->tau, t->batch->trajectory + (size_t)begin * segment,
            (size_t)(end - begin) * segment * sizeof *area->tau);
     for (int j = 0; c->forecast && j < end - begin; j++)
-        mw_policy_view(t->net, area->view + (size_t)j * rows,
-                       area->tau + (size_t)j * segment + (size_t)(c->context - 1) * joint,
-                       t->batch->target[begin + j]);
-    const float *expected = mw_policy_expect(t->net, area->acts, t->shards.optimizer.values, t->shards.packed,
-                                             area->view, end - begin);
+        mw_flow_view(t->net, area->view + (size_t)j * rows,
+                     area->tau + (size_t)j * segment + (size_t)(c->context - 1) * joint,
+                     t->batch->target[begin + j]);
+    const float *expected = mw_flow_expect(t->net, area->acts, t->shards.optimizer.values, t->shards.packed,
+                                           area->view, end - begin);
     for (int j = 0; j < end - begin; j++)
-        mw_policy_to_flow(t->net, area->tau + (size_t)j * segment,
-                          expected ? expected + (size_t)j * ahead : NULL);
+        mw_flow_from_obs(t->net, area->tau + (size_t)j * segment,
+                         expected ? expected + (size_t)j * ahead : NULL);
 }
 
 /* The forecast's own loss and gradient on rows [begin, end) of its batch. */
-static double forecast_loss(mw_policy_trainer *t, worker_area *area, int begin, int end, float *grads) {
-    const mw_policy_config *c = &t->net->config;
+static double forecast_loss(mw_flow_trainer *t, worker_area *area, int begin, int end, float *grads) {
+    const mw_flow_config *c = &t->net->config;
     const int n = c->agents, o = c->obs, ahead = c->time - c->context, count = end - begin,
-              width = mw_policy_view_width(c);
+              width = mw_flow_view_width(c);
     const size_t joint = (size_t)(n * o), segment = (size_t)(1 + ahead) * joint;
     if (count < 1) return 0;
     for (int j = 0; j < count; j++)
-        mw_policy_view(t->net, area->view + (size_t)(j * n * width),
-                       t->batch->outlook + (size_t)(begin + j) * segment,
-                       c->forecast_return ? t->batch->outlook_target[begin + j] : 0);
+        mw_flow_view(t->net, area->view + (size_t)(j * n * width),
+                     t->batch->outlook + (size_t)(begin + j) * segment,
+                     c->forecast_return ? t->batch->outlook_target[begin + j] : 0);
     const float *expected = mw_mlp_forward(&t->net->forecast, &area->forecast, area->view,
                                            t->shards.optimizer.values, t->shards.packed, count * n);
     const float scale = (float)(2 / ((double)t->batch->forecasts * ahead * (double)joint));
@@ -179,10 +179,10 @@ static double forecast_loss(mw_policy_trainer *t, worker_area *area, int begin, 
 /* Loss and gradient of rows [begin, end): V = u_rho + (lambda - rho) * stopgrad(u_lambda - u_rho), target
  * noise - tau. */
 static double shard_loss(void *context, int worker, int begin, int end, float *grads) {
-    mw_policy_trainer *t = context;
+    mw_flow_trainer *t = context;
     worker_area *area = &t->areas[worker];
     const mw_flow_batch *batch = t->batch;
-    const mw_policy_config *c = &t->net->config;
+    const mw_flow_config *c = &t->net->config;
     const size_t joint = (size_t)(c->agents * c->obs);
     const size_t segment = (size_t)c->time * joint;
     int apart = 0, far = 0;
@@ -218,8 +218,8 @@ static double shard_loss(void *context, int worker, int begin, int end, float *g
         }
         far += gap != 0;
     }
-    mw_policy_backward(t->net, area->acts, grads, area->gradient, t->shards.optimizer.values,
-                       t->shards.packed, area->target, area->keep, count);
+    mw_flow_backward(t->net, area->acts, grads, area->gradient, t->shards.optimizer.values, t->shards.packed,
+                     area->target, area->keep, count);
     const long forecasts = batch->forecasts; /* shared out as the rows are */
     t->forecast_loss[begin / t->shards.size] = forecast_loss(t, area, (int)(forecasts * begin / batch->count),
                                                              (int)(forecasts * end / batch->count), grads);
@@ -227,11 +227,11 @@ static double shard_loss(void *context, int worker, int begin, int end, float *g
 }
 
 static void pack(void *context, int worker) {
-    mw_policy_trainer *t = context;
-    mw_policy_net_pack(t->net, t->shards.optimizer.values, t->shards.packed, true, worker, t->shards.threads);
+    mw_flow_trainer *t = context;
+    mw_flow_net_pack(t->net, t->shards.optimizer.values, t->shards.packed, true, worker, t->shards.threads);
 }
 
-double mw_policy_trainer_step(mw_policy_trainer *t, const mw_flow_batch *batch, bool update) {
+double mw_flow_trainer_step(mw_flow_trainer *t, const mw_flow_batch *batch, bool update) {
     assert(batch->count <= t->shards.size * t->shards.optimizer.shards);
     assert(batch->forecasts <= (t->net->config.forecast ? t->max_forecasts : 0));
     if (batch->count < 1) return 0;
@@ -240,13 +240,13 @@ double mw_policy_trainer_step(mw_policy_trainer *t, const mw_flow_batch *batch, 
     return mw_shards_step(&t->shards, batch->count, update, pack, shard_loss, t);
 }
 
-double mw_policy_trainer_forecast(const mw_policy_trainer *t) {
+double mw_flow_trainer_forecast(const mw_flow_trainer *t) {
     double loss = 0;
     for (int shard = 0; shard < t->shards.optimizer.shards; shard++) loss += t->forecast_loss[shard];
     return loss;
 }
 
-double mw_policy_trainer_flops(const mw_policy_net *net, int count, int apart, int forecasts) {
-    return 3 * mw_policy_net_flops(net, count) + mw_policy_net_flops(net, apart) +
+double mw_flow_trainer_flops(const mw_flow_net *net, int count, int apart, int forecasts) {
+    return 3 * mw_flow_net_flops(net, count) + mw_flow_net_flops(net, apart) +
            3 * mw_mlp_flops(&net->forecast, forecasts * net->config.agents);
 }

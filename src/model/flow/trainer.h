@@ -20,25 +20,25 @@ typedef struct mw_flow_batch {
     const float *outlook_target; /* [forecasts]: return condition, for a forecast that sees it */
 } mw_flow_batch;
 
-typedef struct mw_policy_trainer mw_policy_trainer;
+typedef struct mw_flow_trainer mw_flow_trainer;
 
 /* max_batch is split into `shards` parts of equal size (rounded up). The net must outlive the trainer; pool
  * may be NULL. */
-mw_status mw_policy_trainer_create(mw_policy_trainer **trainer, const mw_policy_net *net, const mw_adam *adam,
-                                   float decay, int max_batch, int max_forecasts, int shards, mw_pool *pool,
-                                   mw_error *error);
-void mw_policy_trainer_free(mw_policy_trainer *trainer);
-mw_optimizer *mw_policy_trainer_optimizer(mw_policy_trainer *trainer);
-size_t mw_policy_trainer_bytes(const mw_policy_trainer *trainer);
+mw_status mw_flow_trainer_create(mw_flow_trainer **trainer, const mw_flow_net *net, const mw_adam *adam,
+                                 float decay, int max_batch, int max_forecasts, int shards, mw_pool *pool,
+                                 mw_error *error);
+void mw_flow_trainer_free(mw_flow_trainer *trainer);
+mw_optimizer *mw_flow_trainer_optimizer(mw_flow_trainer *trainer);
+size_t mw_flow_trainer_bytes(const mw_flow_trainer *trainer);
 
 /* One step on at most max_batch trajectories; an empty batch changes nothing. The loss and, in shard 0 of the
  * optimiser's gradients after a step, its gradient. update=false leaves the weights and sums the shards only.
  */
-double mw_policy_trainer_step(mw_policy_trainer *trainer, const mw_flow_batch *batch, bool update);
+double mw_flow_trainer_step(mw_flow_trainer *trainer, const mw_flow_batch *batch, bool update);
 /* The forecast's own loss in the last step: the mean square of what it leaves of the changes. */
-double mw_policy_trainer_forecast(const mw_policy_trainer *trainer);
+double mw_flow_trainer_forecast(const mw_flow_trainer *trainer);
 
 /* Floating-point operations of a step on a batch where `apart` of `count` rows have rho != lambda. */
-double mw_policy_trainer_flops(const mw_policy_net *net, int count, int apart, int forecasts);
+double mw_flow_trainer_flops(const mw_flow_net *net, int count, int apart, int forecasts);
 
 #endif

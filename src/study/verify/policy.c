@@ -12,16 +12,16 @@
 #include <string.h>
 
 typedef struct {
-    mw_policy_net net;
+    mw_flow_net net;
     mw_pool *pool;
-    mw_policy_trainer *trainer;
+    mw_flow_trainer *trainer;
     mw_sampler *sampler;
     mw_arena arena;
     float *packed, *out;
 } policy_check;
 
-static mw_status policy_config(const mw_record *r, mw_policy_config *c, int *batch, mw_error *error) {
-    *c = (mw_policy_config){.project = true};
+static mw_status policy_config(const mw_record *r, mw_flow_config *c, int *batch, mw_error *error) {
+    *c = (mw_flow_config){.project = true};
     MW_TRY(mw_record_int(r, "agents", 1, 32, &c->agents, error));
     MW_TRY(mw_record_int(r, "obs", 1, 4096, &c->obs, error));
     MW_TRY(mw_record_int(r, "dim", 16, 1024, &c->dim, error));
@@ -44,17 +44,17 @@ static mw_status policy_config(const mw_record *r, mw_policy_config *c, int *bat
 /* The network itself on batch-major trajectories, at given bins. */
 static mw_status policy_velocity(policy_check *k, mw_record *r, const mw_flow_batch *in, const float *values,
                                  mw_verify *report, mw_error *error) {
-    const mw_policy_config *c = &k->net.config;
+    const mw_flow_config *c = &k->net.config;
     const size_t joint = (size_t)(c->agents * c->obs), batch = (size_t)in->count,
                  all = batch * (size_t)c->time * joint;
     const float *bins = mw_record_floats(r, "in.bins", batch, error),
                 *recorded = mw_record_floats(r, "out.velocity", all, error);
     if (!bins || !recorded) return MW_ERR_FORMAT;
     mw_arena measure = {0};
-    mw_policy_acts_take(&k->net, &measure, in->count, false);
+    mw_flow_acts_take(&k->net, &measure, in->count, false);
     MW_TRY(mw_arena_create(&k->arena, measure.used, error));
-    mw_policy_acts *acts = mw_policy_acts_take(&k->net, &k->arena, in->count, false);
-    float *input = mw_policy_input(acts);
+    mw_flow_acts *acts = mw_flow_acts_take(&k->net, &k->arena, in->count, false);
+    float *input = mw_flow_input(acts);
     int bin[1024];
     for (size_t b = 0; b < batch; b++) {
         if (!(bins[b] >= 0 && bins[b] < (float)c->bins))
@@ -66,7 +66,7 @@ static mw_status policy_velocity(policy_check *k, mw_record *r, const mw_flow_ba
                    joint * sizeof *input);
     }
     const float *u =
-        mw_policy_forward(&k->net, acts, values, k->packed, bin, NULL, in->target, in->keep, in->count);
+        mw_flow_forward(&k->net, acts, values, k->packed, bin, NULL, in->target, in->keep, in->count);
     for (size_t b = 0; b < batch; b++)
         for (size_t t = 0; t < (size_t)c->time; t++)
             memcpy(k->out + (b * (size_t)c->time + t) * joint, u + (t * batch + b) * joint,
@@ -78,7 +78,7 @@ static mw_status policy_velocity(policy_check *k, mw_record *r, const mw_flow_ba
 
 static mw_status policy_samples(policy_check *k, mw_record *r, const mw_flow_batch *in, mw_verify *report,
                                 mw_error *error) {
-    const mw_policy_config *c = &k->net.config;
+    const mw_flow_config *c = &k->net.config;
     const size_t joint = (size_t)(c->agents * c->obs), batch = (size_t)in->count,
                  all = batch * (size_t)c->time * joint;
     const char *omega = mw_safetensors_meta(&r->file, "omega");
@@ -101,20 +101,20 @@ static mw_status policy_samples(policy_check *k, mw_record *r, const mw_flow_bat
 }
 
 static mw_status verify_policy_record(policy_check *k, mw_record *r, mw_verify *report, mw_error *error) {
-    mw_policy_config c;
+    mw_flow_config c;
     int batch = 0;
     MW_TRY(policy_config(r, &c, &batch, error));
     mw_adam adam = {2e-4f, 0.9f, 0.999f, 1e-8f, 0, 0, 0};
     const size_t b = (size_t)batch, all = b * (size_t)(c.time * c.agents * c.obs);
     MW_TRY(mw_pool_create(&k->pool, 2, error));
-    MW_TRY(mw_policy_net_make(&k->net, &c, error));
-    MW_TRY(mw_policy_trainer_create(&k->trainer, &k->net, &adam, 0, batch, 0, 2, k->pool, error));
-    mw_optimizer *optimizer = mw_policy_trainer_optimizer(k->trainer);
+    MW_TRY(mw_flow_net_make(&k->net, &c, error));
+    MW_TRY(mw_flow_trainer_create(&k->trainer, &k->net, &adam, 0, batch, 0, 2, k->pool, error));
+    mw_optimizer *optimizer = mw_flow_trainer_optimizer(k->trainer);
     MW_TRY(mw_params_load(&k->net.params, optimizer->values, &r->file, "weight.", error));
     k->packed = aligned_alloc(MW_ALIGN, k->net.params.packed * sizeof *k->packed);
     k->out = calloc(2 * all, sizeof *k->out);
     if (!k->packed || !k->out) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate the checks' buffers");
-    mw_policy_net_pack(&k->net, optimizer->values, k->packed, false, 0, 1);
+    mw_flow_net_pack(&k->net, optimizer->values, k->packed, false, 0, 1);
     MW_TRY(mw_sampler_create(&k->sampler, &k->net, optimizer->values, k->packed, k->pool, error));
     mw_flow_batch in = {batch,
                         mw_record_floats(r, "in.trajectory", all, error),
@@ -131,7 +131,7 @@ static mw_status verify_policy_record(policy_check *k, mw_record *r, mw_verify *
         return MW_ERR_FORMAT;
     MW_TRY(policy_velocity(k, r, &in, optimizer->values, report, error));
     MW_TRY(policy_samples(k, r, &in, report, error));
-    double loss = mw_policy_trainer_step(k->trainer, &in, false), worst;
+    double loss = mw_flow_trainer_step(k->trainer, &in, false), worst;
     mw_verify_check(report, fabs(loss / recorded[0] - 1), MW_LOSS_TOLERANCE, "%s: loss", r->what);
     char where[64] = "";
     MW_TRY(mw_record_compare(r, &k->net.params, optimizer->grads, "grad.", 0, &worst, where, sizeof where,
@@ -144,8 +144,8 @@ mw_status mw_verify_policy(mw_record *r, mw_verify *report, mw_error *error) {
     policy_check k = {0};
     mw_status status = verify_policy_record(&k, r, report, error);
     mw_sampler_free(k.sampler);
-    mw_policy_trainer_free(k.trainer);
-    mw_policy_net_free(&k.net);
+    mw_flow_trainer_free(k.trainer);
+    mw_flow_net_free(&k.net);
     mw_arena_free(&k.arena);
     mw_pool_free(k.pool);
     free(k.packed);
