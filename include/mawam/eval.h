@@ -30,7 +30,8 @@ typedef struct mw_arm {
     char settings[128]; /* of the plan, where they differ from the bundle's */
 } mw_arm;
 
-/* The table goes on with an arm for every model that judges candidates; false past the end. */
+/* The table goes on with an arm for every model that judges candidates, and then for every one that plays by
+ * itself; false past the end. */
 MW_API bool mw_arm_at(int index, mw_arm *arm);
 MW_API const char *mw_arm_name(int index); /* NULL past the end */
 /* Can the bundle's parts serve it? */

@@ -26,6 +26,7 @@ typedef enum mw_purpose {
     MW_RNG_ADVANTAGE = 14, /* random features of the advantage: index = feature */
     MW_RNG_REGRESS = 15,   /* batches of a regression: indices = call, step */
     MW_RNG_RECOMBINE = 16, /* whom agents follow in mixed candidates: indices = episode, step, round */
+    MW_RNG_POLICY = 17,    /* policies that draw their actions: indices = episode, step, agent */
 } mw_purpose;
 
 typedef struct mw_rng {

@@ -21,18 +21,22 @@ static const mw_arm rows[] = {
 
 enum { ROWS = sizeof rows / sizeof *rows };
 
-/* The index-th model that judges candidates and has no arm above. */
-static const mw_model_class *judge_at(int index) {
+/* The index-th model that has no arm above and judges candidates, or plays by itself: those come last. */
+static const mw_model_class *model_at(int index) {
     const mw_model_class *class;
     for (int i = 0; (class = mw_model_class_at(i)); i++)
         if (class->scorer && strcmp(class->name, "rwm") && index-- == 0) return class;
+    for (int i = 0; (class = mw_model_class_at(i)); i++)
+        if (class->policy && index-- == 0) return class;
     return NULL;
 }
 
 bool mw_arm_at(int index, mw_arm *arm) {
-    const mw_model_class *class = index >= ROWS ? judge_at(index - ROWS) : NULL;
+    const mw_model_class *class = index >= ROWS ? model_at(index - ROWS) : NULL;
     if (index < 0 || index >= MW_ARMS || (index >= ROWS && !class)) return false;
-    if (class) {
+    if (class && class->policy) {
+        *arm = (mw_arm){class->name, class->policy->help, class->name, ""};
+    } else if (class) {
         *arm = (mw_arm){class->name, class->scorer->help, "planner", ""};
         snprintf(arm->settings, sizeof arm->settings, "scorer=%.20s " MW_AS_DRAWN, class->name);
     } else {
@@ -50,6 +54,7 @@ bool mw_arm_available(int index, const mw_bundle *bundle) {
     mw_arm arm;
     char scorer[MW_WORD];
     if (!mw_arm_at(index, &arm)) return false;
+    if (mw_model_class_index(arm.controller) >= 0) return mw_bundle_model(bundle, arm.controller);
     return sscanf(arm.settings, "scorer=%63s", scorer) != 1 || mw_scorer_available(scorer, bundle);
 }
 

@@ -35,6 +35,7 @@ struct mw_controller {
     const mw_controller_class *kind;
 };
 
+/* "planner", "behavior", "uniform", or a model of the bundle that plays by itself. */
 mw_status mw_controller_create(mw_controller **controller, const char *name,
                                const mw_controller_request *request, mw_error *error);
 static inline void mw_controller_free(mw_controller *controller) {

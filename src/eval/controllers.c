@@ -1,4 +1,5 @@
-/* The controllers: planner, behaviour policy, uniformly random play; see controller.h. */
+/* The controllers: planner, models that play by themselves, behaviour policy, uniformly random play; see
+ * controller.h. */
 #include "behavior/behavior.h"
 #include "behavior/settings.h"
 #include "core/clock.h"
@@ -70,6 +71,64 @@ static const mw_controller_class planner_class = {
     .candidates = planner_candidates,
     .times = planner_times,
 };
+
+/* ---- models that play by themselves ---- */
+
+typedef struct {
+    mw_controller base;
+    mw_pool *pool;
+    mw_policy *policy;
+    int count;
+    uint64_t *episode, *step; /* [count] */
+} deciding;
+
+static const mw_controller_class policy_class;
+
+static void policy_destroy(mw_controller *base) {
+    deciding *c = (deciding *)base;
+    mw_policy_free(c->policy);
+    mw_pool_free(c->pool);
+    free(c->episode);
+    free(c->step);
+    free(c);
+}
+
+static mw_status policy_create(mw_controller **out, const mw_model *model, const mw_controller_request *r,
+                               mw_error *error) {
+    deciding *c = calloc(1, sizeof *c);
+    const mw_model *models[MW_KINDS];
+    if (!c) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a controller");
+    c->base.kind = &policy_class;
+    c->count = r->count;
+    *out = &c->base;
+    c->episode = calloc((size_t)r->count, sizeof *c->episode);
+    c->step = calloc((size_t)r->count, sizeof *c->step);
+    if (!c->episode || !c->step) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a controller");
+    MW_TRY(mw_pool_create(&c->pool, r->threads, error));
+    for (int i = 0; i < r->bundle->count; i++) models[i] = r->bundle->parts[i].model;
+    const mw_policy_context context = {
+        .models = models, .count = r->bundle->count, .model = model, .envs = r->count, .pool = c->pool};
+    return model->kind->policy->create(&c->policy, &context, error);
+}
+
+static void policy_begin(mw_controller *base, int env, uint64_t episode) {
+    deciding *c = (deciding *)base;
+    c->episode[env] = episode;
+    c->step[env] = 0;
+    if (c->policy->kind->begin) c->policy->kind->begin(c->policy, env);
+}
+
+static mw_status policy_act(mw_controller *base, const float *obs, const uint8_t *legal,
+                            const uint8_t *active, float *real, int32_t *index, mw_error *error) {
+    deciding *c = (deciding *)base;
+    const mw_policy_call call = {obs, legal, active, c->episode, c->step, real, index};
+    MW_TRY(c->policy->kind->act(c->policy, &call, error));
+    for (int e = 0; e < c->count; e++) c->step[e] += !active || active[e];
+    return MW_OK;
+}
+
+static const mw_controller_class policy_class = {
+    .name = "policy", .destroy = policy_destroy, .begin = policy_begin, .act = policy_act};
 
 /* ---- policies that look at one observation: behaviours, and uniform play, which is one without a network
  * ---- */
@@ -180,14 +239,17 @@ static const mw_controller_class *const classes[] = {&planner_class, &behavior_c
 
 mw_status mw_controller_create(mw_controller **out, const char *name, const mw_controller_request *request,
                                mw_error *error) {
+    const mw_model *model = mw_bundle_model(request->bundle, name);
+    const size_t count = sizeof classes / sizeof *classes;
+    size_t i = 0;
     *out = NULL;
-    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
-        if (strcmp(classes[i]->name, name)) continue;
-        const mw_status status = classes[i]->create(out, request, error);
-        if (status == MW_OK) return MW_OK;
-        mw_controller_free(*out);
-        *out = NULL;
-        return status;
-    }
-    return mw_fail(error, MW_ERR_ARGUMENT, "there is no controller '%.64s'", name);
+    while (i < count && strcmp(classes[i]->name, name)) i++;
+    if (i == count && !(model && model->kind->policy))
+        return mw_fail(error, MW_ERR_ARGUMENT, "this bundle has nobody who plays as '%.64s'", name);
+    const mw_status status =
+        i < count ? classes[i]->create(out, request, error) : policy_create(out, model, request, error);
+    if (status == MW_OK) return MW_OK;
+    mw_controller_free(*out);
+    *out = NULL;
+    return status;
 }

@@ -7,6 +7,7 @@
 #include "core/fields.h"
 #include "data/stats.h"
 #include "model/part.h"
+#include "model/policy.h"
 #include "model/scorer.h"
 #include "nn/param.h"
 
@@ -43,6 +44,7 @@ typedef struct mw_model_class {
     mw_status (*train)(mw_training_part **part, const struct mw_model *model, const mw_training_data *data,
                        mw_error *error);
     const mw_scorer_class *scorer; /* judges candidates with it; NULL: it cannot */
+    const mw_policy_class *policy; /* plays by itself; NULL: it cannot */
 } mw_model_class;
 
 typedef struct mw_model {

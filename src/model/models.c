@@ -1,6 +1,7 @@
 /* The table of all models, and what is the same for each of them; see model.h. */
 #include "core/names.h"
 #include "model/advantage.h"
+#include "model/bc.h"
 #include "model/flow/flow.h"
 #include "model/inverse.h"
 #include "model/rwm/rwm.h"
@@ -12,7 +13,7 @@
 
 static const mw_model_class *const classes[] = {
     &mw_flow_class, &mw_inverse_class,     &mw_rwm_class, &mw_advantage_class,   &mw_direct_class,
-    &mw_mono_class, &mw_independent_class, &mw_q_class,   &mw_state_value_class,
+    &mw_mono_class, &mw_independent_class, &mw_q_class,   &mw_state_value_class, &mw_bc_class,
 };
 
 enum { CLASSES = sizeof classes / sizeof *classes };

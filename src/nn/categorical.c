@@ -4,17 +4,22 @@
 #include "core/math.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 static float logit(const float *logits, int i) {
     return logits ? logits[i] : 0;
 }
 
+static bool allowed(const uint8_t *legal, int i) {
+    return !legal || legal[i];
+}
+
 float mw_categorical_total(const float *logits, const uint8_t *legal, int d) {
     float most = -INFINITY, sum = 0;
     for (int i = 0; i < d; i++)
-        if (legal[i] && logit(logits, i) > most) most = logit(logits, i);
+        if (allowed(legal, i) && logit(logits, i) > most) most = logit(logits, i);
     for (int i = 0; i < d; i++)
-        if (legal[i]) sum += (float)mw_exp((double)(logit(logits, i) - most));
+        if (allowed(legal, i)) sum += (float)mw_exp((double)(logit(logits, i) - most));
     return most + (float)mw_ln((double)sum);
 }
 
@@ -27,7 +32,7 @@ int32_t mw_categorical_pick(const float *logits, const uint8_t *legal, int d, fl
     float passed = 0;
     int32_t last = 0;
     for (int i = 0; i < d; i++) {
-        if (!legal[i]) continue;
+        if (!allowed(legal, i)) continue;
         last = i;
         passed += (float)mw_exp((double)(logit(logits, i) - total));
         if (passed > u) break;

@@ -1,5 +1,5 @@
 /* A distribution over discrete actions: softmax over the legal ones. logits[d] may be NULL: all are as
- * likely. At least one action must be legal. */
+ * likely; legal[d] too: all are. At least one action must be legal. */
 #ifndef MW_NN_CATEGORICAL_H
 #define MW_NN_CATEGORICAL_H
 

@@ -162,6 +162,7 @@ static void masked_pick(void **state) {
     assert_int_equal(mw_categorical_pick(NULL, legal, D, 0.3f), 0);
     assert_int_equal(mw_categorical_pick(NULL, legal, D, 0.4f), 1);
     CHECK_NEAR(exp((double)mw_categorical_log(NULL, legal, D, 3)), 1.0 / 3, 1e-6);
+    CHECK_NEAR(exp((double)mw_categorical_log(NULL, NULL, D, 3)), 1.0 / D, 1e-6);
 }
 
 int main(void) {
