@@ -214,7 +214,7 @@ static void refused(void **state) {
                 "no setting 'spread-superb'");
     assert_null(controller);
     CHECK_FAILS(mw_controller_create(&controller, "oracle", &g.request, &error), MW_ERR_ARGUMENT, error,
-                "no controller 'oracle'");
+                "plays as 'oracle'");
     strcpy(g.bundle.info.quality, "medium");
     g.request.behaviors = "nowhere";
     CHECK_FAILS(mw_controller_create(&controller, "behavior", &g.request, &error), MW_ERR_IO, error,
