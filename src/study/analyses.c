@@ -1,14 +1,11 @@
 /* The stages behind the diagnosis: routing, the comparison of selectors, sweeps. They lie beside the
  * summaries in files that single commands write too, and each can be continued; see chain.h. */
-#include "core/clock.h"
 #include "core/file.h"
 #include "data/dataset.h"
 #include "eval/eval.h"
 #include "mawam/sweep.h"
 #include "study/chain.h"
-#include "train/train.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -156,32 +153,18 @@ static void play_progress(void *context, int arm, long done, long total) {
 /* What is there already is kept; its checkpoint is continued. */
 static mw_status train_selectors(mw_chain *c, mw_error *error) {
     mw_preset preset;
-    mw_dataset d;
     mw_training_report r;
     unsigned only;
     bool plan;
     MW_TRY(selector_preset(c, &preset, &only, error));
     if (mw_chain_kept_parts(c, &preset, c->selectors_bundle, &plan) == preset.parts && plan) return MW_OK;
     unlink(c->selectors_bundle);
-    MW_TRY(mw_dataset_open(&d, c->data, error));
-    const mw_training_request request = {.dataset = &d,
-                                         .preset = &preset,
+    const mw_training_request request = {.preset = &preset,
                                          .output = c->selectors_bundle,
                                          .only = only,
                                          .with = c->bundle,
-                                         .seed = c->line->seed,
-                                         .threads = c->options->threads,
-                                         .resume = true,
-                                         .replace = true,
-                                         .command = c->options->command,
-                                         .stop = c->options->stop,
-                                         .progress = train_progress,
-                                         .context = c};
-    const double started = mw_clock_seconds();
-    const mw_status status = mw_training_run(&request, &r, error);
-    mw_dataset_close(&d);
-    if (status == MW_OK) c->earlier = fmax(0, r.seconds - (mw_clock_seconds() - started));
-    return status;
+                                         .progress = train_progress};
+    return mw_chain_train(c, request, &r, error);
 }
 
 static mw_status selectors_run(mw_chain *c, mw_error *error) {

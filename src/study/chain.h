@@ -6,6 +6,7 @@
 #include "core/json.h"
 #include "study/scope.h"
 #include "train/preset.h"
+#include "train/train.h"
 
 typedef struct mw_chain {
     const mw_study_options *options;
@@ -75,6 +76,11 @@ mw_status mw_chain_same_state(mw_chain *chain, const mw_bundle *bundle, bool pla
                               mw_error *error);
 /* The wanted parts that a bundle has, as training would make them; *plan: it plans as wanted too. */
 unsigned mw_chain_kept_parts(const mw_chain *chain, const mw_preset *preset, const char *path, bool *plan);
+
+/* Trains on the line's data with its seed; a checkpoint of the same training is continued, anything else
+ * started anew. Of the request the rest is the caller's; progress is called with the chain. */
+mw_status mw_chain_train(mw_chain *chain, mw_training_request request, mw_training_report *report,
+                         mw_error *error);
 
 /* Writes a stage's file, which names the setting, the bundle, the inputs and the revision: at the top, or of
  * an analysis under "study". Takes root over. */

@@ -6,7 +6,6 @@
 #include "core/file.h"
 #include "eval/calibrate.h"
 #include "eval/eval.h"
-#include "train/train.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -133,39 +132,39 @@ static void train_progress(void *context, const mw_training_progress *p) {
     c->progress(c->context, p->total > 0 ? p->done / p->total : 0, note);
 }
 
-/* A checkpoint of the same training is continued, anything else is started anew; of a bundle that does not
- * belong here any more, what would come out the same is kept. */
-static mw_status train_run(mw_chain *c, mw_error *error) {
+mw_status mw_chain_train(mw_chain *c, mw_training_request request, mw_training_report *report,
+                         mw_error *error) {
     mw_dataset d;
-    mw_training_report r;
     const double started = mw_clock_seconds();
     MW_TRY(mw_dataset_open(&d, c->data, error));
-    mw_training_request request = {.dataset = &d,
-                                   .preset = &c->preset,
-                                   .output = c->bundle,
-                                   .seed = c->line->seed,
-                                   .threads = c->options->threads,
-                                   .resume = true,
-                                   .replace = true,
-                                   .command = c->options->command,
-                                   .stop = c->options->stop,
-                                   .progress = train_progress,
-                                   .context = c};
-    mw_status status = MW_OK;
-    if (mw_file_exists(c->bundle) && rename(c->bundle, c->earlier_bundle) != 0)
-        status = mw_fail(error, MW_ERR_IO, "cannot rename '%s'", c->bundle);
+    request.dataset = &d;
+    request.seed = c->line->seed;
+    request.threads = c->options->threads;
+    request.resume = request.replace = true;
+    request.command = c->options->command;
+    request.stop = c->options->stop;
+    request.context = c;
+    const mw_status status = mw_training_run(&request, report, error);
+    mw_dataset_close(&d);
+    if (status == MW_OK) c->earlier = fmax(0, report->seconds - (mw_clock_seconds() - started));
+    return status;
+}
+
+/* Of a bundle that does not belong here any more, what would come out the same is kept. */
+static mw_status train_run(mw_chain *c, mw_error *error) {
+    mw_training_report r;
+    mw_training_request request = {.preset = &c->preset, .output = c->bundle, .progress = train_progress};
     bool plan;
-    const unsigned kept = status == MW_OK ? mw_chain_kept_parts(c, &c->preset, c->earlier_bundle, &plan) : 0;
+    if (mw_file_exists(c->bundle) && rename(c->bundle, c->earlier_bundle) != 0)
+        return mw_fail(error, MW_ERR_IO, "cannot rename '%s'", c->bundle);
+    const unsigned kept = mw_chain_kept_parts(c, &c->preset, c->earlier_bundle, &plan);
     if (kept) {
         request.with = c->earlier_bundle;
         request.only = c->preset.parts & ~kept;
         request.nothing = !request.only;
     }
-    if (status == MW_OK) status = mw_training_run(&request, &r, error);
-    if (status == MW_OK) unlink(c->earlier_bundle);
-    mw_dataset_close(&d);
-    MW_TRY(status);
-    c->earlier = fmax(0, r.seconds - (mw_clock_seconds() - started));
+    MW_TRY(mw_chain_train(c, request, &r, error));
+    unlink(c->earlier_bundle);
     mw_chain_find_checksum(c);
     size_t used = 0;
     for (int i = 0; i < r.count && used < sizeof c->note; i++)
