@@ -378,7 +378,7 @@ mw_training_report:
     bool complete finished_before
     double seconds target
     int count
-    mw_part_report part[16]
+    mw_part_report part[32]
 mw_verify:
     pointer line context
     int checks failed
