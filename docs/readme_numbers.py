@@ -44,7 +44,9 @@ def results():
         missing = ", ".join(row["setting"] for row in rows if row not in played)
         yield f"- These are {len(played)} of the {len(rows)} settings; still to be run: {missing}."
     every = summary["all"]
-    random, data = every["plan_vs_random"], every["plan_vs_data"]
+    gains, random, data = every["plan_vs_reactive"], every["plan_vs_random"], every["plan_vs_data"]
+    yield (f"- With all settings looked at together (Holm, 5% in all): better in {gains['holm_wins']}, worse in "
+           f"{gains['holm_losses']}.")
     yield (f"- Against a random choice among the same number of candidates: better in {random['wins']} of "
            f"{random['settings']}, clearly in {random['clear_wins']}.")
     yield f"- Above the mean return of the data that was learned from: {data['wins']} of {data['settings']}."
