@@ -28,6 +28,20 @@ def gain(row):
     return f"{row['setting']} {percent(row['relative_gain_reactive'])} ({percent(low)} to {percent(high)})"
 
 
+def both_arms(path):
+    arms = json.loads(path.read_text())["eval"]["arms"]
+    reactive, plan = (arms[name].get("score") or arms[name]["return"] for name in ("reactive", "plan"))
+    return f"{reactive:.1f} to {plan:.1f}"
+
+
+def by_the_paper():
+    files = sorted((ROOT / "results/paper/settings").glob("*.json"))
+    pairs = [f"{path.stem} {both_arms(path)} (mawam's {both_arms(ROOT / 'results/settings' / path.name)})" for path in files]
+    if pairs:
+        yield "- By the paper's own method, as far as it has been run here, the policy alone and planning reach:"
+        yield f"  {', '.join(pairs)}."
+
+
 def results():
     summary = read("summary.json")
     with (ROOT / "results/settings.csv").open() as file:
@@ -54,6 +68,7 @@ def results():
            f"the learned models reaches {every['oracle_share_median']:.2f} of that gain (median).")
     worse = [row for row in played if float(row["relative_gain_reactive"]) < 0]
     yield f"- Where planning came out below the policy alone: {'; '.join(map(gain, worse)) or 'nowhere'}."
+    yield from by_the_paper()
     yield f"- Revision {summary['revision']}."
 
 
