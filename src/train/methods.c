@@ -16,8 +16,8 @@
 #define FIGHT  "parts=flow,inverse,rwm,value plan.value_after=1 plan.caution=0.1 "
 #define BATTLE FIGHT "flow.context=9 flow.generated=3 plan.horizon=3 plan.return_to_go=on "
 
-/* One step, and no pass without the return condition: Reactive is better and planning as good as with the paper's three, at a sixth
- * of the time. */
+/* One step, and no pass without the return condition: Reactive is better and planning as good as with the
+ * paper's three, at a sixth of the time. */
 #define MAWAM  "parts=flow,inverse,rwm plan.sampling_steps=1 plan.guidance=1"
 
 static const mw_method_row mawam[] = {

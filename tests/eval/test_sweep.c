@@ -99,6 +99,11 @@ static void continues(void **state) {
     json_t *third = swept(bundle, some, 1, scratch("sweep.json"));
     assert_true(plan_at(third, "sampling_steps", 0, "seconds") !=
                 plan_at(first, "sampling_steps", 0, "seconds"));
+    /* and so have other builds and worlds: what points depend on is compared as a whole */
+    assert_string_equal(json_string_value(json_object_get(json_object_get(third, "inputs"), "revision")),
+                        mw_revision());
+    assert_string_equal(json_string_value(json_object_get(json_object_get(third, "inputs"), "rules")),
+                        bundle->info.rules);
     json_decref(first);
     json_decref(second);
     json_decref(third);

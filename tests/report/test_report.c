@@ -227,6 +227,8 @@ static void test_files(void **state) {
         mw_setting_name(mw_setting_at(i), name, sizeof name);
         assert_non_null(strstr(text, name));
     }
+    read_report("quality.html"); /* the paper's tiers, although three of our settings are missing */
+    assert_non_null(strstr(text, "+14.8"));
     read_report("origin.html");
     assert_int_equal(occurrences("&lt;script&gt;alert(&#39;x &amp; &quot;y&quot;&#39;)&lt;/script&gt;"),
                      3 * 27); /* command, processor, checksum */
