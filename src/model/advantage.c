@@ -1,7 +1,8 @@
 /* The advantage of joint actions; see advantage.h. */
 #include "model/advantage.h"
 
-#include <math.h>
+#include "model/units.h"
+
 #include <string.h>
 
 mw_status mw_advantage_net_make(mw_advantage_net *net, const mw_advantage_config *config, mw_error *error) {
@@ -34,8 +35,7 @@ void mw_advantage_gradient(const mw_advantage_net *net, const float *values, con
     const int joint = c->agents * c->obs, act = c->agents * c->act;
     const float *mean = values + net->mean, *inverse = values + net->inverse;
     terms[0] = 1;
-    for (int i = 0; i < joint; i++)
-        terms[1 + i] = fminf(fmaxf((obs[i] - mean[i]) * inverse[i], -MW_ADVANTAGE_CUT), MW_ADVANTAGE_CUT);
+    for (int i = 0; i < joint; i++) terms[1 + i] = mw_units_of(obs[i], mean[i], inverse[i]);
     for (int f = 0; f < c->features; f++) {
         const float *row = values + net->project + (size_t)f * (size_t)joint;
         float sum = values[net->bias + (size_t)f];

@@ -40,7 +40,4 @@ static inline float mw_advantage_bend(float x) {
     return x / (1 + (x < 0 ? -x : x));
 }
 
-/* Standardised values are cut here, so that nothing unseen counts without bound. */
-#define MW_ADVANTAGE_CUT 4.0f
-
 #endif

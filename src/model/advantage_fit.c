@@ -3,6 +3,7 @@
 
 #include "core/arena.h"
 #include "core/rng.h"
+#include "model/units.h"
 #include "nn/gemm.h"
 #include "nn/regression/regress.h"
 #include "nn/regression/ridge.h"
@@ -134,9 +135,7 @@ static mw_status choose_inputs(fitting *f, mw_error *error) {
 
 /* Standardised values of the joint observation. */
 static void put_inputs(const fitting *f, const float *obs, float *x) {
-    for (int i = 0; i < f->inputs; i++)
-        x[i] = fminf(fmaxf((obs[f->column[i]] - f->mean[i]) * f->inverse[i], -MW_ADVANTAGE_CUT),
-                     MW_ADVANTAGE_CUT);
+    for (int i = 0; i < f->inputs; i++) x[i] = mw_units_of(obs[f->column[i]], f->mean[i], f->inverse[i]);
 }
 
 static void basis_free(basis *b) {

@@ -4,6 +4,7 @@
 #include "core/math.h"
 #include "core/rng.h"
 #include "model/fit.h"
+#include "model/units.h"
 #include "nn/categorical.h"
 #include "nn/mlp.h"
 
@@ -19,7 +20,6 @@ typedef struct {
 } settings;
 
 #define AT(member) offsetof(settings, member)
-#define CUT        4.0f /* standardised values are cut here, so that nothing unseen counts without bound */
 
 /* clang-format off */
 static const mw_field fields[] = {
@@ -35,8 +35,8 @@ _Static_assert(sizeof(settings) <= MW_CONFIG_BYTES, "settings fit into a configu
 typedef struct {
     mw_params params;
     mw_mlp mlp;
-    int inputs;           /* own or all observations, then a one of n for the agent */
-    size_t mean, inverse; /* [o]: of observations, mean and 1 / standard deviation */
+    int inputs;     /* own or all observations, then a one of n for the agent */
+    mw_units units; /* of observations */
 } network;
 
 static const settings *settings_of(const mw_model *model) {
@@ -59,8 +59,7 @@ static mw_status make(mw_model *model, mw_error *error) {
     for (int i = 0; i < s->layers; i++) sizes[i + 1] = s->hidden;
     sizes[s->layers + 1] = shape->act;
     net->mlp = mw_mlp_make(p, "policy", sizes, s->layers + 1, MW_RELU);
-    net->mean = mw_params_add(p, "scale.mean", MW_PARAM_PLAIN, MW_INIT_ZERO, 0, shape->obs, 0, 0);
-    net->inverse = mw_params_add(p, "scale.inverse", MW_PARAM_PLAIN, MW_INIT_ONE, 0, shape->obs, 0, 0);
+    net->units = mw_units_add(p, "scale", shape->obs);
     return p->failed ? mw_fail(error, MW_ERR_MEMORY, "cannot allocate the policy's table") : MW_OK;
 }
 
@@ -77,11 +76,8 @@ static void pack(const mw_model *model, const float *values, float *packed, bool
 static void look(const mw_model *model, const float *values, const float *obs, float *x) {
     const network *net = network_of(model);
     const int n = model->shape.agents, o = model->shape.obs, seen = net->inputs - n;
-    const float *mean = values + net->mean, *inverse = values + net->inverse;
     for (int agent = 0; agent < n; agent++, x += net->inputs) {
-        const float *own = settings_of(model)->joint ? obs : obs + agent * o;
-        for (int i = 0; i < seen; i++)
-            x[i] = fminf(fmaxf((own[i] - mean[i % o]) * inverse[i % o], -CUT), CUT);
+        mw_units_apply(&net->units, values, settings_of(model)->joint ? obs : obs + agent * o, x, seen);
         for (int i = 0; i < n; i++) x[seen + i] = i == agent;
     }
 }
@@ -118,10 +114,7 @@ static mw_status open_training(mw_fit *f, mw_error *error) {
     MW_TRY(mw_episode_set_of(&t->held, data->dataset, &data->split.held, steps_of, 0, error));
     t->units = calloc(f->model->params->total, sizeof *t->units);
     if (!t->units) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate the policy's units");
-    for (int k = 0; k < f->model->shape.obs; k++) {
-        t->units[net->mean + (size_t)k] = (float)data->stats.obs[k].mean;
-        t->units[net->inverse + (size_t)k] = (float)(1 / data->stats.obs[k].scale);
-    }
+    mw_units_set(&net->units, t->units, data->stats.obs);
     f->average = (float)settings_of(f->model)->average;
     f->part.cost = 3 * mw_mlp_flops(&net->mlp, rows);
     return MW_OK;
@@ -135,11 +128,7 @@ static void close_training(mw_fit *f) {
 }
 
 static void initialise(mw_fit *f, float *values) {
-    const training *t = f->state;
-    const network *net = network_of(f->model);
-    const size_t bytes = (size_t)f->model->shape.obs * sizeof *values;
-    memcpy(values + net->mean, t->units + net->mean, bytes);
-    memcpy(values + net->inverse, t->units + net->inverse, bytes);
+    mw_units_set(&network_of(f->model)->units, values, f->data->stats.obs);
 }
 
 static mw_status slot_open(const mw_fit *f, void *slot, mw_error *error) {

@@ -3,6 +3,7 @@
 #include "model/state_value.h"
 
 #include "model/td.h"
+#include "model/units.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +16,6 @@ typedef struct {
 } settings;
 
 #define AT(member) offsetof(settings, member)
-#define CUT        4.0f /* standardised values are cut here, so that nothing unseen counts without bound */
 
 enum { ROWS = 64 }; /* looked at together */
 
@@ -33,7 +33,7 @@ _Static_assert(sizeof(settings) <= MW_CONFIG_BYTES, "settings fit into a configu
 /* The net of all value networks, and the units of its inputs. */
 typedef struct {
     mw_value_net base;
-    size_t center, inverse; /* [o]: mean, and 1 / standard deviation */
+    mw_units units; /* of observations */
 } network;
 
 static const settings *settings_of(const mw_model *model) {
@@ -59,17 +59,8 @@ static mw_status make(mw_model *model, mw_error *error) {
     }
     net->base.mean = mw_params_add(p, "scale.mean", MW_PARAM_PLAIN, MW_INIT_ZERO, 0, 1, 0, 0);
     net->base.std = mw_params_add(p, "scale.std", MW_PARAM_PLAIN, MW_INIT_ONE, 0, 1, 0, 0);
-    net->center = mw_params_add(p, "input.mean", MW_PARAM_PLAIN, MW_INIT_ZERO, 0, model->shape.obs, 0, 0);
-    net->inverse = mw_params_add(p, "input.inverse", MW_PARAM_PLAIN, MW_INIT_ONE, 0, model->shape.obs, 0, 0);
+    net->units = mw_units_add(p, "input", model->shape.obs);
     return p->failed ? mw_fail(error, MW_ERR_MEMORY, "cannot allocate the value's table") : MW_OK;
-}
-
-/* x[n*o] from a raw joint observation. */
-static void standardise(const mw_model *model, const float *center, const float *inverse, const float *obs,
-                        float *x) {
-    const int o = model->shape.obs;
-    for (int i = 0; i < model->shape.agents * o; i++)
-        x[i] = fminf(fmaxf((obs[i] - center[i % o]) * inverse[i % o], -CUT), CUT);
 }
 
 /* ---- training ---- */
@@ -77,7 +68,7 @@ static void standardise(const mw_model *model, const float *center, const float 
 typedef struct {
     mw_td td;
     mw_episode_set train, held; /* observations */
-    float *center, *inverse;    /* [o] each */
+    float *units;               /* [total]: the weights that are not trained, the rest is not read */
 } training;
 
 /* All steps whose future is known, and what is left when the world has ended an episode. */
@@ -108,15 +99,10 @@ static double ahead(const mw_dataset *data, mw_place place, long steps, double d
 static mw_status take_units(mw_fit *f, mw_error *error) {
     training *t = f->state;
     const mw_training_data *data = f->data;
-    const size_t o = (size_t)data->dataset->spec.obs_size;
     const double agents = data->dataset->spec.agents;
-    t->center = calloc(2 * o, sizeof *t->center);
-    if (!t->center) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate the value's units");
-    t->inverse = t->center + o;
-    for (size_t k = 0; k < o; k++) {
-        t->center[k] = (float)data->stats.obs[k].mean;
-        t->inverse[k] = (float)(1 / data->stats.obs[k].scale);
-    }
+    t->units = calloc(f->model->params->total, sizeof *t->units);
+    if (!t->units) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate the value's units");
+    mw_units_set(&network_of(f->model)->units, t->units, data->stats.obs);
     t->td.mean = (float)(agents * data->stats.to_go.mean);
     t->td.std = (float)(agents * data->stats.to_go.scale);
     return MW_OK;
@@ -138,23 +124,22 @@ static void close_training(mw_fit *f) {
     training *t = f->state;
     mw_episode_set_free(&t->train);
     mw_episode_set_free(&t->held);
-    free(t->center);
+    free(t->units);
     mw_td_close(f);
 }
 
 static void initialise(mw_fit *f, float *values) {
     const training *t = f->state;
     const network *net = network_of(f->model);
-    const size_t o = (size_t)f->model->shape.obs;
     values[net->base.mean] = t->td.mean;
     values[net->base.std] = t->td.std;
-    memcpy(values + net->center, t->center, o * sizeof *values);
-    memcpy(values + net->inverse, t->inverse, o * sizeof *values);
+    mw_units_set(&net->units, values, f->data->stats.obs);
 }
 
 static void fill(const mw_fit *f, void *slot, uint64_t step, bool held) {
     const training *t = f->state;
     const settings *s = settings_of(f->model);
+    const mw_units *units = &network_of(f->model)->units;
     const mw_td_batch *b = slot;
     const mw_dataset *data = f->data->dataset;
     const size_t inputs = (size_t)mw_value_inputs(f->model);
@@ -165,13 +150,13 @@ static void fill(const mw_fit *f, void *slot, uint64_t step, bool held) {
         double weight;
         b->sum[row] = (float)ahead(data, place, s->steps, s->discount, &next, &weight);
         b->discount[row] = (float)weight;
-        standardise(f->model, t->center, t->inverse, mw_dataset_obs(data, place.episode, place.t),
-                    b->x + (size_t)row * inputs);
+        mw_units_apply(units, t->units, mw_dataset_obs(data, place.episode, place.t),
+                       b->x + (size_t)row * inputs, (int)inputs);
         if (weight == 0)
             memset(b->next + (size_t)row * inputs, 0, inputs * sizeof *b->next);
         else
-            standardise(f->model, t->center, t->inverse, mw_dataset_obs(data, next.episode, next.t),
-                        b->next + (size_t)row * inputs);
+            mw_units_apply(units, t->units, mw_dataset_obs(data, next.episode, next.t),
+                           b->next + (size_t)row * inputs, (int)inputs);
     }
 }
 
@@ -260,8 +245,8 @@ void mw_state_value_add(mw_state_value *v, float *scores, float discount, const 
     for (int first = 0; first < count; first += ROWS) {
         const int rows = count - first < ROWS ? count - first : ROWS;
         for (int r = 0; r < rows; r++)
-            standardise(v->model, values + net->center, values + net->inverse,
-                        obs + (size_t)(first + r) * stride, v->x + (size_t)r * inputs);
+            mw_units_apply(&net->units, values, obs + (size_t)(first + r) * stride, v->x + (size_t)r * inputs,
+                           (int)inputs);
         const float *z = mw_stack_forward(&net->base.stack, &v->acts, v->x, values, v->model->packed, rows);
         for (int r = 0; r < rows; r++)
             scores[first + r] += discount * fmaf(z[r], values[net->base.std], values[net->base.mean]);
