@@ -17,12 +17,12 @@ static void tile(FILE *out, const char *value, const char *what, const char *pap
 }
 
 static void gain_tiles(FILE *out, const mw_study_table *t) {
-    char value[64], what[160], paper[96];
+    char value[64], what[200], paper[96];
     const mw_paper_gains *p = mw_paper_gains_of(NULL);
     const mw_comparison published =
                             mw_table_compare(t, NULL, MW_COL_PUBLISHED_PLAN, MW_COL_PUBLISHED_REACTIVE),
                         gain = mw_table_compare_arms(t, NULL, MW_ARM_PLAN, MW_ARM_REACTIVE),
-                        random = mw_table_compare_arms(t, NULL, MW_ARM_PLAN, MW_ARM_RANDOM);
+                        random = mw_table_compare_arms(t, NULL, MW_ARM_PAPER, MW_ARM_RANDOM);
     snprintf(value, sizeof value, "%d of %d", gain.wins, gain.count);
     snprintf(what, sizeof what,
              "settings where planning beats reactive; %d with an interval above zero, %d below; for all "
@@ -35,8 +35,8 @@ static void gain_tiles(FILE *out, const mw_study_table *t) {
     tile(out, gain.count ? value : "-", "median relative gain over reactive", paper);
     snprintf(value, sizeof value, "%d of %d", random.wins, random.count);
     snprintf(what, sizeof what,
-             "settings where planning beats a random choice; %d with an interval above zero, %d "
-             "below",
+             "settings where the world model's choice beats a random one among the same candidates; %d "
+             "with an interval above zero, %d below",
              random.clear_wins, random.clear_losses);
     snprintf(paper, sizeof paper, "paper: %d of %d", p->random_improved, p->count);
     tile(out, value, what, paper);
@@ -46,7 +46,7 @@ static void tiles(FILE *out, const mw_study_table *t) {
     char value[64], what[96], paper[64];
     double x[MW_TABLE_ROWS];
     const int shares = mw_table_collect(t, NULL, MW_COL_SHARE, x);
-    const double rank = mw_table_median(t, NULL, MW_COL_SNIPPET_SPEARMAN),
+    const double rank = mw_table_mean(t, NULL, MW_COL_SNIPPET_SPEARMAN),
                  ms = mw_table_median(t, NULL, MW_COL_OF(MW_ARM_PLAN, MW_FIELD_MS));
     fputs("<div class='tiles'>\n", out);
     gain_tiles(out, t);
@@ -58,9 +58,9 @@ static void tiles(FILE *out, const mw_study_table *t) {
     tile(out, shares ? value : "-", what, "");
     snprintf(value, sizeof value, "%.2f", rank);
     snprintf(paper, sizeof paper, "paper: %.2f, mean", mw_paper_gains_of(NULL)->spearman);
-    tile(out, isnan(rank) ? "-" : value, "rank correlation of snippets at H = 8, median", paper);
+    tile(out, isnan(rank) ? "-" : value, "rank correlation of snippets at H = 8, mean", paper);
     snprintf(value, sizeof value, "%.1f ms", ms);
-    tile(out, isnan(ms) ? "-" : value, "a decision with eight candidates, median", "");
+    tile(out, isnan(ms) ? "-" : value, "a decision with eight candidates while the study ran, median", "");
     fputs("</div>\n", out);
 }
 
@@ -80,7 +80,10 @@ static void overview(mw_page *page) {
     mw_sheet_column(sheet, NULL, "what", NULL);
     mw_sheet_column(sheet, NULL, "mawam", NULL);
     mw_sheet_column(sheet, NULL, "paper", NULL);
-    mw_sheet_column(sheet, NULL, "", "a mark appears once all settings of a line are there");
+    mw_sheet_column(
+        sheet, NULL, "",
+        "a mark appears once all settings of a line are there; a gain is reached if its mean and its "
+        "median both reach the paper's mean");
     for (int i = 0; i < count; i++) {
         mw_sheet_row(sheet, lines[i].what, NULL);
         mw_sheet_text(sheet, "%s", lines[i].ours);

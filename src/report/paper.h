@@ -6,7 +6,8 @@
 typedef struct mw_paper_row {
     const char *setting;
     double reactive, planning;         /* per-setting planning gain, three denoising steps */
-    double random;                     /* equal-candidate control, M = 8 */
+    double gain;                       /* their difference as printed, from means that were not rounded */
+    double random, random_gain;        /* equal-candidate control, M = 8, and planning's difference to it */
     double reactive_won, planning_won; /* battles: win rates; otherwise NaN */
 } mw_paper_row;
 
@@ -56,14 +57,15 @@ typedef struct mw_paper_horizon {
     const char *family; /* NULL: all */
     int horizon;
     double spearman, regret, rollout_mse;
+    double least, most; /* Spearman of single settings; NaN: not said */
 } mw_paper_horizon;
 const mw_paper_horizon *mw_paper_horizon_find(const char *family, int horizon); /* NULL: not said */
 
-/* Two cards: RTX 3090 and A100. */
+/* Two cards: RTX 3090 and A100; means of three medium settings. */
 typedef struct mw_paper_cost {
     int candidates;
     struct {
-        double generation, scoring;
+        double generation, scoring, total, share; /* the share in percent; as printed, not always their sum */
     } rtx, a100;
 } mw_paper_cost;
 const mw_paper_cost *mw_paper_cost_at(int index); /* NULL past the end */
@@ -100,6 +102,9 @@ typedef struct mw_paper_selectors {
     int alternative[4]; /* how often each was the strongest other */
 } mw_paper_selectors;
 const mw_paper_selectors *mw_paper_selector_counts(void);
+
+/* The settings that the paper's cost is a mean of; NULL past the end. */
+const char *mw_paper_cost_setting(int index);
 
 double mw_paper_tier(int tier); /* mean relative gain on best, middle, worst data */
 

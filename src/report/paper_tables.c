@@ -53,28 +53,30 @@ static const struct {
 
 /* Ranking of snippets, rollout error and calibration by horizon: what is printed. NaN: not said. */
 static const mw_paper_horizon horizons[] = {
-    /* family   H Spearman   n-regret  rollout MSE */
-    {NULL,      8, 0.81,     0.13,     NAN},
-    {NULL,     16, 0.65,     0.22,     NAN},
-    {"mpe",     4, 0.84,     NAN,      NAN},
-    {"mpe",     8, 0.85,     NAN,      0.037},
-    {"mpe",    16, NAN,      NAN,      0.089},
-    {"battle",  4, 0.90,     NAN,      NAN},
-    {"battle",  8, 0.69,     NAN,      0.057},
-    {"battle", 16, NAN,      NAN,      0.187},
-    {"ant",     1, 0.96,     0.02,     NAN},
-    {"ant",     8, 0.83,     NAN,      0.199},
-    {"ant",    16, NAN,      NAN,      0.268},
+    /* family   H Spearman   n-regret  rollout MSE, Spearman from, to */
+    {NULL,      8, 0.81,     0.13,     NAN,         NAN,  NAN},
+    {NULL,     16, 0.65,     0.22,     NAN,         NAN,  NAN},
+    {"mpe",     4, 0.84,     NAN,      NAN,         NAN,  NAN},
+    {"mpe",     8, 0.85,     NAN,      0.037,       0.67, 0.96},
+    {"mpe",    16, NAN,      NAN,      0.089,       NAN,  NAN},
+    {"battle",  4, 0.90,     NAN,      NAN,         NAN,  NAN},
+    {"battle",  8, 0.69,     NAN,      0.057,       0.64, 0.93},
+    {"battle", 16, NAN,      NAN,      0.187,       NAN,  NAN},
+    {"ant",     1, 0.96,     0.02,     NAN,         NAN,  NAN},
+    {"ant",     8, 0.83,     NAN,      0.199,       0.69, 0.90},
+    {"ant",    16, NAN,      NAN,      0.268,       NAN,  NAN},
 };
 
-/* Milliseconds for four environments. M, then on either card: generation, scoring. */
+/* Milliseconds for four environments. M, then on either card: generation, scoring, total, scoring's share. */
 static const mw_paper_cost costs[] = {
-    { 1, { 55.9, 10.1}, { 64.4, 11.1}},
-    { 2, {106.3, 12.8}, {120.5, 12.5}},
-    { 4, {209.0, 13.3}, {234.0, 12.2}},
-    { 8, {414.6, 13.4}, {461.6, 12.1}},
-    {16, {827.9, 13.3}, {931.0, 12.6}},
+    { 1, { 55.9, 10.1,  66.0, 15.3}, { 64.4, 11.1,  75.5, 14.8}},
+    { 2, {106.3, 12.8, 119.1, 10.7}, {120.5, 12.5, 132.9,  9.4}},
+    { 4, {209.0, 13.3, 222.3,  6.0}, {234.0, 12.2, 246.2,  4.9}},
+    { 8, {414.6, 13.4, 428.0,  3.1}, {461.6, 12.1, 473.7,  2.5}},
+    {16, {827.9, 13.3, 841.2,  1.6}, {931.0, 12.6, 943.6,  1.3}},
 };
+
+static const char *const cost_settings[] = {"spread-medium", "2ant-medium", "3m-medium"};
 
 /* M = 8, medium data: agents, settings alike, then on either card: sequential, batched. */
 static const mw_paper_batched batched[] = {
@@ -132,6 +134,11 @@ const mw_paper_horizon *mw_paper_horizon_find(const char *family, int horizon) {
 
 const mw_paper_cost *mw_paper_cost_at(int index) {
     return AT(costs, index);
+}
+
+const char *mw_paper_cost_setting(int index) {
+    const char *const *setting = AT(cost_settings, index);
+    return setting ? *setting : NULL;
 }
 
 const mw_paper_batched *mw_paper_batched_at(int index) {

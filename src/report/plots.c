@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { WIDTH = 460, HEIGHT = 300, LEFT = 62, RIGHT = 14, TOP = 30, BELOW = 40 };
+enum { WIDTH = 460, HEIGHT = 300, LEFT = 70, RIGHT = 14, TOP = 30, BELOW = 40 };
 
 static mw_plot panel(FILE *out, mw_axis x, mw_axis y) {
     return (mw_plot){out, LEFT, TOP, WIDTH - LEFT - RIGHT, HEIGHT - TOP - BELOW, x, y};
@@ -127,7 +127,7 @@ static void box(const mw_plot *p, const mw_box *b, double middle, double half) {
 void mw_plot_boxes(FILE *out, const char *title, mw_axis y, const mw_box *boxes, int count) {
     const char *names[16];
     if (count > 16) count = 16;
-    const mw_plot p = panel(out, (mw_axis){0, 1, false, ""}, y);
+    const mw_plot p = panel(out, (mw_axis){.high = 1, .label = ""}, y);
     mw_svg_begin(out, WIDTH, HEIGHT, title);
     mw_plot_y_axis(&p);
     for (int k = 0; k < count; k++) {
@@ -167,7 +167,8 @@ static void bar(const mw_plot *p, const mw_bars *b, int i, int series, double y)
 
 void mw_plot_bars(FILE *out, const mw_bars *b) {
     const double part = b->series_count * BAR + GAP;
-    const mw_plot p = {out, NAMES, 28, BAR_WIDTH - NAMES - VALUES, b->count * part, b->x, {0, 1, false, ""}};
+    const mw_plot p = {
+        out, NAMES, 28, BAR_WIDTH - NAMES - VALUES, b->count * part, b->x, {.high = 1, .label = ""}};
     mw_svg_begin(out, BAR_WIDTH, p.top + p.height + BELOW, b->title);
     mw_plot_x_axis(&p);
     for (int i = 0; i < b->count; i++) {

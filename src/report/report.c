@@ -107,9 +107,11 @@ static void gain_lines(const mw_study_table *t, mw_report_line *lines, int *n) {
     }
     comparison_line(add(lines, n, "Planning among candidates as drawn beats Reactive"),
                     mw_table_compare_arms(t, NULL, MW_ARM_PAPER, MW_ARM_REACTIVE), 0, 0, NAN, NAN);
-    comparison_line(add(lines, n, "Planning beats a random choice, M = 8"),
-                    mw_table_compare_arms(t, NULL, MW_ARM_PLAN, MW_ARM_RANDOM), paper->count,
+    comparison_line(add(lines, n, "The best as drawn beats a random one, M = 8"),
+                    mw_table_compare_arms(t, NULL, MW_ARM_PAPER, MW_ARM_RANDOM), paper->count,
                     paper->random_improved, paper->random_relative, NAN);
+    comparison_line(add(lines, n, "Planning beats a random choice, M = 8"),
+                    mw_table_compare_arms(t, NULL, MW_ARM_PLAN, MW_ARM_RANDOM), 0, 0, NAN, NAN);
     const mw_comparison won = mw_table_compare(t, "battle", MW_COL_OF(MW_ARM_PLAN, MW_FIELD_WON),
                                                MW_COL_OF(MW_ARM_REACTIVE, MW_FIELD_WON)),
                         theirs = mw_table_compare(t, "battle", MW_COL_PUBLISHED_PLAN_WON,
@@ -126,23 +128,32 @@ static double family_share(const mw_study_table *t, const char *family) {
     return mw_table_median(t, family, MW_COL_SHARE);
 }
 
-static double family_spearman(const mw_study_table *t, const char *family) {
-    return mw_table_median(t, family, MW_COL_SNIPPET_SPEARMAN);
-}
-
-/* A number per family, behind what the line says already. */
-static void family_numbers(mw_report_line *line, const mw_study_table *t,
-                           double (*number)(const mw_study_table *, const char *)) {
-    const bool first = !strcmp(line->ours, "-");
-    if (first) line->ours[0] = 0;
+/* A family's share, with how many settings it is of. */
+static void share_numbers(mw_report_line *line, const mw_study_table *t) {
     for (int f = 0; f < 3; f++) {
-        const double value = number(t, mw_report_families[f]);
-        append(line, "%s", f ? ", " : first ? "" : "; ");
+        double x[MW_TABLE_ROWS];
+        const double value = family_share(t, mw_report_families[f]);
+        const int settings = mw_table_collect(t, mw_report_families[f], MW_COL_SHARE, x);
+        append(line, "%s", f ? ", " : "; ");
         if (isnan(value))
             append(line, "-");
         else
-            append(line, "%.2f", value);
+            append(line, "%.2f (of %d)", value, settings);
     }
+}
+
+/* Medians of families, as the paper has them. */
+static void spearman_numbers(mw_report_line *line, const mw_study_table *t) {
+    char paper[64] = "";
+    line->ours[0] = 0;
+    for (int f = 0; f < 3; f++) {
+        const double value = mw_table_median(t, mw_report_families[f], MW_COL_SNIPPET_SPEARMAN);
+        const size_t used = strlen(paper);
+        append(line, isnan(value) ? "%s-" : "%s%.2f", f ? ", " : "", value);
+        snprintf(paper + used, sizeof paper - used, "%s%.2f", f ? ", " : "",
+                 mw_paper_gains_of(mw_report_families[f])->spearman);
+    }
+    snprintf(line->paper, sizeof line->paper, "%s", paper);
 }
 
 int mw_report_lines(const mw_study_table *t, mw_report_line lines[MW_REPORT_LINES]) {
@@ -157,17 +168,16 @@ int mw_report_lines(const mw_study_table *t, mw_report_line lines[MW_REPORT_LINE
              mw_table_collect(t, NULL, MW_COL_SHARE, shares));
     mw_report_line *line = add(lines, &n, what);
     number_line(line, family_share(t, NULL), NAN, "%.2f", false, all);
-    family_numbers(line, t, family_share);
-    number_line(add(lines, &n, "Snippets at H=8: Spearman (median)"),
-                mw_table_median(t, NULL, MW_COL_SNIPPET_SPEARMAN), paper->spearman, "%.2f", false, all);
-    family_numbers(add(lines, &n, "Snippets at H=8: Spearman of MPE, SMAC, Ant (medians)"), t,
-                   family_spearman);
-    number_line(add(lines, &n, "Snippets at H=8: Top-2 (median)"),
-                mw_table_median(t, NULL, MW_COL_SNIPPET_TOP2), paper->top2, "%.2f", false, all);
-    number_line(add(lines, &n, "Snippets at H=8: pairwise accuracy (median)"),
-                mw_table_median(t, NULL, MW_COL_SNIPPET_PAIRS), paper->pairs, "%.2f", false, all);
-    number_line(add(lines, &n, "Snippets at H=8: normalised regret (median)"),
-                mw_table_median(t, NULL, MW_COL_SNIPPET_REGRET), paper->regret, "%.2f", true, all);
+    share_numbers(line, t);
+    number_line(add(lines, &n, "Snippets at H=8: Spearman (mean)"),
+                mw_table_mean(t, NULL, MW_COL_SNIPPET_SPEARMAN), paper->spearman, "%.2f", false, all);
+    spearman_numbers(add(lines, &n, "Snippets at H=8: Spearman of MPE, SMAC, Ant (medians)"), t);
+    number_line(add(lines, &n, "Snippets at H=8: Top-2 (mean)"), mw_table_mean(t, NULL, MW_COL_SNIPPET_TOP2),
+                paper->top2, "%.2f", false, all);
+    number_line(add(lines, &n, "Snippets at H=8: pairwise accuracy (mean)"),
+                mw_table_mean(t, NULL, MW_COL_SNIPPET_PAIRS), paper->pairs, "%.2f", false, all);
+    number_line(add(lines, &n, "Snippets at H=8: normalised regret (mean)"),
+                mw_table_mean(t, NULL, MW_COL_SNIPPET_REGRET), paper->regret, "%.2f", true, all);
     double mean = state_mean(t, MW_COL_STATE_SPEARMAN, &missing);
     number_line(add(lines, &n, "Same state, the paper's five settings: Spearman (mean)"), mean,
                 state.spearman, "%.3f", false, !missing);
@@ -225,6 +235,7 @@ static json_t *family_json(const mw_study_table *t, const char *family) {
                  {"paper_vs_reactive", MW_ARM_PAPER, MW_ARM_REACTIVE},
                  {"oracle_vs_reactive", MW_ARM_ORACLE, MW_ARM_REACTIVE},
                  {"paper_vs_plan", MW_ARM_PAPER, MW_ARM_PLAN},
+                 {"paper_vs_random", MW_ARM_PAPER, MW_ARM_RANDOM},
                  {"plan_vs_random", MW_ARM_PLAN, MW_ARM_RANDOM}};
     static const int against_data[] = {MW_ARM_PLAN, MW_ARM_PAPER, MW_ARM_REACTIVE};
     json_t *root = json_object(), *paper = json_object(), *snippets = json_object(), *state = json_object();
@@ -348,25 +359,26 @@ static void write_markdown(const mw_sources *sources, FILE *out) {
     fprintf(
         out,
         "# Results\n\n%d of %d settings, written by `mawam study report`. The whole report, with figures, "
-        "is\n[index.html](index.html); every number is in [settings.csv](settings.csv) and\n"
-        "[summary.json](summary.json). How they are made: [docs/study.md](../docs/study.md).\n\n"
+        "is\n[index.html](index.html); the numbers of settings are in [settings.csv](settings.csv), over "
+        "settings in\n"
+        "[summary.json](summary.json), of single tables and figures behind their links. How they are made:\n"
+        "[docs/study.md](../docs/study.md).\n\n"
         "All of one revision, %s.\n\n",
         t->present, MW_TABLE_ROWS, sources->revision);
     fputs("| | paper | mawam |\n|---|---|---|\n", out);
     for (int i = 0; i < count; i++)
         fprintf(out, "| %s | %s | %s |\n", lines[i].what, lines[i].paper, lines[i].ours);
-    fputs("\nMPE in normalised score, SMAC and Ant in return; SMAC stands for mawam's own battles\n"
-          "([docs/battles.md](../docs/battles.md)). Gains are (planning - other) / |other| over settings; a\n"
-          "score near zero rules their mean, not their median. Clearly: the 95% interval of the difference "
-          "does not\n"
-          "hold zero. Share: of the gain of the true simulator as a scorer, where that gain is clear. As "
-          "drawn:\n"
-          "candidates as the policy draws them, as in the paper "
-          "([docs/evaluation.md](../docs/evaluation.md)).\n\n"
-          "| setting | data | Reactive | Random | Planning | gain | interval | share | as drawn | paper: "
-          "Reactive | "
-          "Planning | gain |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n",
-          out);
+    fputs(
+        "\nMPE in normalised score, SMAC and Ant in return; SMAC stands for mawam's own battles\n"
+        "([docs/battles.md](../docs/battles.md)). Gains are (planning - other) / |other| over settings; a\n"
+        "score near zero rules their mean, not their median. Clearly: the 95% interval of the difference\n"
+        "does not hold zero; of a relative gain there is none where Reactive's own interval does. Share: of\n"
+        "the gain of the true simulator as a scorer, where that gain is clear. As drawn: candidates as the\n"
+        "policy draws them, as in the paper ([docs/evaluation.md](../docs/evaluation.md)).\n\n"
+        "| setting | data | Reactive | Random | Planning | gain | interval | share | as drawn | paper: "
+        "Reactive | "
+        "Planning | gain |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n",
+        out);
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
         const mw_study_row *row = &t->rows[i];
         const double *v = row->value;

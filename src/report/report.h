@@ -19,7 +19,7 @@ typedef struct mw_report_line {
     int met; /* 1: at least as good as the paper (gains: by mean and median), 0: not, -1: cannot be said yet
               */
 } mw_report_line;
-enum { MW_REPORT_LINES = 17 };
+enum { MW_REPORT_LINES = 24 };
 int mw_report_lines(const mw_study_table *table, mw_report_line lines[MW_REPORT_LINES]); /* how many */
 
 #endif

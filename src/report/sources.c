@@ -8,9 +8,9 @@
 
 static const char *const method_places[] = {"paper/results", "paper/settings", NULL};
 static const char *const selector_places[] = {"selectors", NULL};
-static const char *const kinds[MW_SOURCE_KINDS] = {[MW_SOURCE_ROUTING] = "routing",
-                                                   [MW_SOURCE_SWEEPS] = "sweeps",
-                                                   [MW_SOURCE_PAPER_ROUTING] = "paper/routing"};
+const char *const mw_source_folders[MW_SOURCE_KINDS] = {[MW_SOURCE_ROUTING] = "routing",
+                                                        [MW_SOURCE_SWEEPS] = "sweeps",
+                                                        [MW_SOURCE_PAPER_ROUTING] = "paper/routing"};
 
 static mw_status read_file(json_t **value, const char *folder, const char *place, const char *name,
                            mw_error *error) {
@@ -28,7 +28,7 @@ static mw_status read_files(mw_sources *s, const char *folder, mw_error *error) 
     char place[64];
     for (int k = 0; k < MW_SOURCE_KINDS; k++)
         for (int i = 0; i < MW_TABLE_ROWS; i++) {
-            snprintf(place, sizeof place, "%s/", kinds[k]);
+            snprintf(place, sizeof place, "%s/", mw_source_folders[k]);
             MW_TRY(read_file(&s->files[k][i], folder, place, s->table.rows[i].name, error));
         }
     return read_file(&s->cost, folder, "", "cost", error);
@@ -80,7 +80,7 @@ static mw_status check_revisions(mw_sources *s, mw_error *error) {
     for (int k = 0; k < MW_SOURCES_SEEDS; k++) MW_TRY(check_table(s, &s->seeds[k], "seeds", error));
     for (int k = 0; k < MW_SOURCE_KINDS; k++)
         for (int i = 0; i < MW_TABLE_ROWS; i++)
-            MW_TRY(check_file(s, kinds[k], s->table.rows[i].name, s->files[k][i], error));
+            MW_TRY(check_file(s, mw_source_folders[k], s->table.rows[i].name, s->files[k][i], error));
     return check_file(s, ".", "cost", s->cost, error);
 }
 
@@ -169,9 +169,10 @@ mw_status mw_sources_write(const mw_sources *s, const char *folder, mw_error *er
     for (int k = 0; k < MW_SOURCE_KINDS; k++)
         for (int i = 0; i < MW_TABLE_ROWS; i++) {
             if (!s->files[k][i]) continue;
-            snprintf(path, sizeof path, "%.900s/%s", folder, kinds[k]);
+            snprintf(path, sizeof path, "%.900s/%s", folder, mw_source_folders[k]);
             MW_TRY(mw_dir_make(path, error));
-            snprintf(path, sizeof path, "%.900s/%s/%s.json", folder, kinds[k], s->table.rows[i].name);
+            snprintf(path, sizeof path, "%.900s/%s/%s.json", folder, mw_source_folders[k],
+                     s->table.rows[i].name);
             MW_TRY(mw_json_write(s->files[k][i], path, error));
         }
     char line[80];

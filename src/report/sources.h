@@ -15,6 +15,7 @@ typedef enum mw_source_kind {
     MW_SOURCE_PAPER_ROUTING, /* of bundles by the paper's method */
     MW_SOURCE_KINDS
 } mw_source_kind;
+extern const char *const mw_source_folders[MW_SOURCE_KINDS];
 
 typedef struct mw_sources {
     mw_study_table table;                   /* FOLDER/results or FOLDER/settings */

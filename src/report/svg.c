@@ -143,13 +143,14 @@ static double round_step(double range, int count) {
 }
 
 mw_axis mw_axis_fit(const double *values, long count, bool logarithmic, const char *label) {
-    mw_axis axis = {INFINITY, -INFINITY, logarithmic, label};
+    mw_axis axis = {.low = INFINITY, .high = -INFINITY, .logarithmic = logarithmic, .label = label};
     for (long i = 0; i < count; i++) {
         if (!drawable(values[i], logarithmic)) continue;
         axis.low = fmin(axis.low, values[i]);
         axis.high = fmax(axis.high, values[i]);
     }
-    if (!(axis.low <= axis.high)) return (mw_axis){logarithmic ? 0.1 : 0, 1, logarithmic, label};
+    if (!(axis.low <= axis.high))
+        return (mw_axis){.low = logarithmic ? 0.1 : 0, .high = 1, .logarithmic = logarithmic, .label = label};
     if (logarithmic) {
         axis.low = pow(10, floor(log10(axis.low)));
         axis.high = pow(10, ceil(log10(axis.high)));
@@ -186,7 +187,8 @@ int mw_axis_ticks(const mw_axis *axis, int count, double *ticks, int most) {
         for (int k = low; k <= high && n < most; k += each) ticks[n++] = pow(10, k);
         return n;
     }
-    const double step = round_step(axis->high - axis->low, count);
+    double step = round_step(axis->high - axis->low, count);
+    if (axis->whole) step = fmax(step, 1);
     const double first = ceil(axis->low / step - 1e-9);
     for (int k = 0; n < most; k++) {
         const double at = (first + k) * step;
@@ -219,7 +221,7 @@ void mw_plot_x_axis(const mw_plot *plot) {
 }
 
 static void y_label(const mw_plot *plot) {
-    mw_svg_text_up(plot->out, plot->left - 46, plot->top + plot->height / 2, "label", plot->y.label);
+    mw_svg_text_up(plot->out, plot->left - 54, plot->top + plot->height / 2, "label", plot->y.label);
 }
 
 void mw_plot_y_axis(const mw_plot *plot) {

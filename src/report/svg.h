@@ -38,6 +38,7 @@ typedef struct mw_axis {
     double low, high; /* low < high; logarithmic: both above 0 */
     bool logarithmic;
     const char *label; /* with its unit */
+    bool whole;        /* ticks at whole numbers only */
 } mw_axis;
 
 /* An axis that holds all finite values (logarithmic: positive ones) with a little room, ends at round
@@ -56,7 +57,7 @@ int mw_axis_ticks(const mw_axis *axis, int count, double *ticks, int most);
 /* A field with an axis below and one at its left. */
 typedef struct mw_plot {
     FILE *out;
-    double left, top, width, height; /* of the field; labels stand outside: 58 left, 36 below */
+    double left, top, width, height; /* of the field; labels stand outside: 66 left, 36 below */
     mw_axis x, y;
 } mw_plot;
 

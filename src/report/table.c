@@ -99,6 +99,15 @@ static int paired_seeds(const mw_study_row *row, int ours, int other, double *st
     return n;
 }
 
+/* Whether reactive's mean, judged by its seeds, may be zero: a gain relative to it has no interval then. */
+static bool may_be_zero(const mw_study_row *row) {
+    const double mean = row->value[MW_COL_REACTIVE],
+                 std = row->value[MW_COL_OF(MW_ARM_REACTIVE, MW_FIELD_REPORTED_STD)];
+    int n = 0;
+    while (n < MW_TABLE_SEEDS && !isnan(row->seeds[MW_ARM_REACTIVE][n])) n++;
+    return mean == 0 || (n > 1 && fabs(mean) <= mw_student(n - 1) * std / sqrt(n));
+}
+
 static double seeds_std(const mw_study_row *row, int ours, int other) {
     double std;
     paired_seeds(row, ours, other, &std);
@@ -113,20 +122,22 @@ static void derive(mw_study_row *row) {
     v[MW_COL_DATA] = v[mw_scale_of(row->setting->task) ? MW_COL_DATA_SCORE : MW_COL_DATA_RETURN];
     v[MW_COL_DELTA] = v[MW_COL_PLAN] - reactive;
     v[MW_COL_RELATIVE] = relative(v[MW_COL_PLAN], reactive);
-    v[MW_COL_RELATIVE_LOW] = reactive != 0 ? unit * plan[MW_FIELD_GAIN_LOW] : NAN;
-    v[MW_COL_RELATIVE_HIGH] = reactive != 0 ? unit * plan[MW_FIELD_GAIN_HIGH] : NAN;
+    v[MW_COL_RELATIVE_LOW] = may_be_zero(row) ? (double)NAN : unit * plan[MW_FIELD_GAIN_LOW];
+    v[MW_COL_RELATIVE_HIGH] = may_be_zero(row) ? (double)NAN : unit * plan[MW_FIELD_GAIN_HIGH];
     v[MW_COL_SMALLEST] =
         unit_of(row) * mw_smallest_visible(plan[MW_FIELD_GAIN_LOW], plan[MW_FIELD_GAIN_HIGH]);
     v[MW_COL_SMALLEST_RELATIVE] = reactive != 0 ? v[MW_COL_SMALLEST] / fabs(reactive) : NAN;
     v[MW_COL_EVAL_SEED_STD] = seeds_std(row, MW_ARM_PLAN, MW_ARM_REACTIVE);
     v[MW_COL_RELATIVE_RANDOM] = relative(v[MW_COL_PLAN], v[MW_COL_RANDOM]);
+    v[MW_COL_RANKING] = relative(v[MW_COL_PAPER], v[MW_COL_RANDOM]);
     v[MW_COL_SHARE] =
         oracle[MW_FIELD_GAIN_LOW] > 0 ? v[MW_COL_DELTA] / (v[MW_COL_ORACLE] - reactive) : (double)NAN;
     if (!paper) return;
     v[MW_COL_PUBLISHED_REACTIVE] = paper->reactive;
     v[MW_COL_PUBLISHED_RANDOM] = paper->random;
     v[MW_COL_PUBLISHED_PLAN] = paper->planning;
-    v[MW_COL_PUBLISHED_DELTA] = paper->planning - paper->reactive;
+    v[MW_COL_PUBLISHED_DELTA] = paper->gain;
+    v[MW_COL_PUBLISHED_DELTA_RANDOM] = paper->random_gain;
     v[MW_COL_PUBLISHED_RELATIVE] = relative(paper->planning, paper->reactive);
     v[MW_COL_PUBLISHED_RELATIVE_RANDOM] = relative(paper->planning, paper->random);
     v[MW_COL_PUBLISHED_REACTIVE_WON] = paper->reactive_won;

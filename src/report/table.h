@@ -43,6 +43,7 @@
     X(RELATIVE_LOW, "relative_gain_reactive_low", "")                                                        \
     X(RELATIVE_HIGH, "relative_gain_reactive_high", "")                                                      \
     X(RELATIVE_RANDOM, "relative_gain_random", "")                                                           \
+    X(RANKING, "relative_gain_ranking", "")        /* of paper over random: the same candidates as drawn */  \
     X(SMALLEST, "smallest_visible_difference", "") /* to reactive, by the paired episodes */                 \
     X(SMALLEST_RELATIVE, "smallest_visible_relative_gain", "")                                               \
     X(EVAL_SEED_STD, "delta_reactive_std_evaluation_seeds", "")                                              \
@@ -98,6 +99,7 @@
     X(PUBLISHED_RANDOM, "published_random", "")                                                              \
     X(PUBLISHED_PLAN, "published_plan", "")                                                                  \
     X(PUBLISHED_DELTA, "published_delta_reactive", "")                                                       \
+    X(PUBLISHED_DELTA_RANDOM, "published_delta_random", "")                                                  \
     X(PUBLISHED_RELATIVE, "published_relative_gain_reactive", "")                                            \
     X(PUBLISHED_RELATIVE_RANDOM, "published_relative_gain_random", "")                                       \
     X(PUBLISHED_REACTIVE_WON, "published_reactive_win_rate", "")                                             \

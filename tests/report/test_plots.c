@@ -48,10 +48,10 @@ static void a_line(void **state) {
     const double x[] = {0, 1}, y[] = {0, 10}, low[] = {-1, 9}, high[] = {1, 10};
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
-    mw_plot_curves(out, "one", (mw_axis){0, 1, false, "x, steps"}, (mw_axis){0, 10, false, "y"},
+    mw_plot_curves(out, "one", (mw_axis){.high = 1, .label = "x, steps"}, (mw_axis){.high = 10, .label = "y"},
                    &(mw_curve){"series", x, y, low, high, 2}, 1);
     assert_int_equal(fclose(out), 0);
-    assert_non_null(strstr(text, "d='M62.0 260.0L446.0 30.0'"));
+    assert_non_null(strstr(text, "d='M70.0 260.0L446.0 30.0'"));
     assert_non_null(strstr(text, "class='band s0'"));
     assert_non_null(strstr(text, "x, steps"));
     free(text);

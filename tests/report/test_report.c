@@ -89,6 +89,7 @@ static void make_summary(const char *folder, int place) {
     json_object_set_new(arms, "reactive", made_arm(place, made_reactive(place), scale, low, high));
     json_object_set_new(arms, "random", made_arm(place, made_reactive(place) - 1, scale, low, high));
     json_object_set_new(arms, "plan", made_arm(place, made_plan(place), scale, low, high));
+    json_object_set_new(arms, "paper", made_arm(place, made_reactive(place) + 2, scale, low, high));
     json_object_set_new(arms, "oracle", made_arm(place, made_reactive(place) + 10, scale, low, high));
     for (int h = 1; h <= 16; h++)
         json_array_append_new(horizons, json_pack("{s:i, s:f, s:f}", "horizon", h, "spearman",
@@ -168,6 +169,31 @@ static void test_table(void **state) {
     CHECK_NEAR(mw_table_median(&t, "ant", MW_COL_SNIPPET_SPEARMAN), 0.5 + 0.26 - 0.08, 1e-12);
     CHECK_NEAR(mw_table_mean(&t, "ant", MW_COL_SNIPPET_SPEARMAN), 0.5 + 0.26 - 0.08, 1e-12);
     mw_study_table_free(&t);
+}
+
+/* A reactive mean that may be zero, by its seeds: the gain relative to it has no interval. */
+static void test_near_zero(void **state) {
+    (void)state;
+    static mw_study_table t;
+    mw_error error;
+    for (int far = 0; far < 2; far++) {
+        const double mean = far ? 9 : 2; /* +- 2.5 or so: Student's of three seeds with a std of 1 */
+        json_t *root = json_pack("{s:s, s:{s:{s:{s:f, s:f, s:[f, f, f]}, s:{s:f, s:{s:f, s:f, s:f}}}}}",
+                                 "setting", "3m-good", "eval", "arms", "reactive", "return", mean,
+                                 "return_std", 1.0, "seed_returns", mean - 1, mean, mean + 1, "plan",
+                                 "return", mean + 5, "gain", "mean", 5.0, "low", 4.0, "high", 6.0);
+        CHECK_OK(mw_dir_make(scratch("near/results"), &error), error);
+        CHECK_OK(mw_json_write(root, scratch("near/results/3m-good.json"), &error), error);
+        json_decref(root);
+        const char *folders[] = {scratch("near")};
+        CHECK_OK(mw_study_table_read(&t, folders, 1, mw_study_places, &error), error);
+        for (int i = 0; i < MW_TABLE_ROWS; i++) {
+            if (!t.rows[i].summary) continue;
+            CHECK_NEAR(t.rows[i].value[MW_COL_RELATIVE], 5 / mean, 1e-12);
+            assert_int_equal(!isnan(t.rows[i].value[MW_COL_RELATIVE_LOW]), far);
+        }
+        mw_study_table_free(&t);
+    }
 }
 
 static char text[1 << 20];
@@ -357,8 +383,16 @@ static void test_beside(void **state) {
     make_file("beside/cost.json",
               "{\"cpu\": \"<i>fast\", \"threads\": 2, \"cost\": {\"envs\": 4, \"K\": 3, \"settings\": "
               "[{\"setting\": "
-              "\"3m-medium\", \"batching\": {\"sequential\": 77.5, \"batched\": 31}}], \"mean\": [{\"M\": 8, "
-              "\"generate\": 61.5, \"score\": 7.25}]}}");
+              "\"3m-medium\", \"batching\": {\"sequential\": 77.5, \"batched\": 31}, \"points\": [{\"M\": 8, "
+              "\"generate\": 61.5, \"score\": 7.25}]}, {\"setting\": \"8m-medium\", \"points\": [{\"M\": 8, "
+              "\"generate\": 1000, \"score\": 1000}]}]}}"); /* the paper's mean is without 8m */
+    make_file("beside/sweeps/tag-expert.json",
+              "{\"inputs\": {\"bundle\": \"other\", \"plan\": {\"candidates\": 8, \"horizon\": 4}}, "
+              "\"sweeps\": {\"candidates\": {\"symbol\": \"M\", \"points\": [{\"value\": \"8\", \"arms\": "
+              "{\"plan\": {\"return\": 5, \"ms\": {\"decision\": {\"p50\": 2}}}}}]}, "
+              "\"horizon\": {\"symbol\": \"H\", \"points\": [{\"value\": \"4\", \"arms\": {\"plan\": "
+              "{\"return\": 5, \"ms\": {\"decision\": {\"p50\": 3}}}}}]}}, "
+              "\"front\": [{\"ms\": 2, \"return\": 5}]}");
     make_file(
         "beside/routing/tag-medium.json",
         "{\"routing\": {\"trained\": {\"experts\": 8, \"affinity\": [[0.25, 0.75], [\"x\"]], \"increase\": "
@@ -388,7 +422,12 @@ static void test_beside(void **state) {
         const char *page, *words;
     } expected[] = {
         {"gain", "the oracle returns 7.5 at H = 1 and 4.2 at H = 8; most at H = 1 (7.5, reactive 5.0)"},
-        {"cost", "Ours: &lt;i&gt;fast, 2 threads, 4 environments, K = 3; mean of 3m-medium."},
+        {"cost", "Ours: &lt;i&gt;fast, 2 threads, 4 environments, K = 3; mean of those"},
+        {"cost", "settings that were measured: 3m-medium."},
+        {"cost", "tag-expert: the same plan, measured 2 times, took 2.0 to 3.0 ms"},
+        {"cost", ">132.9</td>"},  /* as printed, though 120.5 + 12.5 */
+        {"gain", "data-v='1.1'"}, /* tag-expert's difference as printed, though 132.0 - 130.8 */
+        {"controls", "Among the same candidates, as drawn"},
         {"cost", ">68.8</td>"},
         {"cost", ">2.5</td>"},
         {"routing", "in 1 of 1 settings; mean difference 0.250"},
@@ -410,6 +449,7 @@ int main(void) {
         cmocka_unit_test(test_paper_settings), cmocka_unit_test(test_paper),   cmocka_unit_test(test_table),
         cmocka_unit_test(test_files),          cmocka_unit_test(test_again),   cmocka_unit_test(test_replays),
         cmocka_unit_test(test_json),           cmocka_unit_test(test_folders), cmocka_unit_test(test_beside),
+        cmocka_unit_test(test_near_zero),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown_tree);
 }

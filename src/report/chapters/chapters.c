@@ -28,8 +28,9 @@ static const mw_item items[] = {
      "alike, not equal.",
      mw_item_main_results},
     {"planning_gain_bars", "gain", "Relative gain of planning over reactive, by setting",
-     "Ours with the 95% interval of the paired difference over episodes; the paper's from its table. Values "
-     "beyond the axis say so.",
+     "Ours with the 95% interval of the paired difference over episodes, without one where reactive's own "
+     "interval over seeds holds zero; the paper's from its table. Values beyond the axis say so. The returns "
+     "behind it are in the next table.",
      mw_item_gain_bars},
     {"planning_gain_ds3", "gain", "Reactive and planning, by setting",
      "Both arms play the same episodes. The std is over seeds; the interval is that of the paired "
@@ -51,12 +52,13 @@ static const mw_item items[] = {
      "that planning reaches is given only where the oracle's own gain has an interval above zero.",
      mw_item_oracle},
     {"own:oracle_horizon", "gain", "The oracle over horizons",
-     "Return and interval of the true simulator's choice for every horizon: where it loses although it "
-     "knows what follows, what counts lies beyond the horizon. In battles the value comes after the last "
-     "step.",
+     "Return and interval of the true simulator's choice for every horizon. It knows what follows within "
+     "the horizon and nothing beyond. In battles the value comes after the last step.",
      mw_item_oracle_horizon},
     {"ablation_all", "controls", "The model's choice against a random one",
-     "Same number of candidates, one drawn at random. Intervals are Student's over the seeds' paired means.",
+     "Same number of candidates, one drawn at random. As in the paper the first difference is between two "
+     "choices among the same candidates; planning may also shift, weight and judge them in other ways. "
+     "Intervals are Student's over the seeds' paired means.",
      mw_item_random},
     {"own:as_drawn", "controls", "Candidates as the policy draws them",
      "The arm paper: no offsets, no warm start, no weighted mean, imagined returns as scores.",
@@ -95,14 +97,12 @@ static const mw_item items[] = {
     {"boxgrid", "ranking", "Distribution over settings at H = 1, 4, 8",
      "Boxes: quartiles and median; whiskers: the extremes; a point per setting.", mw_item_boxgrid},
     {"same_state_ranking", "ranking", "Candidates of one state",
-     "The planner's own problem: candidates of one state are scored, then executed in the restored "
-     "simulator. "
+     "Candidates of one state are scored by the world model, then executed in the restored simulator. "
      "Chance with M = 8: Top-1 0.125, Top-2 0.25, pairs 0.5.",
      mw_item_same_state},
     {"rollout_summary", "rollout", "Open-loop error of observations",
-     "Mean squared error after exactly so many imagined steps. (a) medians and quartiles of settings; (b) "
-     "the "
-     "distribution at H = 8.",
+     "Mean squared error after exactly so many imagined steps, in squared units of observations. (a) medians "
+     "and quartiles of settings; (b) the distribution at H = 8.",
      mw_item_rollout},
     {"routing", "routing", "Experts of agents, and what is lost without one",
      "Affinity: mean combine mass of an agent on an expert. Leave one out: increase of the error without it.",
@@ -121,16 +121,15 @@ static const mw_item items[] = {
      "setting.",
      mw_item_selectors},
     {"cost", "cost", "Generation and scoring by number of candidates",
-     "Milliseconds for four environments together, K = 3, guidance 1.2, mean of three medium settings.",
-     mw_item_cost},
+     "Milliseconds for four environments together, K = 3, guidance 1.2.", mw_item_cost},
     {"cost_batched", "cost", "Candidates one after another against all at once",
      "M = 8, milliseconds for four environments together.", mw_item_cost_batched},
     {"own:decisions", "cost", "One decision of one environment",
      "Median and 95th percentile, M = 8, one environment; and what the study's stages took.",
      mw_item_decisions},
     {"own:sweeps", "cost", "Score against time",
-     "Returns and milliseconds for values of M, H and K on the same episodes; the front has no other point "
-     "that is both faster and better.",
+     "Returns and milliseconds for values of single plan settings, on the same episodes of one seed; the "
+     "front has no other point that is both faster and better.",
      mw_item_sweeps},
     {"plan", "method", "Algorithm: planning", "Pseudocode.", mw_item_algorithm},
     {"policy_train", "method", "Algorithm: training the proposer", "Pseudocode.", mw_item_algorithm},
@@ -142,9 +141,9 @@ static const mw_item items[] = {
     {"forward_keyframes", "method", "Rollouts of eight tasks", "An illustration made of recorded frames.",
      mw_item_drawing},
     {"own:origin", "origin", "Where the numbers come from",
-     "Every row is made from one file, settings/<setting>.json; settings.csv has all numbers in one table. "
-     "The "
-     "paper's figures are its published ones.",
+     "Every row is made from one file, <place>/<setting>.json; settings.csv has the numbers of the first "
+     "30 in one table, and every table and figure its own behind its link. The paper's figures are its "
+     "published ones.",
      mw_item_origin},
 };
 

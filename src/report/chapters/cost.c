@@ -17,11 +17,36 @@ static const json_t *entry_of(const json_t *array, const char *key, double value
     return NULL;
 }
 
-static void cost_cells(mw_sheet *sheet, double generation, double scoring) {
+static void cost_cells(mw_sheet *sheet, double generation, double scoring, double total, double share) {
     mw_sheet_number(sheet, "%.1f", generation);
     mw_sheet_number(sheet, "%.1f", scoring);
-    mw_sheet_number(sheet, "%.1f", generation + scoring);
-    mw_sheet_number(sheet, "%.1f", 100 * scoring / (generation + scoring));
+    mw_sheet_number(sheet, "%.1f", total);
+    mw_sheet_number(sheet, "%.1f", share);
+}
+
+/* The profile of a setting; NULL: it was not measured. */
+static const json_t *profile_of(const json_t *settings, const char *setting) {
+    for (size_t i = 0; i < json_array_size(settings); i++) {
+        const json_t *entry = json_array_get(settings, i);
+        const char *name = json_string_value(json_object_get(entry, "setting"));
+        if (name && !strcmp(name, setting)) return entry;
+    }
+    return NULL;
+}
+
+/* Ours over the settings that the paper's is a mean of, as far as they were measured. */
+static double mean_cost(const json_t *settings, int candidates, const char *what) {
+    const char *setting;
+    double sum = 0;
+    int n = 0;
+    for (int i = 0; (setting = mw_paper_cost_setting(i)); i++) {
+        const json_t *points = json_object_get(profile_of(settings, setting), "points");
+        const double ms = mw_json_number(entry_of(points, "M", candidates), what);
+        if (isnan(ms)) continue;
+        sum += ms;
+        n++;
+    }
+    return n ? sum / n : NAN;
 }
 
 static void cost_columns(mw_sheet *sheet, const char *group) {
@@ -35,37 +60,41 @@ static void cost_columns(mw_sheet *sheet, const char *group) {
 static void say_where(mw_page *page) {
     const json_t *root = page->sources->cost, *settings = mw_json_at(root, "cost.settings");
     const char *cpu = json_string_value(json_object_get(root, "cpu"));
+    const char *setting;
     char names[256] = "";
-    for (size_t i = 0; i < json_array_size(settings); i++) {
-        const char *name = json_string_value(json_object_get(json_array_get(settings, i), "setting"));
+    for (int i = 0; (setting = mw_paper_cost_setting(i)); i++) {
         const size_t used = strlen(names);
-        snprintf(names + used, sizeof names - used, "%s%.64s", used ? ", " : "", name ? name : "");
+        if (profile_of(settings, setting))
+            snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", setting);
     }
-    mw_page_say(page, "Ours: %.128s, %.0f threads, %.0f environments, K = %.0f; mean of %s.", cpu ? cpu : "",
-                mw_json_number(root, "threads"), mw_json_number(root, "cost.envs"),
-                mw_json_number(root, "cost.K"), names);
+    mw_page_say(page,
+                "Ours: %.128s, %.0f threads, %.0f environments, K = %.0f; mean of those of the paper's "
+                "settings that were measured: %s.",
+                cpu ? cpu : "", mw_json_number(root, "threads"), mw_json_number(root, "cost.envs"),
+                mw_json_number(root, "cost.K"), names[0] ? names : "none");
 }
 
 void mw_item_cost(mw_page *page) {
-    const json_t *table = mw_json_at(page->sources->cost, "cost.mean");
+    const json_t *settings = mw_json_at(page->sources->cost, "cost.settings");
     const mw_paper_cost *p;
     mw_sheet *sheet = mw_sheet_create();
-    if (table)
+    if (settings)
         say_where(page);
     else
         mw_page_missing(page, "no cost profile", command);
     mw_sheet_column(sheet, NULL, "M", "candidates");
-    if (table) cost_columns(sheet, "mawam");
+    if (settings) cost_columns(sheet, "mawam");
     cost_columns(sheet, "paper, RTX 3090");
     cost_columns(sheet, "paper, A100");
     for (int i = 0; (p = mw_paper_cost_at(i)); i++) {
         char name[16];
-        const json_t *ours = entry_of(table, "M", p->candidates);
+        const double generation = mean_cost(settings, p->candidates, "generate"),
+                     scoring = mean_cost(settings, p->candidates, "score"), total = generation + scoring;
         snprintf(name, sizeof name, "%d", p->candidates);
         mw_sheet_row(sheet, name, NULL);
-        if (table) cost_cells(sheet, mw_json_number(ours, "generate"), mw_json_number(ours, "score"));
-        cost_cells(sheet, p->rtx.generation, p->rtx.scoring);
-        cost_cells(sheet, p->a100.generation, p->a100.scoring);
+        if (settings) cost_cells(sheet, generation, scoring, total, 100 * scoring / total);
+        cost_cells(sheet, p->rtx.generation, p->rtx.scoring, p->rtx.total, p->rtx.share);
+        cost_cells(sheet, p->a100.generation, p->a100.scoring, p->a100.total, p->a100.share);
     }
     mw_page_table(page, sheet, NULL);
 }
@@ -82,18 +111,6 @@ static void batched_columns(mw_sheet *sheet, const char *group) {
     mw_sheet_column(sheet, group, "ratio", NULL);
 }
 
-/* The profile of a task's medium setting. */
-static const json_t *medium_of(const json_t *settings, const char *task) {
-    char wanted[64];
-    snprintf(wanted, sizeof wanted, "%s-medium", task);
-    for (size_t i = 0; i < json_array_size(settings); i++) {
-        const json_t *entry = json_array_get(settings, i);
-        const char *name = json_string_value(json_object_get(entry, "setting"));
-        if (name && !strcmp(name, wanted)) return entry;
-    }
-    return NULL;
-}
-
 void mw_item_cost_batched(mw_page *page) {
     const json_t *settings = mw_json_at(page->sources->cost, "cost.settings");
     const mw_paper_batched *p;
@@ -101,6 +118,7 @@ void mw_item_cost_batched(mw_page *page) {
     if (!settings) mw_page_missing(page, "no cost profile", command);
     mw_sheet_column(sheet, NULL, "task", "medium data");
     mw_sheet_column(sheet, NULL, "agents", NULL);
+    mw_sheet_column(sheet, NULL, "alike", "settings of the same shape in the paper's study");
     if (settings) {
         batched_columns(sheet, "mawam");
         batched_columns(sheet, "mawam, one thread");
@@ -108,9 +126,12 @@ void mw_item_cost_batched(mw_page *page) {
     batched_columns(sheet, "paper, RTX 3090");
     batched_columns(sheet, "paper, A100");
     for (int i = 0; (p = mw_paper_batched_at(i)); i++) {
-        const json_t *ours = medium_of(settings, p->task);
+        char medium[64];
+        snprintf(medium, sizeof medium, "%s-medium", p->task);
+        const json_t *ours = profile_of(settings, medium);
         mw_sheet_row(sheet, p->task, NULL);
         mw_sheet_number(sheet, "%.0f", p->agents);
+        mw_sheet_number(sheet, "%.0f", p->settings);
         if (settings) {
             batched_cells(sheet, mw_json_number(ours, "batching.sequential"),
                           mw_json_number(ours, "batching.batched"));
@@ -130,7 +151,9 @@ void mw_item_decisions(mw_page *page) {
                                           MW_COL_SECONDS_DIAGNOSE};
     static const char *const names[] = {"data", "train", "evaluate", "diagnose"};
     mw_sheet *sheet = mw_page_settings_sheet();
-    mw_page_say(page, "Median over settings: %.1f ms a planned decision, %.1f ms a reactive one.",
+    mw_page_say(page,
+                "Median over settings, while the study ran and with whatever else ran beside it: %.1f ms a "
+                "planned decision, %.1f ms a reactive one. Alone on the machine: docs/speed.md.",
                 mw_table_median(page->table, NULL, MW_COL_OF(MW_ARM_PLAN, MW_FIELD_MS)),
                 mw_table_median(page->table, NULL, MW_COL_OF(MW_ARM_REACTIVE, MW_FIELD_MS)));
     mw_sheet_column(sheet, "planning, ms", "generation", NULL);

@@ -32,14 +32,15 @@ static void family_bars(mw_page *page, const char *family) {
     enum { BARS = 2 * MW_TABLE_ROWS };
     const char *names[MW_TABLE_ROWS];
     double values[BARS], low[BARS], high[BARS], ends[3 * BARS + 1] = {0};
-    char title[96];
+    char title[96], label[64];
     const int n = family_gains(page->table, family, names, values, low, high);
     for (int k = 0; k < 2 * n; k++) {
         const double three[] = {values[k], low[k], high[k]};
         for (int j = 0; j < 3; j++)
             ends[3 * k + j] = isnan(three[j]) ? 0 : fmin(fmax(three[j], least_gain), most_gain);
     }
-    const mw_axis axis = mw_axis_fit(ends, 6 * n + 1, false, "relative gain over reactive, %");
+    snprintf(label, sizeof label, "%s: relative gain over reactive, %%", mw_report_family_title(family));
+    const mw_axis axis = mw_axis_fit(ends, 6 * n + 1, false, label);
     snprintf(title, sizeof title, "%s: relative gain of planning over reactive",
              mw_report_family_title(family));
     mw_plot_bars(page->out, &(mw_bars){title, axis, names, n, series, 2, values, low, high, "%+.1f%%"});
@@ -83,7 +84,7 @@ void mw_item_gain_table(mw_page *page) {
     mw_sheet_column(sheet, "mawam", "relative, %", "difference over |reactive|");
     mw_sheet_column(sheet, "paper", "reactive", NULL);
     mw_sheet_column(sheet, "paper", "planning", NULL);
-    mw_sheet_column(sheet, "paper", "difference", "of the rounded means");
+    mw_sheet_column(sheet, "paper", "difference", "as printed, from means that were not rounded");
     mw_sheet_column(sheet, "paper", "relative, %", NULL);
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
         const mw_study_row *row = &page->table->rows[i];
@@ -196,6 +197,14 @@ void mw_item_win_rates(mw_page *page) {
 
 /* ---- the oracle ---- */
 
+static void oracle_steps(mw_sheet *sheet, const mw_study_row *row) {
+    const double after = row->value[MW_COL_EVAL_VALUE_AFTER], horizon = row->value[MW_COL_EVAL_H];
+    if (after > 0)
+        mw_sheet_text(sheet, "%.0f + v", after);
+    else
+        mw_sheet_number(sheet, "%.0f", horizon);
+}
+
 void mw_item_oracle(mw_page *page) {
     double x[MW_TABLE_ROWS];
     char text[160];
@@ -207,7 +216,7 @@ void mw_item_oracle(mw_page *page) {
                 mw_comparison_text(text, &c), shares, mw_quantile_of(x, shares, 0.5),
                 mw_quantile_of(x, shares, 0), mw_quantile_of(x, shares, 1));
     mw_sheet *sheet = mw_page_settings_sheet();
-    mw_sheet_column(sheet, NULL, "H", "horizon of the choice, steps");
+    mw_sheet_column(sheet, NULL, "steps", "that are executed and counted; + v: then the value");
     mw_sheet_column(sheet, NULL, "reactive", NULL);
     mw_sheet_column(sheet, NULL, "planning", NULL);
     mw_sheet_column(sheet, NULL, "oracle", NULL);
@@ -217,7 +226,7 @@ void mw_item_oracle(mw_page *page) {
         const mw_study_row *row = &page->table->rows[i];
         const mw_interval d = mw_row_difference(row, MW_ARM_ORACLE, MW_ARM_REACTIVE);
         mw_page_setting(page, sheet, row);
-        mw_sheet_number(sheet, "%.0f", row->value[MW_COL_EVAL_H]);
+        oracle_steps(sheet, row);
         mw_sheet_number(sheet, mw_row_format(row), row->value[MW_COL_REACTIVE]);
         mw_sheet_number(sheet, mw_row_format(row), row->value[MW_COL_PLAN]);
         mw_sheet_number(sheet, mw_row_format(row), row->value[MW_COL_ORACLE]);

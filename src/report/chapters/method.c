@@ -35,32 +35,74 @@ void mw_item_algorithm(mw_page *page) {
 
 /* ---- origin ---- */
 
+static const char *const origins[] = {"mawam", "budget", "seed", "cpu"};
+enum { ORIGINS = sizeof origins / sizeof *origins };
+
 static void text_cell(mw_sheet *sheet, const json_t *object, const char *key) {
     const char *text = json_string_value(json_object_get(object, key));
     mw_sheet_text(sheet, "%s", text ? text : "");
 }
 
+static void origin_rows(mw_sheet *sheet, const mw_study_table *table, const char *place) {
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        const mw_study_row *row = &table->rows[i];
+        const json_t *origin = json_object_get(row->summary, "provenance");
+        const json_t *study = json_object_get(row->summary, "study");
+        if (!row->summary) continue;
+        mw_sheet_row(sheet, row->name, NULL);
+        mw_sheet_text(sheet, "%s", place);
+        text_cell(sheet, origin ? origin : study, "revision");
+        for (int k = 0; k < ORIGINS; k++) text_cell(sheet, origin, origins[k]);
+        text_cell(sheet, origin ? row->summary : json_object_get(row->summary, "eval"), "rules");
+        mw_sheet_number(sheet, "%.0f", row->value[MW_COL_EVAL_SEEDS]);
+        mw_sheet_number(sheet, "%.0f", row->value[MW_COL_EVAL_EPISODES]);
+        text_cell(sheet, json_object_get(row->summary, "data"), "checksum");
+        text_cell(sheet, origin ? row->summary : study, "bundle");
+        text_cell(sheet, origin, "command");
+    }
+}
+
+/* Files that single commands write too, with less to say of themselves. */
+static void file_row(mw_sheet *sheet, const char *name, const char *place, const json_t *file) {
+    if (!file) return;
+    const json_t *study = json_object_get(file, "study");
+    mw_sheet_row(sheet, name, NULL);
+    mw_sheet_text(sheet, "%s", place);
+    text_cell(sheet, study ? study : file, "revision");
+    text_cell(sheet, file, "mawam");
+    for (int k = 1; k + 1 < ORIGINS; k++) mw_sheet_text(sheet, "%s", "");
+    text_cell(sheet, file, "cpu");
+    text_cell(sheet, file, "rules");
+    mw_sheet_number(sheet, "%.0f", mw_json_number(file, "inputs.seeds"));
+    mw_sheet_number(sheet, "%.0f", mw_json_number(file, "inputs.episodes"));
+    mw_sheet_text(sheet, "%s", "");
+    text_cell(sheet, study ? study : json_object_get(file, "inputs"), "bundle");
+    text_cell(sheet, file, "command");
+}
+
 void mw_item_origin(mw_page *page) {
-    static const char *const keys[] = {"mawam", "budget", "seed", "cpu"};
+    const mw_sources *s = page->sources;
     mw_sheet *sheet = mw_page_settings_sheet();
-    for (int k = 0; k < 4; k++) mw_sheet_column(sheet, NULL, keys[k], NULL);
+    mw_sheet_column(sheet, NULL, "place", "folder of its file");
+    mw_sheet_column(sheet, NULL, "revision", "that wrote it");
+    for (int k = 0; k < ORIGINS; k++) mw_sheet_column(sheet, NULL, origins[k], NULL);
     mw_sheet_column(sheet, NULL, "rules", "version of the world's rules");
     mw_sheet_column(sheet, NULL, "seeds", "of the evaluation");
     mw_sheet_column(sheet, NULL, "episodes", "of each seed");
     mw_sheet_column(sheet, NULL, "data", "checksum");
     mw_sheet_column(sheet, NULL, "bundle", "checksum");
     mw_sheet_column(sheet, NULL, "command", NULL);
-    for (int i = 0; i < MW_TABLE_ROWS; i++) {
-        const mw_study_row *row = &page->table->rows[i];
-        const json_t *origin = json_object_get(row->summary, "provenance");
-        mw_page_setting(page, sheet, row);
-        for (int k = 0; k < 4; k++) text_cell(sheet, origin, keys[k]);
-        text_cell(sheet, row->summary, "rules");
-        mw_sheet_number(sheet, "%.0f", row->value[MW_COL_EVAL_SEEDS]);
-        mw_sheet_number(sheet, "%.0f", row->value[MW_COL_EVAL_EPISODES]);
-        text_cell(sheet, json_object_get(row->summary, "data"), "checksum");
-        text_cell(sheet, row->summary, "bundle");
-        text_cell(sheet, origin, "command");
+    origin_rows(sheet, &s->table, "settings");
+    origin_rows(sheet, &s->method, "paper/settings");
+    origin_rows(sheet, &s->selectors, "selectors");
+    for (int k = 0; k < MW_SOURCES_SEEDS; k++) {
+        char place[32];
+        snprintf(place, sizeof place, "seeds/%d/settings", k + 1);
+        origin_rows(sheet, &s->seeds[k], place);
     }
+    for (int k = 0; k < MW_SOURCE_KINDS; k++)
+        for (int i = 0; i < MW_TABLE_ROWS; i++)
+            file_row(sheet, page->table->rows[i].name, mw_source_folders[k], s->files[k][i]);
+    file_row(sheet, "cost", ".", s->cost);
     mw_page_table(page, sheet, NULL);
 }

@@ -64,7 +64,7 @@ static void plot_bands(mw_page *page, const bands *b, const char *label, bool lo
             ends[n++] = b->high[f][h];
         }
     }
-    mw_plot_curves(page->out, label, (mw_axis){0, MW_TABLE_HORIZONS, false, "horizon, steps"},
+    mw_plot_curves(page->out, label, (mw_axis){.high = MW_TABLE_HORIZONS, .label = "horizon, steps"},
                    mw_axis_fit(ends, n, logarithmic, label), curves, FAMILIES);
 }
 
@@ -108,10 +108,23 @@ static double mean_at(const mw_study_table *t, mw_snippet_metric metric, int hor
     return mw_mean_of(x, family_values(t, NULL, metric, horizon - 1, x));
 }
 
+/* The mean at H = 8 of the settings that have H = 16 too, and how many these are. */
+static double mean_of_far(const mw_study_table *t, mw_snippet_metric metric, int *settings) {
+    double x[MW_TABLE_ROWS];
+    int n = 0;
+    for (int i = 0; i < MW_TABLE_ROWS; i++)
+        if (!isnan(t->rows[i].snippets[metric][15])) x[n++] = t->rows[i].snippets[metric][7];
+    *settings = n;
+    return mw_mean_of(x, n);
+}
+
 void mw_item_horizons(mw_page *page) {
     if (!diagnosed(page)) return;
     const mw_paper_gains *p = mw_paper_gains_of(NULL);
     const mw_paper_horizon *far = mw_paper_horizon_find(NULL, 16);
+    double x[MW_TABLE_ROWS];
+    const int near = mw_table_collect(page->table, NULL, MW_COL_SNIPPET_SPEARMAN, x);
+    int settings = 0;
     mw_sheet *sheet = band_sheet(), *means = mw_sheet_create();
     mw_page_figure_begin(page, NULL);
     for (int m = 0; m < METRICS; m++) {
@@ -125,16 +138,54 @@ void mw_item_horizons(mw_page *page) {
     mw_sheet_column(means, NULL, "mean over settings", NULL);
     mw_sheet_column(means, "H = 8", "mawam", NULL);
     mw_sheet_column(means, "H = 8", "paper", NULL);
-    mw_sheet_column(means, "H = 16", "mawam", NULL);
+    mw_sheet_column(means, "H = 16", "mawam", "of the settings whose episodes are long enough");
     mw_sheet_column(means, "H = 16", "paper", NULL);
+    mw_sheet_column(means, "the same settings", "H = 8", "of those that have H = 16 too");
     for (int m = 0; m < METRICS; m++) {
         mw_sheet_row(means, metrics[m].name, NULL);
         mw_sheet_number(means, "%.2f", mean_at(page->table, metrics[m].metric, 8));
         mw_sheet_number(means, "%.2f", near_paper[m]);
         mw_sheet_number(means, "%.2f", mean_at(page->table, metrics[m].metric, 16));
         mw_sheet_number(means, "%.2f", far_paper[m]);
+        mw_sheet_number(means, "%.2f", mean_of_far(page->table, metrics[m].metric, &settings));
     }
+    mw_page_say(
+        page,
+        "Snippets of 16 steps exist in %d of the %d settings that have 8; the paper's means are of 29 "
+        "settings with all horizons.",
+        settings, near);
     mw_page_table(page, means, NULL);
+}
+
+/* What the paper says of its boxes, beside ours: medians of families. */
+static void box_medians(mw_page *page) {
+    static const struct {
+        const char *family;
+        int horizon;
+    } said[] = {{"ant", 1}, {"mpe", 4}, {"battle", 4}, {"mpe", 8}, {"battle", 8}, {"ant", 8}};
+    mw_sheet *sheet = mw_sheet_create();
+    mw_sheet_column(sheet, NULL, "medians", NULL);
+    mw_sheet_column(sheet, NULL, "H", NULL);
+    mw_sheet_column(sheet, "mawam", "Spearman", NULL);
+    mw_sheet_column(sheet, "mawam", "n-regret", NULL);
+    mw_sheet_column(sheet, "paper", "Spearman", "at H = 8 those of its section on calibration");
+    mw_sheet_column(sheet, "paper", "n-regret", NULL);
+    for (size_t k = 0; k < sizeof said / sizeof *said; k++) {
+        const mw_paper_horizon *p = mw_paper_horizon_find(said[k].family, said[k].horizon);
+        double x[MW_TABLE_ROWS];
+        const int h = said[k].horizon - 1;
+        mw_sheet_row(sheet, mw_report_family_title(said[k].family), NULL);
+        mw_sheet_number(sheet, "%.0f", said[k].horizon);
+        int n = family_values(page->table, said[k].family, MW_SNIPPET_SPEARMAN, h, x);
+        mw_sheet_number(sheet, "%.2f", mw_median_of(x, n));
+        n = family_values(page->table, said[k].family, MW_SNIPPET_REGRET, h, x);
+        mw_sheet_number(sheet, "%.2f", mw_median_of(x, n));
+        mw_sheet_number(sheet, "%.2f", p->spearman);
+        mw_sheet_number(sheet, "%.2f", p->regret);
+    }
+    mw_page_say(page, "Of its boxes at H = 8 the paper says that the medians of families lie at 0.80 to 0.84 "
+                      "(Spearman), 0.81 to 0.82 (pair accuracy) and 0.10 to 0.16 (n-regret).");
+    mw_page_table(page, sheet, NULL);
 }
 
 void mw_item_boxgrid(mw_page *page) {
@@ -171,6 +222,7 @@ void mw_item_boxgrid(mw_page *page) {
                 mw_sheet_number(sheet, "%.2f", row->snippets[metrics[shown[k]].metric][horizons[h] - 1]);
     }
     mw_page_figure_end(page, sheet);
+    box_medians(page);
 }
 
 /* ---- one state ---- */
@@ -244,7 +296,15 @@ void mw_item_same_state(mw_page *page) {
             "offsets; %d have candidates as the policy draws them.",
             unsaid, drawn);
     state_table(page, state_drawn, "Candidates as the policy draws them");
-    if (mw_table_collect(page->table, NULL, MW_COL_PLANNED_TOP1, planned))
+    const int own = mw_table_collect(page->table, NULL, MW_COL_PLANNED_TOP1, planned);
+    if (own)
+        mw_page_say(
+            page,
+            "%d of %d settings plan with candidates that are not as drawn (offsets, a warm start); the "
+            "others have no row below. The ranks are the world model's there too, whatever judges in "
+            "planning.",
+            own, page->table->present);
+    if (own)
         state_table(page, state_planned, "The planner's own candidates, with offsets and warm starts");
     else
         mw_page_missing(page, "no summary has the planner's own candidates",
@@ -266,9 +326,9 @@ void mw_item_rollout(mw_page *page) {
         for (int i = 0; i < count; i++) all[n++] = values[f][i];
     }
     mw_page_figure_begin(page, NULL);
-    plot_bands(page, &b, "(a) mean squared error, squared units of observations", true);
+    plot_bands(page, &b, "(a) mean squared error", true);
     mw_plot_boxes(page->out, "(b) distribution over settings at H = 8",
-                  mw_axis_fit(all, n, true, "mean squared error, squared units"), boxes, FAMILIES);
+                  mw_axis_fit(all, n, true, "mean squared error"), boxes, FAMILIES);
     band_rows(sheet, &b, "rollout error", "%.3g");
     mw_page_figure_end(page, sheet);
     mw_sheet_column(medians, NULL, "median over settings", NULL);
@@ -311,8 +371,8 @@ static bool add_points(cloud *c, const mw_study_row *row, int series, mw_sheet *
 }
 
 static void plot_cloud(mw_page *page, const cloud *c, const char *title) {
-    static const mw_axis realised = {-4, 4, false, "realised return, standard deviations"},
-                         predicted = {-4, 4, false, "predicted return, standard deviations"};
+    static const mw_axis realised = {.low = -4, .high = 4, .label = "realised return, standard deviations"},
+                         predicted = {.low = -4, .high = 4, .label = "predicted return, standard deviations"};
     mw_plot_points(page->out,
                    &(mw_points){title, realised, predicted, c->points, c->count, &title, 1, true, NAN, NAN});
 }
@@ -343,9 +403,12 @@ static void correlations(mw_page *page) {
     mw_sheet_column(sheet, "mawam", "most", "largest Spearman of a setting");
     mw_sheet_column(sheet, "paper", "Pearson", NULL);
     mw_sheet_column(sheet, "paper", "Spearman", NULL);
+    mw_sheet_column(sheet, "paper", "least", NULL);
+    mw_sheet_column(sheet, "paper", "most", NULL);
     for (int f = 0; f < 3; f++) {
         const char *family = mw_report_families[f];
         const mw_paper_gains *p = mw_paper_gains_of(family);
+        const mw_paper_horizon *range = mw_paper_horizon_find(family, 8);
         mw_sheet_row(sheet, mw_report_family_title(family), NULL);
         mw_sheet_number(sheet, "%.2f", mw_table_median(page->table, family, MW_COL_SNIPPET_PEARSON));
         mw_sheet_number(sheet, "%.2f", mw_table_median(page->table, family, MW_COL_SNIPPET_SPEARMAN));
@@ -353,13 +416,34 @@ static void correlations(mw_page *page) {
         mw_sheet_number(sheet, "%.2f", mw_table_quantile(page->table, family, MW_COL_SNIPPET_SPEARMAN, 1));
         mw_sheet_number(sheet, "%.2f", p->pearson);
         mw_sheet_number(sheet, "%.2f", p->spearman);
+        mw_sheet_number(sheet, "%.2f", range->least);
+        mw_sheet_number(sheet, "%.2f", range->most);
     }
     mw_page_table(page, sheet, NULL);
+}
+
+/* Whose points a panel has, with the medians of its settings' correlations, which are of all snippets. */
+static void title_of_cloud(char *out, size_t size, const mw_study_table *t, const mw_study_row *first,
+                           bool by_task) {
+    double r[MW_TABLE_ROWS], rho[MW_TABLE_ROWS];
+    int n = 0;
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        const mw_study_row *row = &t->rows[i];
+        if (strcmp(by_task ? row->setting->task : row->family,
+                   by_task ? first->setting->task : first->family))
+            continue;
+        r[n] = row->value[MW_COL_SNIPPET_PEARSON];
+        rho[n++] = row->value[MW_COL_SNIPPET_SPEARMAN];
+    }
+    snprintf(out, size, "%s: median r %.2f, rho %.2f",
+             by_task ? first->setting->task : mw_report_family_title(first->family), mw_median_of(r, n),
+             mw_median_of(rho, n));
 }
 
 /* Panels of the settings that a name selects: of a family, or of a task. */
 static void clouds(mw_page *page, bool by_task) {
     static _Thread_local cloud c;
+    int beyond = 0;
     mw_sheet *sheet = cloud_sheet();
     mw_page_figure_begin(page, NULL);
     for (int i = 0, next; i < MW_TABLE_ROWS; i = next) {
@@ -372,9 +456,13 @@ static void clouds(mw_page *page, bool by_task) {
             if (strcmp(by_task ? row->setting->task : row->family, name)) break;
             any |= add_points(&c, row, 0, sheet);
         }
-        if (any) plot_cloud(page, &c, by_task ? name : mw_report_family_title(name));
+        char title[96];
+        title_of_cloud(title, sizeof title, page->table, first, by_task);
+        if (any) plot_cloud(page, &c, title);
+        for (int k = 0; k < c.count; k++) beyond += fabs(c.points[k].x) > 4 || fabs(c.points[k].y) > 4;
     }
     mw_page_figure_end(page, sheet);
+    if (beyond) mw_page_say(page, "%d points lie beyond the axes and are drawn at their ends.", beyond);
 }
 
 void mw_item_alignment(mw_page *page) {

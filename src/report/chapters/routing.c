@@ -131,7 +131,7 @@ static const struct {
     {"trained.statistics.switching_rate", "switching", "switching, share of neighbouring steps", "%.3f"},
 };
 
-enum { FACTS = sizeof facts / sizeof *facts };
+enum { FACTS = sizeof facts / sizeof *facts, FEW = 5 }; /* settings: of fewer there is no interval */
 
 static void fact_points(mw_page *page, double values[FACTS][MW_TABLE_ROWS], int x, int y) {
     static const char *const series[] = {"MPE", "SMAC", "Ant"};
@@ -155,6 +155,7 @@ static void say_difference(mw_page *page, const char *what, const double *more, 
                            int published, double mean, double low, double high) {
     mw_paired_summary s;
     if (mw_paired_compare(&s, more, less, MW_TABLE_ROWS, 0, NULL) != MW_OK) page->status = MW_ERR_MEMORY;
+    if (s.settings < FEW) s.difference.low = s.difference.high = NAN;
     mw_page_say(page,
                 "%s in %d of %d settings; mean difference %.3f [%.3f, %.3f], p = %.3g. Paper: %d of %d, %.3f "
                 "[%.3f, %.3f].",
@@ -240,14 +241,22 @@ static void graph_setting(mw_page *page, int i) {
     mw_page_figure_end(page, sheet);
 }
 
+/* What a column of the sheet compares: the cosine unordered pairs of agents, the flow ordered ones or all. */
+static size_t pairs_of(int column, size_t agents) {
+    return column < 2 ? agents * (agents - 1) / 2 : column < 4 ? agents * (agents - 1) : agents * agents;
+}
+
 static mw_sheet *graph_sheet(mw_page *page) {
     static const char *const paths[] = {"cosine_symmetric.correlation", "cosine_symmetric.difference_minmax",
-                                        "flow_offdiagonal.correlation", "flow_offdiagonal.difference_minmax"};
+                                        "flow_offdiagonal.correlation", "flow_offdiagonal.difference_minmax",
+                                        "flow_all.correlation",         "flow_all.difference_minmax"};
     mw_sheet *sheet = mw_page_settings_sheet();
     mw_sheet_column(sheet, "cosine of routes", "correlation", "with the symmetric influence");
     mw_sheet_column(sheet, "cosine of routes", "difference", "mean absolute, both scaled to [0, 1]");
-    mw_sheet_column(sheet, "directed flow", "correlation", "off the diagonal");
-    mw_sheet_column(sheet, "directed flow", "difference", NULL);
+    mw_sheet_column(sheet, "flow, off the diagonal", "correlation", "of fewer than three pairs: none");
+    mw_sheet_column(sheet, "flow, off the diagonal", "difference", NULL);
+    mw_sheet_column(sheet, "flow, all entries", "correlation", "as the pictures below have them");
+    mw_sheet_column(sheet, "flow, all entries", "difference", NULL);
     mw_sheet_column(sheet, "paper", "correlation", NULL);
     mw_sheet_column(sheet, "paper", "difference", "mean absolute");
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
@@ -258,7 +267,9 @@ static mw_sheet *graph_sheet(mw_page *page) {
             if (!strcmp(p->setting, row->name)) break;
         if (!graphs && !p) continue;
         mw_sheet_row(sheet, row->name, NULL);
-        for (int k = 0; k < 4; k++) mw_sheet_number(sheet, "%.3f", mw_json_number(graphs, paths[k]));
+        const size_t agents = json_array_size(json_object_get(graphs, "influence"));
+        for (int k = 0; k < 6; k++)
+            mw_sheet_number(sheet, "%.3f", pairs_of(k, agents) < 3 ? NAN : mw_json_number(graphs, paths[k]));
         mw_sheet_number(sheet, "%.3f", p ? p->correlation : (double)NAN);
         mw_sheet_number(sheet, "%.3f", p ? p->difference : (double)NAN);
     }

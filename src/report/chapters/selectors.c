@@ -62,8 +62,10 @@ static void family_bars(mw_page *page, const mw_study_table *t, const char *fami
         n++;
     }
     if (!n) return;
+    char unit[64];
     snprintf(title, sizeof title, "%s: return or score by selector", mw_report_family_title(family));
-    const char *unit = !strcmp(family, "mpe") ? "normalised score" : "episode return";
+    snprintf(unit, sizeof unit, "%s: %s", mw_report_family_title(family),
+             !strcmp(family, "mpe") ? "normalised score" : "episode return");
     mw_plot_bars(page->out, &(mw_bars){title, mw_axis_fit(ends, m, false, unit), names, n, series, count,
                                        values, low, high, strcmp(family, "ant") ? "%.1f" : "%.0f"});
 }
@@ -71,7 +73,11 @@ static void family_bars(mw_page *page, const mw_study_table *t, const char *fami
 static mw_sheet *selector_sheet(const mw_study_table *t, const int *arms, int count) {
     static const int lines[] = {MW_ARM_REACTIVE, MW_ARM_RANDOM, MW_ARM_ORACLE};
     mw_sheet *sheet = mw_page_settings_sheet();
-    for (int k = 0; k < 3; k++) mw_sheet_column(sheet, "lines", mw_arm_name(lines[k]), NULL);
+    mw_sheet_column(sheet, NULL, "episodes", "of an arm, of all seeds");
+    for (int k = 0; k < 3; k++)
+        mw_sheet_column(sheet, "lines", mw_arm_name(lines[k]),
+                        lines[k] == MW_ARM_ORACLE ? "of the candidates and steps of the task's own plan"
+                                                  : NULL);
     for (int k = 0; k < count; k++) mw_sheet_column(sheet, "selectors", title_of(arms[k]), NULL);
     mw_sheet_column(sheet, NULL, "best", NULL);
     mw_sheet_column(sheet, NULL, "strongest other", "than RWM");
@@ -82,6 +88,7 @@ static mw_sheet *selector_sheet(const mw_study_table *t, const int *arms, int co
         const mw_selection s = selection_of(row, arms, count);
         const mw_interval d = mw_row_difference(row, MW_ARM_PAPER, arms[s.alternative]);
         mw_sheet_row(sheet, row->name, NULL);
+        mw_sheet_number(sheet, "%.0f", row->value[MW_COL_EVAL_SEEDS] * row->value[MW_COL_EVAL_EPISODES]);
         for (int k = 0; k < 3; k++)
             mw_sheet_number(sheet, mw_row_format(row), row->value[MW_COL_OF(lines[k], MW_FIELD_REPORTED)]);
         for (int k = 0; k < count; k++) {
@@ -166,6 +173,9 @@ void mw_item_selectors(mw_page *page) {
                 "The world model has the largest mean in %d of %d settings; its difference to the strongest "
                 "other has an interval above zero in %d and below zero in %d. Paper: largest in %d of %d.",
                 firsts, compared, clear, lost, p->rwm_best, p->settings);
+    if (compared < p->settings)
+        mw_page_say(page, "%d settings have not been compared yet: mawam study run --parts main,selectors.",
+                    p->settings - compared);
     mw_page_table(page, count_sheet(t, arms, count), NULL);
     mw_page_figure_begin(page, "Mean and std over seeds");
     for (int f = 0; f < 3; f++) family_bars(page, t, mw_report_families[f], arms, count);

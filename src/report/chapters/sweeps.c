@@ -46,6 +46,13 @@ static mw_sheet *sweep_sheet(void) {
     return sheet;
 }
 
+/* A plan setting's name for readers. */
+static void words_of(char *out, size_t size, const char *name) {
+    snprintf(out, size, "%s", name);
+    for (; *out; out++)
+        if (*out == '_') *out = ' ';
+}
+
 /* A panel: returns of arms over one axis. Returns how many arms have been played. */
 static int plot_axis(mw_page *page, mw_sheet *sheet, int i, const char *name, const json_t *axis,
                      const int *arms, int arm_count) {
@@ -54,6 +61,7 @@ static int plot_axis(mw_page *page, mw_sheet *sheet, int i, const char *name, co
     double ends[2 * MW_ARM_STANDARD * MOST_POINTS], values[MOST_POINTS];
     const char *symbol = json_string_value(json_object_get(axis, "symbol"));
     int count = 0, n = 0, m = 0;
+    bool whole = true;
     if (!all) page->status = MW_ERR_MEMORY;
     for (int a = 0; all && a < arm_count; a++) {
         series *s = &all[count];
@@ -64,6 +72,7 @@ static int plot_axis(mw_page *page, mw_sheet *sheet, int i, const char *name, co
             ends[n++] = isnan(s->low[k]) ? s->mean[k] : s->low[k];
             ends[n++] = isnan(s->high[k]) ? s->mean[k] : s->high[k];
             if (count == 1) values[m++] = s->value[k];
+            whole &= s->value[k] == floor(s->value[k]);
             mw_sheet_row(sheet, page->table->rows[i].name, NULL);
             mw_sheet_text(sheet, "%s", mw_arm_name(arms[a]));
             mw_sheet_text(sheet, "%s", symbol ? symbol : name);
@@ -73,11 +82,16 @@ static int plot_axis(mw_page *page, mw_sheet *sheet, int i, const char *name, co
         }
     }
     if (count) {
-        char title[144];
-        snprintf(title, sizeof title, "%s: %.24s, %.40s", page->table->rows[i].name, symbol ? symbol : "",
-                 name);
-        mw_plot_curves(page->out, title, mw_axis_fit(values, m, false, title),
-                       mw_axis_fit(ends, n, false, "episode return"), curves, count);
+        char title[144], words[48];
+        words_of(words, sizeof words, name);
+        if (symbol && strcmp(symbol, name))
+            snprintf(title, sizeof title, "%s: %.24s, %s", page->table->rows[i].name, symbol, words);
+        else
+            snprintf(title, sizeof title, "%s: %s", page->table->rows[i].name, words);
+        mw_axis axis_x = mw_axis_fit(values, m, false, title);
+        axis_x.whole = whole;
+        mw_plot_curves(page->out, title, axis_x, mw_axis_fit(ends, n, false, "episode return"), curves,
+                       count);
     }
     free(all);
     return count;
@@ -85,7 +99,53 @@ static int plot_axis(mw_page *page, mw_sheet *sheet, int i, const char *name, co
 
 /* ---- score against time ---- */
 
-static void plot_times(mw_page *page, int i) {
+/* Every axis measures the bundle's own plan once more: the least and the most milliseconds that it took. */
+static int repeated(const mw_page *page, int i, double *least, double *most) {
+    const json_t *file = page->sources->files[MW_SOURCE_SWEEPS][i], *axis;
+    const char *name;
+    int n = 0;
+    *least = INFINITY;
+    *most = 0;
+    json_object_foreach((json_t *)(uintptr_t)sweeps_of(page, i), name, axis) {
+        char path[96];
+        series s;
+        snprintf(path, sizeof path, "inputs.plan.%.64s", name);
+        const double own = mw_json_number(file, path);
+        collect(&s, json_object_get(axis, "points"), mw_arm_name(MW_ARM_PLAN));
+        for (int k = 0; k < s.count; k++)
+            if (s.value[k] == own && s.ms[k] > 0) {
+                *least = fmin(*least, s.ms[k]);
+                *most = fmax(*most, s.ms[k]);
+                n++;
+            }
+    }
+    return n;
+}
+
+/* Times are comparable where the same plan takes the same time whenever it is measured. */
+static const double steady = 1.25;
+
+/* What the reader must know of a sweep before its numbers. */
+static bool say_sweep(mw_page *page, int i) {
+    const json_t *file = page->sources->files[MW_SOURCE_SWEEPS][i];
+    const char *swept = json_string_value(mw_json_at(file, "inputs.bundle")),
+               *played = json_string_value(json_object_get(page->table->rows[i].summary, "bundle"));
+    double least, most;
+    const int n = repeated(page, i, &least, &most);
+    const bool comparable = n < 2 || most <= steady * least;
+    if (swept && played && strcmp(swept, played))
+        mw_page_say(page, "%s: of the bundle %s, another one than the study's %s.", page->table->rows[i].name,
+                    swept, played);
+    if (!comparable)
+        mw_page_say(
+            page,
+            "%s: the same plan, measured %d times, took %.1f to %.1f ms: something else ran beside it. "
+            "The milliseconds say little, and no front is drawn.",
+            page->table->rows[i].name, n, least, most);
+    return comparable;
+}
+
+static void plot_times(mw_page *page, int i, bool with_front) {
     static const char *const kinds[] = {"measured", "front"};
     mw_point points[4 * MOST_POINTS];
     double x[4 * MOST_POINTS], y[4 * MOST_POINTS];
@@ -98,7 +158,7 @@ static void plot_times(mw_page *page, int i) {
         for (int k = 0; k < s.count && n < 3 * MOST_POINTS; k++)
             points[n++] = (mw_point){s.ms[k], s.mean[k], 0, name};
     }
-    for (size_t k = 0; k < json_array_size(front) && n < 4 * MOST_POINTS; k++) {
+    for (size_t k = 0; with_front && k < json_array_size(front) && n < 4 * MOST_POINTS; k++) {
         const json_t *point = json_array_get(front, k);
         points[n++] = (mw_point){mw_json_number(point, "ms"), mw_json_number(point, "return"), 1, "front"};
     }
@@ -109,8 +169,8 @@ static void plot_times(mw_page *page, int i) {
     char title[96];
     snprintf(title, sizeof title, "%s: milliseconds of a decision", page->table->rows[i].name);
     mw_plot_points(page->out, &(mw_points){title, mw_axis_fit(x, n, true, title),
-                                           mw_axis_fit(y, n, false, "episode return"), points, n, kinds, 2,
-                                           false, NAN, NAN});
+                                           mw_axis_fit(y, n, false, "episode return"), points, n, kinds,
+                                           with_front ? 2 : 1, false, NAN, NAN});
 }
 
 void mw_item_sweeps(mw_page *page) {
@@ -122,10 +182,11 @@ void mw_item_sweeps(mw_page *page) {
         if (!json_object_size(sweeps_of(page, i))) continue;
         settings++;
         mw_sheet *sheet = sweep_sheet();
+        const bool comparable = say_sweep(page, i);
         mw_page_figure_begin(page, page->table->rows[i].name);
         json_object_foreach((json_t *)(uintptr_t)sweeps_of(page, i), name, axis)
             plot_axis(page, sheet, i, name, axis, arms, 2);
-        plot_times(page, i);
+        plot_times(page, i, comparable);
         mw_page_figure_end(page, sheet);
     }
     if (!settings)
