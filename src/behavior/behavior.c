@@ -1,6 +1,7 @@
 /* Behaviour files; see behavior.h. */
 #include "behavior/behavior.h"
 
+#include "core/numbers.h"
 #include "core/tensor/safetensors.h"
 
 #include <math.h>
@@ -210,6 +211,7 @@ mw_status mw_behavior_check(const mw_behavior *b, const mw_env_info *info, const
 }
 
 mw_status mw_behavior_describe(mw_behavior_summary *summary, const char *path, mw_error *error) {
+    MW_PLAIN_NUMBERS;
     MW_NEED(summary);
     MW_NEED(path);
     mw_behavior *b = malloc(sizeof *b);

@@ -3,6 +3,7 @@
 
 #include "behavior/play.h"
 #include "core/file.h"
+#include "core/numbers.h"
 #include "core/options.h"
 
 #include <math.h>
@@ -134,6 +135,7 @@ void mw_make_options_init(mw_make_options *options, size_t size) {
 
 mw_status mw_dataset_make(const char *name, const char *folder, const mw_make_options *given,
                           mw_make_result *result, mw_error *error) {
+    MW_PLAIN_NUMBERS;
     MW_NEED_AS(name, "setting");
     MW_NEED(folder);
     MW_NEED(result);

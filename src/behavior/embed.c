@@ -1,5 +1,6 @@
 /* Frozen preys as C source: what src/env/mpe/prey_weights.c is made with. */
 #include "mawam/behavior.h"
+#include "core/numbers.h"
 #include "core/tensor/safetensors.h"
 #include "env/mpe/mpe.h"
 
@@ -65,6 +66,7 @@ static mw_status put_prey(FILE *out, const mw_safetensors *file, char *row, size
 }
 
 mw_status mw_prey_embed(const char *const *files, int count, const char *path, mw_error *error) {
+    MW_PLAIN_NUMBERS;
     MW_NEED(files);
     MW_NEED(path);
     mw_writer writer;

@@ -3,6 +3,7 @@
 #include "behavior/play.h"
 #include "behavior/settings.h"
 #include "core/file.h"
+#include "core/numbers.h"
 #include "core/options.h"
 
 #include <dirent.h>
@@ -220,6 +221,7 @@ void mw_pick_options_init(mw_pick_options *options, size_t size) {
 
 mw_status mw_behavior_pick(const char *task, const char *run, const char *folder,
                            const mw_pick_options *options, mw_error *error) {
+    MW_PLAIN_NUMBERS;
     MW_NEED(task);
     MW_NEED(run);
     MW_NEED(folder);

@@ -1,6 +1,7 @@
 /* Playing behaviours; see play.h. */
 #include "behavior/play.h"
 
+#include "core/numbers.h"
 #include "core/options.h"
 #include "env/env.h"
 
@@ -324,6 +325,7 @@ void mw_measure_options_init(mw_measure_options *options, size_t size) {
 
 mw_status mw_behavior_play(const char *task, const char *path, const mw_measure_options *given,
                            mw_measure *measure, mw_error *error) {
+    MW_PLAIN_NUMBERS;
     MW_NEED(task);
     MW_NEED(measure);
     mw_measure_options o = defaults;

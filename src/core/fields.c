@@ -1,6 +1,8 @@
 /* Settings declared once; see fields.h. */
 #include "core/fields.h"
 
+#include "core/numbers.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -91,6 +93,7 @@ static bool store(const mw_field *f, void *at, const char *text) {
 }
 
 void mw_field_range(char *out, size_t size, const mw_field *f) {
+    MW_PLAIN_NUMBERS;
     switch (f->kind) {
     case MW_FIELD_SWITCH:
         snprintf(out, size, "on or off");
@@ -113,6 +116,7 @@ void mw_field_range(char *out, size_t size, const mw_field *f) {
 
 mw_status mw_field_set(const mw_field *f, void *object, const char *text, const char *prefix,
                        mw_error *error) {
+    MW_PLAIN_NUMBERS;
     char range[128];
     if (store(f, (char *)object + f->offset, text)) return MW_OK;
     mw_field_range(range, sizeof range, f);
@@ -120,6 +124,7 @@ mw_status mw_field_set(const mw_field *f, void *object, const char *text, const 
 }
 
 void mw_fields_defaults(mw_fields fields, void *object) {
+    MW_PLAIN_NUMBERS;
     for (int i = 0; i < fields.count; i++)
         store(&fields.list[i], (char *)object + fields.list[i].offset, fields.list[i].initial);
 }
@@ -260,6 +265,7 @@ const mw_field *mw_fields_difference(mw_fields fields, const void *wanted, const
 }
 
 void mw_field_text(char *out, size_t size, const mw_field *f, const void *object) {
+    MW_PLAIN_NUMBERS;
     const void *at = (const char *)object + f->offset;
     const int *number = at;
     switch (f->kind) {

@@ -3,9 +3,9 @@
 #include "core/json.h"
 
 #include "core/file.h"
+#include "core/numbers.h"
 
 #include <errno.h>
-#include <locale.h>
 #include <stdlib.h>
 #include <math.h>
 #include <pthread.h>
@@ -319,13 +319,10 @@ mw_status mw_json_print(const json_t *value, FILE *out, int digits, mw_error *er
 }
 
 mw_status mw_json_write(const json_t *value, const char *path, mw_error *error) {
+    MW_PLAIN_NUMBERS;
     printer p = {.error = error};
     if (mw_json_failed()) return unbuilt(path, error);
     if (!value) return mw_fail(error, MW_ERR_ARGUMENT, "cannot write '%s': there is no value", path);
-    /* The host program may have chosen a locale whose numbers have a decimal comma. */
-    locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
-    if (!plain) return mw_fail(error, MW_ERR_MEMORY, "cannot write '%s': no plain locale", path);
-    locale_t previous = uselocale(plain);
     mw_status status = mw_writer_open(&p.writer, path, error);
     if (status == MW_OK) {
         status = put_value(&p, value, 0);
@@ -335,8 +332,6 @@ mw_status mw_json_write(const json_t *value, const char *path, mw_error *error) 
         else
             mw_writer_abandon(&p.writer);
     }
-    uselocale(previous);
-    freelocale(plain);
     return status;
 }
 

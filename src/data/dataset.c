@@ -2,6 +2,7 @@
 #include "data/dataset.h"
 
 #include "core/json.h"
+#include "core/numbers.h"
 #include "data/columns.h"
 
 #include <errno.h>
@@ -285,6 +286,7 @@ bool mw_dataset_imported(const mw_dataset *d) {
 }
 
 mw_status mw_dataset_expect(const mw_dataset *d, const mw_env_info *info, mw_error *error) {
+    MW_PLAIN_NUMBERS;
     MW_NEED_AS(d, "dataset");
     MW_NEED(info);
     const mw_dataset_spec *s = &d->spec;

@@ -1,6 +1,7 @@
 /* A dataset for people: what mawam/data.h promises of reports. */
 #include "core/file.h"
 #include "core/json.h"
+#include "core/numbers.h"
 #include "data/stats.h"
 
 #include <math.h>
@@ -66,6 +67,7 @@ static mw_status look(mw_data_report *r, const mw_dataset *d, mw_error *error) {
 
 mw_status mw_data_report_create(mw_data_report **out, const mw_dataset *d, const mw_feature *features,
                                 mw_error *error) {
+    MW_PLAIN_NUMBERS;
     MW_NEED_AS(out, "report");
     MW_NEED_AS(d, "dataset");
     mw_data_report *r = *out = calloc(1, sizeof *r);
@@ -186,6 +188,7 @@ static json_t *moments_json(const mw_moments *m) {
 }
 
 mw_status mw_data_report_json(const mw_data_report *r, FILE *out, mw_error *error) {
+    MW_PLAIN_NUMBERS;
     MW_NEED_AS(r, "report");
     MW_NEED(out);
     const mw_dataset *d = r->dataset;
@@ -220,6 +223,7 @@ mw_status mw_data_report_json(const mw_data_report *r, FILE *out, mw_error *erro
 /* ---- picture ------------------------------------------------------------------------------------------- */
 
 mw_status mw_data_report_svg(const mw_data_report *r, const char *path, mw_error *error) {
+    MW_PLAIN_NUMBERS;
     MW_NEED_AS(r, "report");
     MW_NEED(path);
     const mw_dataset *d = r->dataset;

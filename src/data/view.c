@@ -1,9 +1,12 @@
 /* Datasets as users see them (mawam/data.h): on the heap, and described without the struct. */
 #include "data/dataset.h"
 
+#include "core/numbers.h"
+
 #include <stdlib.h>
 
 mw_status mw_dataset_load(mw_dataset **dataset, const char *folder, mw_error *error) {
+    MW_PLAIN_NUMBERS;
     MW_NEED(dataset);
     MW_NEED(folder);
     mw_dataset *d = *dataset = calloc(1, sizeof *d);

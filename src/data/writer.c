@@ -1,6 +1,7 @@
 /* Writing a dataset: columns are streamed into a hidden folder next to the target, and the folder takes the
  * target's name when everything is on disk; see mawam/data.h. */
 #include "core/json.h"
+#include "core/numbers.h"
 #include "data/columns.h"
 
 #include <dirent.h>
@@ -210,6 +211,7 @@ static mw_status copy_spec(mw_dataset_writer *w, const char *folder, const mw_da
 
 mw_status mw_dataset_writer_open(mw_dataset_writer **writer, const char *folder, const mw_dataset_spec *spec,
                                  bool overwrite, mw_error *error) {
+    MW_PLAIN_NUMBERS;
     MW_NEED(writer);
     MW_NEED(folder);
     MW_NEED(spec);
@@ -393,6 +395,7 @@ static json_t *describe(mw_dataset_writer *w) {
 /* ---- later corrections --------------------------------------------------------------------------------- */
 
 mw_status mw_dataset_declare(const char *folder, const char *rules, const char *note, mw_error *error) {
+    MW_PLAIN_NUMBERS;
     mw_dataset dataset;
     json_t *root = NULL;
     MW_NEED(folder);
@@ -461,6 +464,7 @@ static mw_status commit(mw_dataset_writer *w, mw_error *error) {
 }
 
 mw_status mw_dataset_writer_commit(mw_dataset_writer *w, mw_error *error) {
+    MW_PLAIN_NUMBERS;
     MW_NEED_AS(w, "writer");
     mw_status status = commit(w, error);
     if (status == MW_OK)

@@ -2,6 +2,7 @@
  * of the environments and writes straight into the caller's arrays, so results do not depend on the number of
  * threads. */
 #include "core/pool.h"
+#include "core/numbers.h"
 #include "env/env.h"
 
 #include <stdlib.h>
@@ -102,6 +103,7 @@ mw_status mw_env_batch_create_on(mw_env_batch **out, const char *task, const mw_
 
 mw_status mw_env_batch_create(mw_env_batch **out, const char *task, const mw_env_options *options, int count,
                               int threads, mw_error *error) {
+    MW_PLAIN_NUMBERS;
     MW_NEED_AS(out, "batch");
     *out = NULL;
     MW_NEED(task);

@@ -2,6 +2,7 @@
  * env.h. */
 #include "env/env.h"
 
+#include "core/numbers.h"
 #include "core/options.h"
 
 #include <math.h>
@@ -54,6 +55,7 @@ void mw_env_options_init(mw_env_options *options, size_t size) {
 }
 
 mw_status mw_env_create(mw_env **out, const char *task, const mw_env_options *given, mw_error *error) {
+    MW_PLAIN_NUMBERS;
     mw_env_options options = defaults;
     MW_NEED_AS(out, "env");
     *out = NULL;

@@ -3,6 +3,7 @@
 #include "env/replay.h"
 
 #include "core/file.h"
+#include "core/numbers.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -38,6 +39,7 @@ static void append(text *t, const char *format, ...) {
     char piece[512];
     va_list args;
     va_start(args, format);
+    MW_PLAIN_NUMBERS;
     int length = vsnprintf(piece, sizeof piece, format, args);
     va_end(args);
     if (t->failed || length < 0 || length >= (int)sizeof piece) {
@@ -296,6 +298,7 @@ static mw_status write_file(const text *data, const char *path, mw_error *error)
 }
 
 mw_status mw_replay_write(const mw_replay *replay, const char *path, mw_error *error) {
+    MW_PLAIN_NUMBERS;
     MW_NEED(replay);
     MW_NEED(path);
     text data = {0};
@@ -318,6 +321,7 @@ static mw_status put_stream(void *out, const char *data, size_t size, mw_error *
 }
 
 mw_status mw_replay_print(const mw_replay *replay, FILE *out, mw_error *error) {
+    MW_PLAIN_NUMBERS;
     MW_NEED(replay);
     MW_NEED(out);
     text data = {0};

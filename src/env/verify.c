@@ -3,6 +3,7 @@
 #include "env/verify.h"
 
 #include "core/file.h"
+#include "core/numbers.h"
 
 #include <stdio.h>
 
@@ -36,6 +37,7 @@ static bool holds(const char *dir, int family) {
 }
 
 mw_status mw_verify_env(const char *dir, mw_verify *report, mw_error *error) {
+    MW_PLAIN_NUMBERS;
     MW_NEED(dir);
     MW_NEED(report);
     int found = 0;

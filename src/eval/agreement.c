@@ -2,6 +2,7 @@
  * follow our rules or others, and its own numbers tell as far as an observation holds the state. */
 #include "data/dataset.h"
 
+#include "core/numbers.h"
 #include "mawam/env.h"
 
 #include <math.h>
@@ -77,6 +78,7 @@ static mw_status compare_sample(const comparison *c, long sample, mw_error *erro
 
 mw_status mw_dataset_replay(const mw_dataset *dataset, const mw_env_options *world, long sample,
                             mw_rules_report *report, mw_error *error) {
+    MW_PLAIN_NUMBERS;
     MW_NEED(dataset);
     MW_NEED(report);
     const mw_dataset_spec *s = &dataset->spec;

@@ -3,6 +3,7 @@
 #include "eval/calibrate.h"
 
 #include "core/json.h"
+#include "core/numbers.h"
 #include "core/options.h"
 #include "eval/anchors.h"
 #include "eval/statistics.h"
@@ -253,6 +254,7 @@ static mw_status summarise(mw_same_state *r, survey *v, mw_error *error) {
 
 mw_status mw_same_state_run(mw_same_state *result, const mw_bundle *bundle,
                             const mw_same_state_options *given, mw_error *error) {
+    MW_PLAIN_NUMBERS;
     MW_NEED(result);
     mw_same_state_options options = defaults;
     *result = (mw_same_state){0};

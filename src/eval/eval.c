@@ -4,6 +4,7 @@
 
 #include "behavior/settings.h"
 #include "core/clock.h"
+#include "core/numbers.h"
 #include "core/options.h"
 #include "eval/worlds.h"
 
@@ -375,6 +376,7 @@ const char *mw_eval_accepted(const mw_eval_result *r) {
 
 mw_status mw_bundle_evaluate(mw_eval_result **out, const mw_bundle *bundle, const mw_eval_options *options,
                              mw_error *error) {
+    MW_PLAIN_NUMBERS;
     MW_NEED_AS(out, "result");
     mw_eval_result *result = *out = malloc(sizeof *result);
     if (!result) return mw_fail(error, MW_ERR_MEMORY, "out of memory for an evaluation");

@@ -2,6 +2,7 @@
 #include "eval/eval.h"
 
 #include "core/json.h"
+#include "core/numbers.h"
 
 #include <math.h>
 
@@ -103,6 +104,7 @@ mw_status mw_eval_report_put(json_t *value, const char *command, const char *pat
 
 mw_status mw_eval_result_print(const mw_eval_result *result, const char *command, FILE *out,
                                mw_error *error) {
+    MW_PLAIN_NUMBERS;
     MW_NEED(result);
     MW_NEED(command);
     MW_NEED(out);
@@ -111,6 +113,7 @@ mw_status mw_eval_result_print(const mw_eval_result *result, const char *command
 
 mw_status mw_eval_result_save(const mw_eval_result *result, const char *command, const char *path,
                               mw_error *error) {
+    MW_PLAIN_NUMBERS;
     MW_NEED(result);
     MW_NEED(command);
     MW_NEED(path);

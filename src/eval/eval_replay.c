@@ -1,5 +1,6 @@
 /* One planned episode in pictures, with the policy alone beside it; see eval.h. */
 #include "env/replay.h"
+#include "core/numbers.h"
 #include "eval/eval.h"
 #include "eval/worlds.h"
 #include "plan/choice.h"
@@ -164,6 +165,7 @@ static mw_status play_both(mw_replay **replay, mw_worlds *worlds, mw_controller_
 
 mw_status mw_eval_replay(mw_replay **replay, const mw_bundle *bundle, const mw_eval_options *given,
                          mw_error *error) {
+    MW_PLAIN_NUMBERS;
     mw_eval_options o;
     mw_worlds worlds;
     MW_NEED(replay);

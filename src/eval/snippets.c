@@ -1,5 +1,6 @@
 /* Calibration on recorded snippets; see calibrate.h. */
 #include "core/json.h"
+#include "core/numbers.h"
 #include "core/options.h"
 #include "core/rng.h"
 #include "data/split.h"
@@ -194,6 +195,7 @@ static mw_status roll_places(mw_snippets *result, const mw_bundle *bundle, const
 
 mw_status mw_snippets_run(mw_snippets *result, const mw_bundle *bundle, const mw_dataset *dataset,
                           const mw_snippet_options *given, mw_error *error) {
+    MW_PLAIN_NUMBERS;
     MW_NEED(result);
     mw_snippet_options options = defaults_of(given ? NULL : bundle);
     *result = (mw_snippets){0};
@@ -268,6 +270,7 @@ static json_t *diagnosis_json(const mw_diagnosis *d) {
 }
 
 mw_status mw_diagnosis_print(const mw_diagnosis *d, const char *command, FILE *out, mw_error *error) {
+    MW_PLAIN_NUMBERS;
     MW_NEED_AS(d, "diagnosis");
     MW_NEED_AS(d->bundle, "diagnosis->bundle");
     MW_NEED(command);
@@ -276,6 +279,7 @@ mw_status mw_diagnosis_print(const mw_diagnosis *d, const char *command, FILE *o
 }
 
 mw_status mw_diagnosis_save(const mw_diagnosis *d, const char *command, const char *path, mw_error *error) {
+    MW_PLAIN_NUMBERS;
     MW_NEED_AS(d, "diagnosis");
     MW_NEED_AS(d->bundle, "diagnosis->bundle");
     MW_NEED(command);

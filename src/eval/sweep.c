@@ -4,6 +4,7 @@
 
 #include "core/clock.h"
 #include "core/file.h"
+#include "core/numbers.h"
 #include "core/options.h"
 #include "eval/eval.h"
 
@@ -299,6 +300,7 @@ static mw_status run(sweep *s, mw_error *error) {
 }
 
 mw_status mw_sweep_run(char **json, const mw_bundle *bundle, const mw_sweep_options *given, mw_error *error) {
+    MW_PLAIN_NUMBERS;
     MW_NEED(json);
     *json = NULL;
     sweep *s = calloc(1, sizeof *s);

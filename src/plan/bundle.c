@@ -1,6 +1,7 @@
 /* Bundles: creation, saving, and loading with everything checked; see bundle.h. */
 #include "plan/bundle.h"
 
+#include "core/numbers.h"
 #include "core/tensor/safetensors.h"
 
 #include <math.h>
@@ -473,6 +474,7 @@ static mw_status load_file(mw_bundle **bundle, uint64_t *checksum, const char *p
 }
 
 mw_status mw_bundle_load(mw_bundle **bundle, const char *path, mw_error *error) {
+    MW_PLAIN_NUMBERS;
     MW_NEED(bundle);
     MW_NEED(path);
     return load_file(bundle, NULL, path, error);
@@ -493,6 +495,7 @@ static mw_status note_packing(mw_bundle *b, const mw_packing *packing, const cha
 }
 
 mw_status mw_bundle_pack(const char *from, const char *to, int bits, mw_error *error) {
+    MW_PLAIN_NUMBERS;
     MW_NEED(from);
     MW_NEED(to);
     if (bits < MW_PACKING_LEAST || bits > MW_PACKING_MOST)

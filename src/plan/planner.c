@@ -2,6 +2,7 @@
 #include "plan/planner_state.h"
 
 #include "core/clock.h"
+#include "core/numbers.h"
 #include "core/options.h"
 #include "core/rng.h"
 #include "model/flow/flow.h"
@@ -141,6 +142,7 @@ void mw_planner_options_init(mw_planner_options *options, size_t size, const mw_
 
 mw_status mw_planner_create(mw_planner **out, const mw_bundle *bundle, const mw_planner_options *given,
                             mw_error *error) {
+    MW_PLAIN_NUMBERS;
     MW_NEED_AS(out, "planner");
     *out = NULL;
     MW_NEED(bundle);

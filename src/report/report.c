@@ -5,10 +5,10 @@
 
 #include "core/json.h"
 #include "core/file.h"
+#include "core/numbers.h"
 #include "eval/eval.h"
 #include "eval/statistics.h"
 
-#include <locale.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -458,11 +458,6 @@ static mw_status write_all(const mw_sources *sources, const char *folder, mw_err
 }
 
 mw_status mw_report_write(const mw_sources *sources, const char *folder, mw_error *error) {
-    locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0), before;
-    if (!plain) return mw_fail(error, MW_ERR_MEMORY, "no plain locale");
-    before = uselocale(plain);
-    const mw_status status = write_all(sources, folder, error);
-    uselocale(before);
-    freelocale(plain);
-    return status;
+    MW_PLAIN_NUMBERS;
+    return write_all(sources, folder, error);
 }

@@ -1,6 +1,7 @@
 /* Statements over settings: paired differences with their interval and sign test, and the routing analysis
  * from the result files of single settings; see mawam/eval.h. */
 #include "core/json.h"
+#include "core/numbers.h"
 #include "eval/statistics.h"
 #include "report/analysis.h"
 
@@ -63,6 +64,7 @@ static mw_status read_one(const char *path, double *columns, int count, int at, 
 
 mw_status mw_routing_over_settings(mw_routing_over *over, const char *const *paths, int count, uint64_t seed,
                                    mw_error *error) {
+    MW_PLAIN_NUMBERS;
     MW_NEED(over);
     MW_NEED(paths);
     *over = (mw_routing_over){.settings = count};

@@ -2,6 +2,7 @@
  * links, light, dark and on paper. Every word from a file is escaped. */
 #include "mawam/eval.h"
 #include "core/file.h"
+#include "core/numbers.h"
 #include "report/figures.h"
 
 #include <math.h>
@@ -289,6 +290,7 @@ static void begin(FILE *out, const mw_bundle *bundle, const mw_router *r, const 
 
 mw_status mw_routing_page(const mw_bundle *bundle, const mw_routing *result, const char *command,
                           const char *path, mw_error *error) {
+    MW_PLAIN_NUMBERS;
     mw_writer writer;
     MW_NEED(bundle);
     MW_NEED(result);

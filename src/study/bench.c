@@ -3,6 +3,7 @@
 #include "mawam/bench.h"
 #include "core/clock.h"
 #include "core/json.h"
+#include "core/numbers.h"
 #include "core/options.h"
 #include "core/rng.h"
 #include "nn/gemm.h"
@@ -358,6 +359,7 @@ void mw_bench_options_init(mw_bench_options *options, size_t size) {
 }
 
 mw_status mw_bench_run(const mw_bench_options *given, mw_bench_report *report, mw_error *error) {
+    MW_PLAIN_NUMBERS;
     MW_NEED(report);
     bench b = {0};
     mw_bench_options options = defaults;

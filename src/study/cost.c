@@ -4,6 +4,7 @@
 
 #include "core/clock.h"
 #include "core/json.h"
+#include "core/numbers.h"
 #include "core/options.h"
 #include "eval/worlds.h"
 #include "mawam/bench.h"
@@ -252,6 +253,7 @@ static mw_status run_all(json_t **out, const mw_cost_options *o, const mw_bundle
 
 mw_status mw_cost_run(char **json, const mw_bundle *const *bundles, int count, const mw_cost_options *given,
                       mw_error *error) {
+    MW_PLAIN_NUMBERS;
     mw_cost_options o = defaults;
     json_t *root = NULL;
     MW_NEED(json);

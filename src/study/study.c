@@ -3,6 +3,7 @@
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/log.h"
+#include "core/numbers.h"
 #include "core/options.h"
 #include "data/dataset.h"
 #include "plan/provenance.h"
@@ -380,6 +381,7 @@ static mw_status run_all(study *s, int *failed, mw_error *error) {
 }
 
 mw_status mw_study_run(const mw_study_options *given, int *failed, mw_error *error) {
+    MW_PLAIN_NUMBERS;
     mw_error local;
     mw_study_options options = defaults;
     MW_NEED(failed);
@@ -416,6 +418,7 @@ mw_status mw_study_run(const mw_study_options *given, int *failed, mw_error *err
 
 mw_status mw_study_report(const char *const *folders, int count, const char *output, int *present,
                           mw_error *error) {
+    MW_PLAIN_NUMBERS;
     MW_NEED(folders);
     MW_NEED(output);
     mw_sources *sources = malloc(sizeof *sources);

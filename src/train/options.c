@@ -1,5 +1,6 @@
 /* The public face of training: options, which name settings, become a request, which holds the preset. */
 #include "core/file.h"
+#include "core/numbers.h"
 #include "core/options.h"
 #include "train/train.h"
 
@@ -24,6 +25,7 @@ static mw_status choose_preset(mw_preset *preset, const mw_train_options *o, con
 }
 
 mw_status mw_train_options_check(const mw_train_options *given, const char *task, mw_error *error) {
+    MW_PLAIN_NUMBERS;
     MW_NEED(task);
     mw_train_options options;
     mw_preset preset;
@@ -33,6 +35,7 @@ mw_status mw_train_options_check(const mw_train_options *given, const char *task
 
 mw_status mw_bundle_train(const mw_dataset *dataset, const char *output, const mw_train_options *given,
                           mw_training_report *report, mw_error *error) {
+    MW_PLAIN_NUMBERS;
     mw_train_options o;
     mw_preset preset;
     MW_NEED(report);

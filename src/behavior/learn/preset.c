@@ -1,6 +1,8 @@
 /* The learning presets; see preset.h. */
 #include "behavior/learn/preset.h"
 
+#include "core/numbers.h"
+
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -91,6 +93,7 @@ static mw_status put(mw_learn_preset *preset, const field *f, double value, cons
 }
 
 mw_status mw_learn_preset_set(mw_learn_preset *preset, const char *assignment, mw_error *error) {
+    MW_PLAIN_NUMBERS;
     MW_NEED(preset);
     MW_NEED(assignment);
     const char *equals = strchr(assignment, '=');

@@ -3,6 +3,7 @@
 
 #include "behavior/learn/train.h"
 #include "core/file.h"
+#include "core/numbers.h"
 #include "core/options.h"
 
 #include <stdio.h>
@@ -233,6 +234,7 @@ void mw_prey_options_init(mw_prey_options *options, size_t size) {
 }
 
 mw_status mw_prey_learn(const char *name, const char *folder, const mw_prey_options *given, mw_error *error) {
+    MW_PLAIN_NUMBERS;
     MW_NEED_AS(name, "task");
     MW_NEED(folder);
     mw_prey_options options = defaults;

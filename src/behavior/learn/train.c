@@ -5,6 +5,7 @@
 #include "behavior/learn/curve.h"
 #include "core/clock.h"
 #include "core/file.h"
+#include "core/numbers.h"
 #include "core/options.h"
 
 #include <math.h>
@@ -131,6 +132,7 @@ void mw_learn_options_init(mw_learn_options *options, size_t size) {
 
 mw_status mw_behavior_learn(const char *task, const char *folder, const mw_learn_options *given,
                             mw_error *error) {
+    MW_PLAIN_NUMBERS;
     MW_NEED(task);
     MW_NEED(folder);
     mw_learn_options options = defaults;

@@ -1,6 +1,7 @@
 /* The table of importers, and what they share; see import_common.h. */
 #include "data/exchange/import_common.h"
 
+#include "core/numbers.h"
 #include "core/options.h"
 
 #include <ctype.h>
@@ -29,6 +30,7 @@ void mw_import_options_init(mw_import_options *options, size_t size) {
 
 mw_status mw_dataset_import(const char *layout, const char *source, const char *folder, const char *task,
                             const mw_import_options *options, mw_import_report *report, mw_error *error) {
+    MW_PLAIN_NUMBERS;
     MW_NEED(layout);
     MW_NEED(source);
     MW_NEED(folder);

@@ -1,6 +1,7 @@
 /* The routing diagnosis as JSON; see mawam/eval.h. What is undefined is null. */
 #include "eval/routing/routing.h"
 
+#include "core/numbers.h"
 #include "eval/eval.h"
 
 #include <math.h>
@@ -117,6 +118,7 @@ static json_t *report_json(const mw_bundle *bundle, const mw_routing *result) {
 
 mw_status mw_routing_print(const mw_bundle *bundle, const mw_routing *result, const char *command, FILE *out,
                            mw_error *error) {
+    MW_PLAIN_NUMBERS;
     MW_NEED(bundle);
     MW_NEED(result);
     MW_NEED(command);
@@ -126,6 +128,7 @@ mw_status mw_routing_print(const mw_bundle *bundle, const mw_routing *result, co
 
 mw_status mw_routing_save(const mw_bundle *bundle, const mw_routing *result, const char *command,
                           const char *path, mw_error *error) {
+    MW_PLAIN_NUMBERS;
     MW_NEED(bundle);
     MW_NEED(result);
     MW_NEED(command);

@@ -3,6 +3,7 @@
 #include "eval/routing/routing.h"
 
 #include "core/clock.h"
+#include "core/numbers.h"
 #include "core/options.h"
 #include "core/rng.h"
 #include "eval/calibrate.h"
@@ -144,6 +145,7 @@ static mw_status inquire(inquiry *q, mw_routing *result, mw_error *error) {
 
 mw_status mw_routing_run(mw_routing **out, const mw_bundle *bundle, const mw_dataset *dataset,
                          const mw_routing_options *given, mw_error *error) {
+    MW_PLAIN_NUMBERS;
     const double start = mw_clock_seconds();
     inquiry q = {.bundle = bundle, .dataset = dataset, .options = defaults};
     MW_NEED_AS(out, "result");

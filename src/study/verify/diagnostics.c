@@ -1,6 +1,8 @@
 /* Recorded statistics and diagnostics: the list of what `mawam verify diagnostics` checks in a folder. */
 #include "study/verify/diagnostics.h"
 
+#include "core/numbers.h"
+
 static mw_verify_part *const parts[] = {
     mw_verify_study,
     mw_verify_ranking,
@@ -9,6 +11,7 @@ static mw_verify_part *const parts[] = {
 };
 
 mw_status mw_verify_diagnostics(const char *dir, mw_verify *report, mw_error *error) {
+    MW_PLAIN_NUMBERS;
     MW_NEED(dir);
     MW_NEED(report);
     int found = 0;

@@ -3,6 +3,7 @@
 #include "study/verify/record.h"
 
 #include "core/file.h"
+#include "core/numbers.h"
 #include "eval/metrics.h"
 #include "nn/normalizer.h"
 
@@ -113,6 +114,7 @@ static mw_status verify_task(const char *dir, const char *task, int *found, mw_v
 }
 
 mw_status mw_verify_net(const char *dir, mw_verify *report, mw_error *error) {
+    MW_PLAIN_NUMBERS;
     MW_NEED(dir);
     MW_NEED(report);
     struct dirent **entries = NULL;
