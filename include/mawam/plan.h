@@ -87,9 +87,9 @@ MW_API const char *mw_scorer_help(int index);
 typedef struct mw_planner_options {
     size_t size; /* of this struct, set by init */
     uint64_t seed;
-    int envs;        /* environments decided together */
-    int threads;     /* 1 to MW_MAX_THREADS; 0: one per core */
-    bool imagine;    /* roll the candidates out in a world model even if scores do not need it */
+    int envs;     /* environments decided together */
+    int threads;  /* 1 to MW_MAX_THREADS; 0: one per core */
+    bool imagine; /* choosing by score: roll candidates out in a world model even if scores do not need it */
     bool sequential; /* generate one candidate after the other: for cost comparisons, same results */
     mw_env *const *envs_played;        /* [envs]: for scorers that simulate; NULL: none */
     const mw_env_options *env_options; /* that they were made with; may be NULL */

@@ -165,8 +165,13 @@ static bool fits_half(const float *values, size_t count) {
     return most == 0 || (most >= 0x1p-14f && most < 65504);
 }
 
+/* Units of inputs and outputs: what everything else is multiplied by, or what is subtracted from. */
+static bool is_unit(const mw_param *param) {
+    return !strncmp(param->name, "scale.", 6) || !strncmp(param->name, "input.", 6);
+}
+
 static bool add_floats(tensor_list *t, mw_name name, const mw_param *param, const float *values, bool half) {
-    const bool narrow = half && strncmp(param->name, "scale.", 6) && fits_half(values, param->count);
+    const bool narrow = half && !is_unit(param) && fits_half(values, param->count);
     void *data = add_tensor(t, name, narrow ? MW_F16 : MW_F32, param->dims, param->shape);
     for (size_t k = 0; data && narrow && k < param->count; k++) {
         const uint16_t bits = mw_float_to_half(values[k]);

@@ -75,7 +75,6 @@ const float *mw_choice_mean(float *mean, const float *plans, const float *scores
         for (int k = 0; k < length; k++)
             mean[k] += (float)weight * plans[(size_t)m * (size_t)length + (size_t)k];
     }
-    for (int k = 0; k < length; k++) /* rounding must not lead out of the range */
-        mean[k] = fminf(fmaxf(mean[k] / (float)total, -1), 1);
+    for (int k = 0; k < length; k++) mean[k] /= (float)total;
     return mean;
 }

@@ -157,14 +157,18 @@ static void run_share(void *context, int worker) {
     for (int at = begin; at < end && b->status == MW_OK; at++) b->status = run_one(oracle, b, at);
 }
 
+static mw_status make_room(mw_oracle *oracle, int count, mw_error *error) {
+    if (count <= oracle->capacity) return MW_OK;
+    unsigned char *snapshots = realloc(oracle->snapshots, (size_t)count * oracle->snapshot_size);
+    if (!snapshots) return mw_fail(error, MW_ERR_MEMORY, "cannot keep %d snapshots", count);
+    oracle->snapshots = snapshots;
+    oracle->capacity = count;
+    return MW_OK;
+}
+
 mw_status mw_oracle_score(mw_oracle *oracle, const mw_oracle_job *jobs, int count, int candidates,
                           int horizon, mw_error *error) {
-    if (count > oracle->capacity) {
-        unsigned char *snapshots = realloc(oracle->snapshots, (size_t)count * oracle->snapshot_size);
-        if (!snapshots) return mw_fail(error, MW_ERR_MEMORY, "cannot keep %d snapshots", count);
-        oracle->snapshots = snapshots;
-        oracle->capacity = count;
-    }
+    MW_TRY(make_room(oracle, count, error));
     for (int j = 0; j < count; j++) {
         if (mw_env_snapshot_size(jobs[j].env) != oracle->snapshot_size)
             return mw_fail(error, MW_ERR_MISMATCH, "an oracle of %s cannot execute in %s",
@@ -215,6 +219,7 @@ static mw_status scorer_create(mw_scorer **out, const mw_scorer_context *context
     mw_status status = s->jobs ? mw_oracle_create(&s->oracle, mw_env_describe(s->envs[0])->task,
                                                   context->env_options, context->pool, error)
                                : mw_fail(error, MW_ERR_MEMORY, "cannot allocate a scorer");
+    if (status == MW_OK) status = make_room(s->oracle, s->count, error); /* decisions allocate nothing */
     if (status != MW_OK) {
         scorer_destroy(&s->base);
         return status;

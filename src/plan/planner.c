@@ -37,6 +37,8 @@ static void carve(mw_planner *p) {
     p->first = mw_arena_floats(a, p->value ? all * (size_t)p->plan.value_after * act : 0);
     p->led_to = mw_arena_floats(a, p->value ? all * (size_t)p->plan.value_after * joint : 0);
     p->mean = mw_arena_floats(a, h * act);
+    p->least = mw_arena_floats(a, (size_t)i->act);
+    p->most = mw_arena_floats(a, (size_t)i->act);
     p->upper = mw_arena_take(a, (size_t)p->plan.candidates, sizeof *p->upper);
     p->pairs = mw_arena_floats(a, all * h * (size_t)(i->agents * mw_inverse_inputs(&p->inverse_net->config)));
     p->inverse = mw_arena_take(a, (size_t)threads, sizeof *p->inverse);
@@ -46,6 +48,24 @@ static void carve(mw_planner *p) {
                          (int)(all * h) * i->agents / threads + i->agents * horizon + 1, false);
         if (p->inverse) p->inverse[w] = acts;
     }
+}
+
+/* Worlds that are played in must be of the bundle's shape, or the oracle would read past its candidates. */
+static mw_status check_worlds(const mw_planner *p, mw_error *error) {
+    const mw_bundle_info *i = &p->bundle->info;
+    for (int env = 0; p->options.envs_played && env < p->options.envs; env++) {
+        const mw_env *played = p->options.envs_played[env];
+        if (!played) return mw_fail(error, MW_ERR_ARGUMENT, "envs_played[%d] is NULL", env);
+        const mw_env_info *e = mw_env_describe(played);
+        if (strcmp(e->task, i->task) || e->agents != i->agents || e->obs_size != i->obs ||
+            e->act_size != i->act || e->discrete != i->discrete)
+            return mw_fail(
+                error, MW_ERR_MISMATCH,
+                "envs_played[%d] is %s with %d agents, %d observed values, %d actions; the bundle is "
+                "for %s with %d, %d, %d",
+                env, e->task, e->agents, e->obs_size, e->act_size, i->task, i->agents, i->obs, i->act);
+    }
+    return MW_OK;
 }
 
 static mw_status check_options(const mw_planner_options *o, const mw_plan_settings *plan, mw_error *error) {
@@ -105,8 +125,21 @@ static mw_status make_scorers(mw_planner *p, mw_error *error) {
     return mw_scorer_create(&p->imagines, other, p->bundle, context, error);
 }
 
+/* Real actions lie within [-1, 1], or where the data's do not, within the data's range. */
+static void find_range(mw_planner *p) {
+    const mw_normalizer *n = &p->bundle->act_normalizer;
+    for (int k = 0; k < n->features; k++) {
+        const float *knots = n->value + (size_t)k * (size_t)n->max_knots, low = knots[0],
+                    high = knots[n->count[k] - 1];
+        const bool unit = low >= -1 && high <= 1;
+        p->least[k] = unit ? -1 : low;
+        p->most[k] = unit ? 1 : high;
+    }
+}
+
 static mw_status set_up(mw_planner *p, mw_error *error) {
     MW_TRY(find_models(p, error));
+    MW_TRY(check_worlds(p, error));
     MW_TRY(mw_plan_settings_check(&p->plan, p->bundle->info.discrete,
                                   p->flow_net->config.time - p->flow_net->config.context, error));
     MW_TRY(check_options(&p->options, &p->plan, error));
@@ -123,10 +156,8 @@ static mw_status set_up(mw_planner *p, mw_error *error) {
     carve(p);
     MW_TRY(mw_arena_create(&p->arena, p->arena.used, error));
     carve(p);
-    for (int env = 0; env < p->options.envs; env++) {
-        p->slot_of[env] = -1;
-        mw_planner_begin(p, env, (uint64_t)env);
-    }
+    find_range(p);
+    for (int env = 0; env < p->options.envs; env++) mw_planner_begin(p, env, (uint64_t)env);
     return p->options.deadline > 0 ? mw_planner_measure(p, error) : MW_OK;
 }
 
@@ -185,10 +216,11 @@ size_t mw_planner_bytes(const mw_planner *p) {
 void mw_planner_begin(mw_planner *p, int env, uint64_t episode) {
     if (env < 0 || env >= p->options.envs) return;
     p->states[env] = (env_state){.episode = episode, .target = (float)p->plan.target};
+    p->slot_of[env] = -1;
 }
 
 void mw_planner_reward(mw_planner *p, int env, float reward) {
-    if (env < 0 || env >= p->options.envs || !p->plan.return_to_go) return;
+    if (env < 0 || env >= p->options.envs || !p->plan.return_to_go || !isfinite(reward)) return;
     p->states[env].target -= reward / p->return_scale;
 }
 
@@ -246,6 +278,16 @@ static void pick_discrete(float *action, const float *logits, const uint8_t *leg
     for (int a = 0; a < d; a++) action[a] = a == (best < 0 ? 0 : best);
 }
 
+/* rows of d real actions, in place; what is not a number becomes 0, or what is nearest to it. */
+static void keep_in_range(const mw_planner *p, float *actions, long rows) {
+    const int d = p->bundle->info.act;
+    for (long k = 0; k < rows * d; k++) {
+        const float value = actions[k] == actions[k] ? actions[k] : 0, low = p->least[k % d],
+                    high = p->most[k % d];
+        actions[k] = value > high ? high : value < low ? low : value;
+    }
+}
+
 /* The candidate at q is shifted to one side over its whole horizon: what it does and then undoes makes no
  * difference to its return. actions[h][n][d]. The first candidate stays as it is. */
 static void shift(const mw_planner *p, int q, float *actions) {
@@ -301,8 +343,7 @@ static void invert_share(void *context, int worker) {
     memcpy(actions, out, (size_t)rows * (size_t)d * sizeof *out);
     mw_normalizer_inverse(&b->act_normalizer, actions, rows);
     for (int q = begin; q < end; q++) shift(p, q, actions + (size_t)(q - begin) * (size_t)(h * n * d));
-    for (long k = 0; k < (long)rows * d; k++)
-        actions[k] = actions[k] > 1 ? 1 : actions[k] < -1 ? -1 : actions[k] == actions[k] ? actions[k] : 0;
+    keep_in_range(p, actions, rows);
 }
 
 /* A warm start: the rest of an environment's last plan takes the place of its last candidate, and ends with
@@ -324,6 +365,7 @@ mw_status mw_planner_propose(mw_planner *p, const float *obs, const uint8_t *leg
     const mw_bundle_info *i = &p->bundle->info;
     const size_t joint = (size_t)(i->agents * i->obs);
     p->slot_count = 0;
+    p->scored = false;
     for (int env = 0; env < p->options.envs; env++) {
         p->slot_of[env] = -1;
         if (active && !active[env]) continue;
@@ -397,6 +439,7 @@ mw_status mw_planner_score(mw_planner *p, mw_error *error) {
         mw_planner_recombine(p, round);
         MW_TRY(score_all(p, error));
     }
+    p->scored = true;
     p->times.score = mw_clock_seconds() - started;
     return MW_OK;
 }
@@ -444,6 +487,7 @@ void mw_planner_choose(mw_planner *p, const uint8_t *active, float *real, int32_
         const bool own = p->margin > 0 && state->chosen == 0; /* nothing is mixed into it */
         const float *action =
             own ? plans : mw_choice_mean(p->mean, plans, scores, most, (int)length, best, p->temperature);
+        if (action == p->mean) keep_in_range(p, p->mean, (long)length / d); /* whatever rounding does */
         execute(p, env, action, real ? real + (size_t)env * (size_t)(n * d) : NULL,
                 index ? index + env * n : NULL);
         state->step++;
@@ -473,14 +517,14 @@ mw_candidates mw_planner_candidates(const mw_planner *p, int env) {
     const mw_bundle_info *i = &p->bundle->info;
     const size_t first = (size_t)(p->slot_of[env] * p->plan.candidates), h = (size_t)p->plan.horizon;
     const size_t joint = (size_t)(i->agents * i->obs);
-    return (mw_candidates){.count = p->plan.candidates,
-                           .horizon = p->plan.horizon,
-                           .chosen = p->states[env].chosen,
-                           .scores = p->scores + first,
-                           .actions = mw_planner_actions(p, env),
-                           .proposed = p->proposed + first * (h + 1) * joint,
-                           .imagined =
-                               p->imagines || imagines_all(p) ? p->imagined + first * h * joint : NULL};
+    return (mw_candidates){
+        .count = p->plan.candidates,
+        .horizon = p->plan.horizon,
+        .chosen = p->states[env].chosen,
+        .scores = p->scores + first,
+        .actions = mw_planner_actions(p, env),
+        .proposed = p->proposed + first * (h + 1) * joint,
+        .imagined = p->scored && (p->imagines || imagines_all(p)) ? p->imagined + first * h * joint : NULL};
 }
 
 mw_planner_times mw_planner_last_times(const mw_planner *p) {

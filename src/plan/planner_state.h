@@ -26,6 +26,7 @@ struct mw_planner {
     mw_planner_options options;
     mw_plan_settings plan; /* with candidates 1 where only one is drawn */
     float offset, temperature, return_scale;
+    bool scored;    /* the last decision's candidates */
     float discount; /* of the value */
     double margin;  /* by which a score must exceed that of the policy's own candidate; 0: any */
     mw_sampler_options sampling;
@@ -51,6 +52,7 @@ struct mw_planner {
     float *scores;          /* [slots*M] */
     float *first, *led_to;  /* with a value: [slots*M][value_after] joint actions, imagined observations */
     float *mean;            /* [H][n][d]: of candidates */
+    float *least, *most;    /* [d]: of real actions */
     int *upper;             /* [M]: the better half of an environment's candidates */
     float *pairs;           /* [slots*M*H*n] rows of the inverse dynamics */
     mw_mlp_acts *inverse;   /* per worker */

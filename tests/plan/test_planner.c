@@ -5,7 +5,7 @@
 #include "model/advantage.h"
 #include "plan/choice.h"
 #include "plan/planner_state.h"
-#include "random_bundle.h"
+#include "train/tiny.h"
 #include "scratch.h"
 
 enum { N = 3, O = 7, D = 4, ENVS = 5, STEPS = 6 };
@@ -390,6 +390,108 @@ static void mean_bounds(void **state) {
     mw_bundle_free(bundle);
 }
 
+/* A world whose actions lie elsewhere: candidates stay in the data's range, whatever offsets do. */
+static void other_ranges(void **state) {
+    (void)state;
+    mw_error error;
+    mw_bundle *bundle = bundle_of(false);
+    mw_planner *planner;
+    mw_planner_options options = options_of(bundle);
+    mw_normalizer_free(&bundle->act_normalizer);
+    spread_knots(&bundle->act_normalizer, D, 4, 6);
+    options.plan.temperature = 0.5;
+    options.plan.action_offset = 0.5;
+    CHECK_OK(mw_planner_create(&planner, bundle, &options, &error), error);
+    float least = INFINITY, most = -INFINITY;
+    for (int t = 0; t < 20; t++) {
+        float obs[N * O] = {0.1f * (float)t}, real[N * D];
+        CHECK_OK(mw_planner_act(planner, obs, NULL, NULL, real, NULL, &error), error);
+        for (int k = 0; k < N * D; k++) {
+            least = fminf(least, real[k]);
+            most = fmaxf(most, real[k]);
+        }
+    }
+    assert_true(least >= 4 && most <= 6 && most - least > 0.1f);
+    mw_planner_free(planner);
+    mw_bundle_free(bundle);
+}
+
+/* What is shown is of the last decision: nothing before the first one of an episode, no rollouts without
+ * scores. */
+static void nothing_stale(void **state) {
+    (void)state;
+    mw_error error;
+    mw_bundle *bundle = bundle_of(false);
+    mw_planner *planner;
+    float obs[N * O] = {0.3f}, real[N * D];
+    CHECK_OK(mw_planner_create(&planner, bundle, NULL, &error), error);
+    CHECK_OK(mw_planner_act(planner, obs, NULL, NULL, real, NULL, &error), error);
+    assert_non_null(mw_planner_candidates(planner, 0).imagined);
+    CHECK_OK(mw_planner_propose(planner, obs, NULL, NULL, &error), error);
+    assert_int_equal(mw_planner_candidates(planner, 0).count, bundle->plan.candidates);
+    assert_null(mw_planner_candidates(planner, 0).imagined);
+    mw_planner_begin(planner, 0, 1);
+    assert_int_equal(mw_planner_candidates(planner, 0).count, 0);
+    CHECK_FAILS(mw_planner_take(planner, 0, 0, real, NULL, &error), MW_ERR_ARGUMENT, error, "no decision");
+    mw_planner_reward(planner, 0, NAN);
+    CHECK_OK(mw_planner_act(planner, obs, NULL, NULL, real, NULL, &error), error);
+    mw_planner_free(planner);
+    mw_bundle_free(bundle);
+}
+
+/* Units stay whole where weights become narrow: a mean of 1000.2 is not 1000. */
+static void units_are_kept(void **state) {
+    (void)state;
+    mw_error error;
+    mw_bundle *bundle = bundle_of(false), *loaded;
+    add_random_model(bundle, "value", "hidden=8", 3);
+    const mw_params *params = mw_bundle_model(bundle, "value")->params;
+    for (int i = 0; i < params->count; i++)
+        if (!strcmp(params->list[i].name, "input.mean"))
+            model_values(bundle, "value")[params->list[i].offset] = 1000.2f;
+    CHECK_OK(mw_bundle_save(bundle, scratch("units.safetensors"), true, &error), error);
+    CHECK_OK(mw_bundle_load(&loaded, scratch("units.safetensors"), &error), error);
+    int found = 0;
+    for (size_t k = 0; k < params->total; k++)
+        found += mw_bundle_model(loaded, "value")->values[k] == 1000.2f;
+    assert_int_equal(found, 1);
+    mw_bundle_free(loaded);
+    mw_bundle_free(bundle);
+}
+
+/* The oracle plays in worlds of the bundle's own task, and in no others; its decisions allocate nothing. */
+static void worlds_played(void **state) {
+    (void)state;
+    mw_error error;
+    mw_bundle *bundle = tiny_bundle("spread", NULL);
+    mw_env *own, *other;
+    mw_planner *planner;
+    mw_planner_options options = options_of(bundle);
+    CHECK_OK(mw_env_create(&own, "spread", NULL, &error), error);
+    CHECK_OK(mw_env_create(&other, "8m", NULL, &error), error);
+    mw_env *const played[] = {own}, *const wrong[] = {other}, *const none[] = {NULL};
+    strcpy(options.plan.scorer, "oracle");
+    options.envs_played = wrong;
+    CHECK_FAILS(mw_planner_create(&planner, bundle, &options, &error), MW_ERR_MISMATCH, error,
+                "envs_played[0] is 8m");
+    options.envs_played = none;
+    CHECK_FAILS(mw_planner_create(&planner, bundle, &options, &error), MW_ERR_ARGUMENT, error, "is NULL");
+    options.envs_played = played;
+    CHECK_OK(mw_planner_create(&planner, bundle, &options, &error), error);
+    float obs[3 * 18], real[3 * 2];
+    mw_env_reset(own, 0);
+    mw_env_observe(own, obs);
+    const size_t bytes = mw_planner_bytes(planner);
+    const long before = allocations();
+    CHECK_OK(mw_planner_act(planner, obs, NULL, NULL, real, NULL, &error), error);
+    assert_int_equal(allocations() - before, 0);
+    assert_int_equal(mw_planner_bytes(planner), bytes);
+    mw_planner_free(planner);
+    mw_env_free(own);
+    mw_env_free(other);
+    mw_bundle_free(bundle);
+}
+
 /* Every agent of a candidate does, over the whole horizon, what it does in one of those before. */
 static void check_mixture(const float *candidate, const float *before, int horizon) {
     for (int a = 0; a < N; a++) {
@@ -628,6 +730,7 @@ int main(void) {
         cmocka_unit_test(warm_start),     cmocka_unit_test(action_offset), cmocka_unit_test(temperature),
         cmocka_unit_test(recombination),  cmocka_unit_test(mean_bounds),   cmocka_unit_test(scorers),
         cmocka_unit_test(no_allocations), cmocka_unit_test(bad_requests),  cmocka_unit_test(files),
-        cmocka_unit_test(hostile_sizes)};
+        cmocka_unit_test(hostile_sizes),  cmocka_unit_test(other_ranges),  cmocka_unit_test(nothing_stale),
+        cmocka_unit_test(worlds_played),  cmocka_unit_test(units_are_kept)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }
