@@ -79,8 +79,8 @@ typedef struct mw_part_report {
     bool trained; /* in this run or one that it continues; false: taken from elsewhere */
     int losses;
     const char *loss_names[MW_PART_LOSSES];
-    double held[MW_PART_LOSSES]; /* on held-out episodes: at the best step where that was kept, else the last
-                                  */
+    double held[MW_PART_LOSSES]; /* on held-out episodes: at the best step where that was kept, else the last;
+                                    NaN: there has been no validation */
     long best_step;              /* 0: nothing was held out, or the last weights were kept */
 } mw_part_report;
 

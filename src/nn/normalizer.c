@@ -31,6 +31,16 @@ void mw_normalizer_free(mw_normalizer *n) {
     *n = (mw_normalizer){0};
 }
 
+uint64_t mw_normalizer_hash(uint64_t hash, const mw_normalizer *n) {
+    for (int f = 0; f < n->features; f++) {
+        const size_t first = (size_t)f * (size_t)n->max_knots, bytes = (size_t)n->count[f] * sizeof *n->value;
+        hash = mw_hash(hash, &n->count[f], sizeof n->count[f]);
+        hash = mw_hash(hash, n->value + first, bytes);
+        hash = mw_hash(hash, n->fraction + first, bytes);
+    }
+    return hash;
+}
+
 static int ascending(const void *a, const void *b) {
     float x = *(const float *)a, y = *(const float *)b;
     return (x > y) - (x < y);

@@ -16,6 +16,7 @@ mw_status mw_normalizer_create(mw_normalizer *normalizer, int features, int max_
 /* *to is made here; from may be NULL, and then nothing is done. */
 mw_status mw_normalizer_copy(mw_normalizer *to, const mw_normalizer *from, mw_error *error);
 void mw_normalizer_free(mw_normalizer *normalizer);
+uint64_t mw_normalizer_hash(uint64_t hash, const mw_normalizer *normalizer);
 
 /* Sets one feature from its values (sorted in place). If there are more distinct values than knots, those are
  * kept that make the largest error nearly as small as it can be: close together where the distribution

@@ -53,6 +53,19 @@ bool mw_scorer_available(const char *name, const mw_bundle *bundle) {
     return class && (mw_model_class_index(name) < 0 || mw_bundle_model(bundle, name));
 }
 
+mw_status mw_scorer_check(const char *name, unsigned models, mw_error *error) {
+    const mw_scorer_class *class = find(name);
+    const char *const own[] = {name, NULL}, *const *needed = class == &mixture_class ? mixed : own;
+    if (!class) return mw_names_unknown(mw_scorer_name, "scorer", name, error);
+    for (int i = 0; i < 2 && needed[i]; i++) {
+        const int model = mw_model_class_index(needed[i]);
+        if (model >= 0 && !(models & 1u << model))
+            return mw_fail(error, MW_ERR_ARGUMENT, "plan.scorer is %s, and the %s is not among the parts",
+                           name, needed[i]);
+    }
+    return MW_OK;
+}
+
 const char *mw_scorer_imagining(const mw_bundle *bundle) {
     const mw_scorer_class *class;
     for (int i = 0; (class = mw_scorer_class_at(i)); i++)

@@ -7,6 +7,9 @@
 const mw_scorer_class *mw_scorer_class_at(int index); /* NULL past the end */
 /* Can the bundle's parts serve this scorer? A simulator needs none of them. */
 bool mw_scorer_available(const char *name, const mw_bundle *bundle);
+/* Can those models (bits by class), once they are trained? Fails where they cannot, or there is no such
+ * scorer. */
+mw_status mw_scorer_check(const char *name, unsigned models, mw_error *error);
 bool mw_scorer_imagines(const char *name); /* false also where there is none of that name */
 /* The first that the bundle can serve and that imagines observations; NULL: none. */
 const char *mw_scorer_imagining(const mw_bundle *bundle);

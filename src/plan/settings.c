@@ -69,6 +69,12 @@ bool mw_plan_as_drawn(const mw_plan_settings *settings) {
     return settings->action_offset == 0 && !settings->warm_start;
 }
 
+mw_status mw_plan_settings_suit(const mw_plan_settings *s, bool discrete, mw_error *error) {
+    if (!discrete || (s->action_offset == 0 && s->temperature == 0 && !s->warm_start)) return MW_OK;
+    return mw_fail(error, MW_ERR_ARGUMENT,
+                   "action_offset, temperature and warm_start are for real actions, and these are discrete");
+}
+
 mw_status mw_plan_settings_check(const mw_plan_settings *s, bool discrete, int generated, mw_error *error) {
     char text[MW_WORD];
     for (int i = 0; i < mw_plan_fields.count; i++) { /* the caller may have filled the struct by hand */
@@ -87,9 +93,5 @@ mw_status mw_plan_settings_check(const mw_plan_settings *s, bool discrete, int g
     if (s->value_after > s->horizon)
         return mw_fail(error, MW_ERR_ARGUMENT, "value_after is %d; it must be 0 to %d, the horizon",
                        s->value_after, s->horizon);
-    if (discrete && (s->action_offset > 0 || s->temperature > 0 || s->warm_start))
-        return mw_fail(error, MW_ERR_ARGUMENT,
-                       "action_offset, temperature and warm_start are for real actions, and these are "
-                       "discrete");
-    return MW_OK;
+    return mw_plan_settings_suit(s, discrete, error);
 }

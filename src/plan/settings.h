@@ -15,4 +15,7 @@ extern const mw_fields mw_plan_fields;
 mw_status mw_plan_settings_check(const mw_plan_settings *settings, bool discrete, int generated,
                                  mw_error *error);
 
+/* The former alone, while target and return_error are still to be found. */
+mw_status mw_plan_settings_suit(const mw_plan_settings *settings, bool discrete, mw_error *error);
+
 #endif

@@ -74,8 +74,8 @@ static json_t *describe(const mw_training_state *t, double seconds) {
     for (int i = 0; i < t->count; i++)
         json_object_set_new(settings, t->part[i]->name,
                             mw_fields_json(t->model[i]->kind->fields, &t->model[i]->config));
-    return json_pack("{s:o, s:o, s:f}", "settings", settings, "provenance", mw_provenance_json(&t->identity),
-                     "seconds", seconds);
+    return json_pack("{s:o, s:o, s:s, s:f}", "settings", settings, "provenance",
+                     mw_provenance_json(&t->identity), "units", t->units.text, "seconds", seconds);
 }
 
 mw_status mw_checkpoint_save(const char *path, const mw_training_state *t, double seconds, mw_error *error) {
@@ -144,6 +144,10 @@ static mw_status check_identity(const mw_training_state *t, const json_t *root, 
                          theirs.held_out, t->identity.held_out);
     mw_provenance_free(&theirs);
     MW_TRY(status);
+    const char *units = json_string_value(json_object_get(root, "units"));
+    if (!units || strcmp(units, t->units.text))
+        return mw_fail(error, MW_ERR_MISMATCH,
+                       "%s was made in the units of another bundle: the normalisers differ", path);
     return check_settings(t, json_object_get(root, "settings"), path, error);
 }
 

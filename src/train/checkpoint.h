@@ -12,6 +12,7 @@ typedef struct mw_training_state {
     mw_training_part *part[MW_KINDS];
     const mw_model *model[MW_KINDS]; /* their configuration */
     mw_provenance identity;          /* data, split and seed */
+    mw_name units;                   /* checksum of the normalisers, which may be another bundle's */
 } mw_training_state;
 
 /* Atomic: a failure leaves the checkpoint before. seconds: spent so far. */

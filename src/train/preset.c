@@ -102,14 +102,12 @@ mw_status mw_preset_choose(mw_preset *p, const char *name, const char *task, mw_
 }
 
 mw_status mw_preset_check(const mw_preset *p, mw_error *error) {
-    const int flow = mw_model_class_index("flow"), scorer = mw_model_class_index(p->plan.scorer);
+    const int flow = mw_model_class_index("flow");
     const mw_flow_settings *f = (const mw_flow_settings *)(const void *)&p->config[flow];
     if (p->parts & 1u << flow && p->plan.horizon > f->generated)
         return mw_fail(error, MW_ERR_ARGUMENT, "plan.horizon %d is more than flow.generated %d",
                        p->plan.horizon, f->generated);
-    if (scorer >= 0 && !(p->parts & 1u << scorer))
-        return mw_fail(error, MW_ERR_ARGUMENT, "plan.scorer is %s, which is not among the parts",
-                       p->plan.scorer);
+    MW_TRY(mw_scorer_check(p->plan.scorer, p->parts, error));
     if (p->plan.value_after > p->plan.horizon)
         return mw_fail(error, MW_ERR_ARGUMENT, "plan.value_after %d is more than plan.horizon %d",
                        p->plan.value_after, p->plan.horizon);

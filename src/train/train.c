@@ -86,16 +86,28 @@ static mw_status check_loss(const training *t, const mw_training_part *part, dou
         part->name, part->step, part->steps, loss, gradient_of(part), part->name, part->name, kept);
 }
 
-static void validate(mw_training_part *part) {
-    part->validate(part, part->held);
-    const double loss = mw_training_part_loss(part, part->held);
-    if (!isfinite(loss) || (part->best_step > 0 && !(loss < mw_training_part_loss(part, part->best_held))))
-        return;
-    memcpy(part->best_held, part->held, sizeof part->held);
+/* False: the losses are not finite, and not remembered. */
+static bool validate(mw_training_part *part) {
+    double held[MW_LOSSES] = {0};
+    part->validate(part, held);
+    for (int i = 0; i < part->losses; i++)
+        if (!isfinite(held[i])) return false;
+    memcpy(part->held, held, sizeof held);
+    if (part->best_step > 0 &&
+        !(mw_training_part_loss(part, held) < mw_training_part_loss(part, part->best_held)))
+        return true;
+    memcpy(part->best_held, held, sizeof held);
     part->best_step = part->step;
     const mw_optimizer *o = part->optimizer;
-    if (!part->best_values || !o) return;
-    memcpy(part->best_values, o->average ? o->average : o->values, o->total * sizeof *o->values);
+    if (part->best_values && o)
+        memcpy(part->best_values, o->average ? o->average : o->values, o->total * sizeof *o->values);
+    return true;
+}
+
+/* Of the losses on held-out episodes the one that counts; NaN where there has been no validation. */
+static double held_loss(const mw_training_part *part, int which) {
+    if (part->best_step == 0) return NAN;
+    return part->best_values ? part->best_held[which] : part->held[which];
 }
 
 /* The end of a stretch of steps: their means go to the log, at times with a validation. */
@@ -106,9 +118,8 @@ static mw_status close_line(training *t, int which, long every, mw_error *error)
     const double loss = mw_training_part_loss(part, means);
     MW_TRY(check_loss(t, part, loss, error));
     if (part->first <= 0) part->first = loss;
-    const bool held =
-        part->validate && (part->step % (every * LINES_PER_VALIDATION) == 0 || part->step == part->steps);
-    if (held) validate(part);
+    const bool due = part->step % (every * LINES_PER_VALIDATION) == 0 || part->step == part->steps,
+               held = part->validate && due && validate(part);
     memset(part->sums, 0, sizeof part->sums);
     part->summed = 0;
     return mw_training_log_append(t->log, part, means, held ? part->held : NULL, seconds_of(t), error);
@@ -240,6 +251,7 @@ static mw_status prepare_data(training *t, mw_error *error) {
     d->stop = r->stop;
     MW_TRY(mw_preset_check(r->preset, error));
     MW_TRY(describe_task(t, error));
+    MW_TRY(mw_plan_settings_suit(&r->preset->plan, t->info.discrete, error));
     MW_TRY(check_judge(t, r->preset->plan.scorer, "plan.scorer", error));
     if (r->preset->plan.value_after > 0) MW_TRY(check_judge(t, "value", "plan.value_after", error));
     MW_TRY(mw_training_rules(t->accepted, &t->info, r->world, r->accept_rules, error));
@@ -256,6 +268,9 @@ static mw_status prepare_data(training *t, mw_error *error) {
     MW_TRY(mw_pool_create(&d->pool, r->threads, error));
     MW_TRY(mw_dataset_checksum(checksum, r->dataset, error));
     mw_provenance_init(&t->state.identity, checksum, r->seed, r->preset->held_out, mw_pool_threads(d->pool));
+    uint64_t units = mw_normalizer_hash(MW_HASH_START, d->obs_normalizer);
+    if (d->act_normalizer) units = mw_normalizer_hash(units, d->act_normalizer);
+    t->state.units = mw_name_of("%016llx", (unsigned long long)units);
     return MW_OK;
 }
 
@@ -310,9 +325,16 @@ static mw_status finished_before(training *t, bool *finished, mw_error *error) {
     mw_bundle *bundle;
     mw_status status = MW_OK;
     *finished = false;
-    if (!t->request->resume || t->request->with || t->request->only || mw_file_exists(t->checkpoint) ||
-        !mw_file_exists(t->request->output))
+    if (!t->request->resume || mw_file_exists(t->checkpoint) || !mw_file_exists(t->request->output))
         return MW_OK;
+    if (t->request->with || t->request->only)
+        return t->request->replace
+                   ? MW_OK
+                   : mw_fail(
+                         error, MW_ERR_ARGUMENT,
+                         "'%.300s' is finished, nothing is left to continue; --overwrite without --resume "
+                         "replaces it, -o names another file",
+                         t->request->output);
     MW_TRY(mw_bundle_load(&bundle, t->request->output, error));
     for (int i = 0; status == MW_OK && mw_model_class_at(i); i++) {
         if (!(preset->parts & 1u << i)) continue;
@@ -335,14 +357,13 @@ static mw_status finished_before(training *t, bool *finished, mw_error *error) {
 
 static mw_status explain(const training *t, int which, mw_provenance *p, mw_error *error) {
     const mw_training_part *part = t->state.part[which];
-    const double *held = part->best_values ? part->best_held : part->held;
     json_t *curve, *losses = json_object();
     mw_provenance_init(p, t->state.identity.data, t->data.seed, t->state.identity.held_out,
                        t->state.identity.threads);
     p->seconds = round(10 * seconds_of(t)) / 10;
     MW_TRY(mw_training_log_summary(&curve, t->log, &t->state, part, error));
     for (int i = 0; i < part->losses; i++)
-        json_object_set_new(losses, part->loss_names[i], mw_number_json(held[i]));
+        json_object_set_new(losses, part->loss_names[i], mw_number_json(held_loss(part, i)));
     json_object_set_new(p->details, "mawam", json_string(mw_version()));
     json_object_set_new(p->details, "command", json_string(t->request->command ? t->request->command : ""));
     if (*t->accepted) json_object_set_new(p->details, "accepted_in", json_string(t->accepted));
@@ -426,7 +447,7 @@ static void fill_report(const training *t, mw_training_report *report) {
                               .losses = part->losses,
                               .best_step = part->best_values ? part->best_step : 0};
         memcpy(r->loss_names, part->loss_names, sizeof r->loss_names);
-        memcpy(r->held, part->best_values ? part->best_held : part->held, sizeof r->held);
+        for (int k = 0; k < part->losses; k++) r->held[k] = held_loss(part, k);
         report->complete &= r->trained;
     }
 }

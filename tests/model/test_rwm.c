@@ -447,19 +447,19 @@ static void refusals(void **state) {
     mw_world_config c = configs[0];
     c.top_k = 5;
     CHECK_FAILS(mw_world_net_make(&net, &c, &error), MW_ERR_ARGUMENT, error,
-                "world.top_k is 5; it must be 1 to 4");
+                "rwm.top_k is 5; it must be 1 to 4");
     c = configs[0];
     c.experts = MW_MAX_EXPERTS + 1;
-    CHECK_FAILS(mw_world_net_make(&net, &c, &error), MW_ERR_ARGUMENT, error, "world.experts is 17");
+    CHECK_FAILS(mw_world_net_make(&net, &c, &error), MW_ERR_ARGUMENT, error, "rwm.experts is 17");
     c = configs[0];
     c.obs = 0;
-    CHECK_FAILS(mw_world_net_make(&net, &c, &error), MW_ERR_ARGUMENT, error, "world.obs is 0");
+    CHECK_FAILS(mw_world_net_make(&net, &c, &error), MW_ERR_ARGUMENT, error, "rwm.obs is 0");
     c = configs[0]; /* the paper's variant has layer norms instead of norm features */
     c.reward_features = 4;
-    CHECK_FAILS(mw_world_net_make(&net, &c, &error), MW_ERR_ARGUMENT, error, "world.reward_features is 4");
+    CHECK_FAILS(mw_world_net_make(&net, &c, &error), MW_ERR_ARGUMENT, error, "rwm.reward_features is 4");
     c = configs[0];
     c.dynamics_features = 4;
-    CHECK_FAILS(mw_world_net_make(&net, &c, &error), MW_ERR_ARGUMENT, error, "world.dynamics_features is 4");
+    CHECK_FAILS(mw_world_net_make(&net, &c, &error), MW_ERR_ARGUMENT, error, "rwm.dynamics_features is 4");
     fixture *f = make(&configs[0], BATCH);
     mw_world_work *work;
     mw_scorer *scorer;

@@ -529,6 +529,46 @@ static void test_parts(void **state) {
     r.request.only = set_of("rwm");
     r.request.with = scratch("whole.safetensors");
     CHECK_FAILS(run_go(&r), MW_ERR_MISMATCH, r.error, "the bundle is for spread");
+    run_begin(&r, scratch("spread"), scratch("paper.safetensors"));
+    r.request.only = set_of("rwm");
+    r.request.with = scratch("whole.safetensors");
+    r.request.resume = true; /* of nothing: what is there is finished */
+    CHECK_FAILS(run_go(&r), MW_ERR_ARGUMENT, r.error, "nothing is left to continue");
+}
+
+/* A training in another bundle's units goes on in these, and in no others. */
+static void test_units(void **state) {
+    (void)state;
+    run r;
+    mw_bundle *whole;
+    CHECK_OK(mw_bundle_load(&whole, scratch("whole.safetensors"), &r.error), r.error);
+    whole->obs_normalizer.value[0] -= 0.5f;
+    CHECK_OK(mw_bundle_save(whole, scratch("shifted.safetensors"), false, &r.error), r.error);
+    mw_bundle_free(whole);
+    for (int other = 0; other < 2; other++) {
+        run_begin(&r, scratch("spread"), scratch("units.safetensors"));
+        r.request.only = set_of("inverse");
+        r.request.with = scratch(other ? "shifted.safetensors" : "whole.safetensors");
+        r.request.resume = other;
+        r.observer.stop_at = 5;
+        CHECK_FAILS(run_go(&r), other ? MW_ERR_MISMATCH : MW_ERR_INTERRUPTED, r.error,
+                    other ? "normalisers differ" : "step 5");
+    }
+}
+
+/* Without held-out episodes there is no loss on them, and nothing says 0. */
+static void test_nothing_held_out(void **state) {
+    (void)state;
+    run r;
+    mw_bundle *bundle;
+    run_begin(&r, scratch("spread"), scratch("all.safetensors"));
+    CHECK_OK(mw_preset_set(&r.preset, "data.held_out=0", &r.error), r.error);
+    CHECK_OK(run_go(&r), r.error);
+    assert_true(isnan(r.report.part[0].held[0]));
+    CHECK_OK(mw_bundle_load(&bundle, scratch("all.safetensors"), &r.error), r.error);
+    const json_t *held = json_object_get(bundle->parts[0].provenance.details, "held");
+    assert_true(json_is_null(json_object_get(held, "flow")));
+    mw_bundle_free(bundle);
 }
 
 /* The advantage is a part like any other: stopped and continued, alone with another bundle's parts. */
@@ -618,6 +658,11 @@ static void test_settings(void **state) {
     CHECK_OK(mw_preset_check(&p, &error), error);
     CHECK_OK(mw_preset_set(&p, "flow.generated=4", &error), error);
     CHECK_FAILS(mw_preset_check(&p, &error), MW_ERR_ARGUMENT, error, "plan.horizon 8");
+    p = before;
+    CHECK_OK(mw_preset_set(&p, "plan.scorer=rmw", &error), error);
+    CHECK_FAILS(mw_preset_check(&p, &error), MW_ERR_ARGUMENT, error, "no scorer 'rmw'");
+    CHECK_OK(mw_preset_set(&p, "plan.scorer=mixture", &error), error);
+    CHECK_FAILS(mw_preset_check(&p, &error), MW_ERR_ARGUMENT, error, "the advantage is not among the parts");
     for (int i = 0; mw_env_task(i); i++) { /* every task has a row of its own that fits together */
         p = mw_preset_of(mw_env_task(i), MW_BUDGET_QUICK);
         CHECK_OK(mw_preset_check(&p, &error), error);
@@ -816,6 +861,8 @@ int main(void) {
         cmocka_unit_test(test_not_a_number_stops),
         cmocka_unit_test(test_full_disk_keeps_the_old_checkpoint),
         cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_units),
+        cmocka_unit_test(test_nothing_held_out),
         cmocka_unit_test(test_advantage_part),
         cmocka_unit_test(test_settings),
         cmocka_unit_test(test_method),

@@ -120,8 +120,8 @@ static int print_report(const char *output, const mw_training_report *report) {
     }
     for (int i = 0; i < report->count; i++) {
         const mw_part_report *part = &report->part[i];
-        printf("%s: held-out", part->name);
-        for (int k = 0; k < part->losses; k++)
+        printf("%s: %s", part->name, isnan(part->held[0]) ? "nothing held out" : "held-out");
+        for (int k = 0; k < part->losses && !isnan(part->held[k]); k++)
             printf("%s %s %.4g", k ? "," : "", part->loss_names[k], part->held[k]);
         if (part->best_step > 0) printf(" at step %ld, which was kept", part->best_step);
         puts(part->trained ? "" : "; not finished");

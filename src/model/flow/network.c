@@ -7,29 +7,29 @@
 
 mw_status mw_flow_config_check(const mw_flow_config *c, mw_error *error) {
     if (c->agents < 1 || c->agents > 32)
-        return mw_fail(error, MW_ERR_ARGUMENT, "policy.agents is %d; it must be 1 to 32", c->agents);
+        return mw_fail(error, MW_ERR_ARGUMENT, "flow.agents is %d; it must be 1 to 32", c->agents);
     if (c->obs < 1 || c->obs > 4096)
-        return mw_fail(error, MW_ERR_ARGUMENT, "policy.obs is %d; it must be 1 to 4096", c->obs);
+        return mw_fail(error, MW_ERR_ARGUMENT, "flow.obs is %d; it must be 1 to 4096", c->obs);
     if (c->dim < 16 || c->dim % 16 || c->dim > 1024)
-        return mw_fail(error, MW_ERR_ARGUMENT, "policy.dim is %d; it must be a multiple of 16 up to 1024",
+        return mw_fail(error, MW_ERR_ARGUMENT, "flow.dim is %d; it must be a multiple of 16 up to 1024",
                        c->dim);
     for (int i = 0; i < MW_LEVELS; i++)
         if (c->mults[i] < 1 || c->mults[i] > 2048 / c->dim)
-            return mw_fail(error, MW_ERR_ARGUMENT, "policy.mults[%d] is %d; dim*mult must be 16 to 2048", i,
+            return mw_fail(error, MW_ERR_ARGUMENT, "flow.mults[%d] is %d; dim*mult must be 16 to 2048", i,
                            c->mults[i]);
     if (c->time < 4 || c->time % 4 || c->time > 256)
-        return mw_fail(error, MW_ERR_ARGUMENT, "policy.time is %d; it must be a multiple of 4 up to 256",
+        return mw_fail(error, MW_ERR_ARGUMENT, "flow.time is %d; it must be a multiple of 4 up to 256",
                        c->time);
     if (c->context < 1 || c->context >= c->time)
-        return mw_fail(error, MW_ERR_ARGUMENT, "policy.context is %d; it must be 1 to %d", c->context,
+        return mw_fail(error, MW_ERR_ARGUMENT, "flow.context is %d; it must be 1 to %d", c->context,
                        c->time - 1);
     if (c->bins < 1 || c->bins > 1000)
-        return mw_fail(error, MW_ERR_ARGUMENT, "policy.bins is %d; it must be 1 to 1000", c->bins);
+        return mw_fail(error, MW_ERR_ARGUMENT, "flow.bins is %d; it must be 1 to 1000", c->bins);
     if (!(c->scale >= 0 && c->scale <= 1e6f))
-        return mw_fail(error, MW_ERR_ARGUMENT, "policy.scale is %g; it must be 0 to 1e6", (double)c->scale);
+        return mw_fail(error, MW_ERR_ARGUMENT, "flow.scale is %g; it must be 0 to 1e6", (double)c->scale);
     if (c->forecast < 0 || c->forecast > 4096 || (c->forecast && !c->residual))
         return mw_fail(error, MW_ERR_ARGUMENT,
-                       "policy.forecast is %d; it must be 0 to 4096, and 0 without residual", c->forecast);
+                       "flow.forecast is %d; it must be 0 to 4096, and 0 without residual", c->forecast);
     return MW_OK;
 }
 

@@ -34,7 +34,7 @@ mw_world_config mw_world_config_paper(void) {
 
 static mw_status check(const char *field, int value, int low, int high, mw_error *error) {
     if (value >= low && value <= high) return MW_OK;
-    return mw_fail(error, MW_ERR_ARGUMENT, "world.%s is %d; it must be %d to %d", field, value, low, high);
+    return mw_fail(error, MW_ERR_ARGUMENT, "rwm.%s is %d; it must be %d to %d", field, value, low, high);
 }
 
 mw_status mw_world_config_check(const mw_world_config *c, mw_error *error) {
