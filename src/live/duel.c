@@ -31,6 +31,9 @@ static mw_status open_side(mw_duel_side *side, const mw_bundle_summary *about, m
 static mw_status make_planner(mw_planner **planner, mw_duel *duel, int which, const mw_plan_settings *plan,
                               mw_error *error) {
     mw_planner_options options;
+    if (plan->candidates > MW_DUEL_CANDIDATES)
+        return mw_fail(error, MW_ERR_ARGUMENT, "candidates is %d; the live view shows 1 to %d",
+                       plan->candidates, MW_DUEL_CANDIDATES);
     mw_planner_options_init(&options, sizeof options, duel->bundle);
     options.threads = duel->threads;
     options.imagine = which == MW_DUEL_PLANNED;
@@ -281,9 +284,6 @@ bool mw_duel_movable(const mw_duel *duel) {
 static mw_status replan(mw_duel *duel, const mw_plan_settings *plan, int arm, mw_error *error) {
     mw_duel_side *side = &duel->side[MW_DUEL_PLANNED];
     mw_planner *planner;
-    if (plan->candidates > MW_DUEL_CANDIDATES)
-        return mw_fail(error, MW_ERR_ARGUMENT, "candidates is %d; the live view shows 1 to %d",
-                       plan->candidates, MW_DUEL_CANDIDATES);
     MW_TRY(make_planner(&planner, duel, MW_DUEL_PLANNED, plan, error));
     mw_planner_free(side->planner);
     side->planner = planner;

@@ -1,6 +1,7 @@
 /* The live view's server as hostile clients meet it: requests over plain sockets to the program itself. What
  * is wrong gets an error and nothing else, and afterwards the page is served as before. */
-#include "check.h"
+#include "cli/program.h"
+#include "plan/bundle.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -372,6 +373,21 @@ static void token_is_needed(void **state) {
     expect_error(ask(request), 403);
 }
 
+/* A bundle that draws more candidates than a page can show is refused when it is opened. */
+static void too_many_candidates(void **state) {
+    (void)state;
+    mw_error error;
+    mw_bundle *bundle;
+    scratch_setup(state);
+    CHECK_OK(mw_bundle_load(&bundle, SOURCE_DIR "/bundles/3m-medium.safetensors", &error), error);
+    bundle->plan.candidates = 65;
+    CHECK_OK(mw_bundle_save(bundle, scratch("many.safetensors"), false, &error), error);
+    mw_bundle_free(bundle);
+    program_expect(1, "live %/many.safetensors --port 0 --no-open",
+                   "candidates is 65; the live view shows 1 to 64");
+    scratch_teardown(state);
+}
+
 static int set_up(void **state) {
     (void)state;
     signal(SIGPIPE, SIG_IGN);
@@ -386,9 +402,11 @@ static int tear_down(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_served), cmocka_unit_test(wrong_paths),
-                                       cmocka_unit_test(other_sites),    cmocka_unit_test(too_much),
-                                       cmocka_unit_test(malformed),      cmocka_unit_test(commands_work),
-                                       cmocka_unit_test(silent_ones),    cmocka_unit_test(token_is_needed)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_served),     cmocka_unit_test(wrong_paths),
+        cmocka_unit_test(other_sites),        cmocka_unit_test(too_much),
+        cmocka_unit_test(malformed),          cmocka_unit_test(commands_work),
+        cmocka_unit_test(silent_ones),        cmocka_unit_test(token_is_needed),
+        cmocka_unit_test(too_many_candidates)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
