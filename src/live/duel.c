@@ -156,6 +156,14 @@ static mw_status decide(mw_duel *duel, const mw_duel_standing standing[MW_DUEL_S
     return status;
 }
 
+/* What the planners knew before the decision of a step. */
+static mw_status recall(mw_duel *duel, const mw_duel_moment *moment, mw_error *error) {
+    for (int s = 0; s < MW_DUEL_SIDES; s++)
+        MW_TRY(
+            mw_planner_restore(duel->side[s].planner, 0, moment->memory[s], moment->memory_size[s], error));
+    return MW_OK;
+}
+
 /* Everything as it was before the decision of a step. */
 static mw_status go_back(mw_duel *duel, int step, mw_error *error) {
     const mw_duel_moment *moment = mw_duel_at(duel, step);
@@ -165,11 +173,10 @@ static mw_status go_back(mw_duel *duel, int step, mw_error *error) {
     for (int s = 0; s < MW_DUEL_SIDES; s++) {
         mw_duel_side *side = &duel->side[s];
         MW_TRY(mw_env_restore(side->env, moment->world[s], mw_env_snapshot_size(side->env), error));
-        MW_TRY(mw_planner_restore(side->planner, 0, moment->memory[s], moment->memory_size[s], error));
         memcpy(side->rewards, moment->rewards[s], (size_t)duel->about.agents * sizeof *side->rewards);
     }
     duel->step = step;
-    return MW_OK;
+    return recall(duel, moment, error);
 }
 
 mw_status mw_duel_begin(mw_duel *duel, uint64_t seed, uint64_t episode, mw_error *error) {
@@ -270,8 +277,9 @@ mw_status mw_duel_place(mw_duel *duel, const char *role, int id, const float pla
         if (!(place[c] >= -3 && place[c] <= 3))
             return mw_fail(error, MW_ERR_ARGUMENT, "coordinate %d is %g; it must be -3 to 3", c,
                            (double)place[c]);
-    MW_TRY(go_back(duel, duel->step, error));
+    /* Both worlds stand where the step was decided, and refuse alike: before anything has changed. */
     for (int s = 0; s < MW_DUEL_SIDES; s++) MW_TRY(mw_env_place(duel->side[s].env, role, id, place, error));
+    MW_TRY(recall(duel, mw_duel_now(duel), error));
     forget_from(duel, duel->step + 1);
     return decide_again(duel, error);
 }

@@ -332,6 +332,29 @@ static void commands_work(void **state) {
     close(line);
 }
 
+/* What is refused changes nothing of what is played. */
+static void refused_is_nothing(void **state) {
+    (void)state;
+    char without[4096];
+    for (int refused = 0; refused < 2; refused++) {
+        assert_int_equal(command("{\"do\":\"begin\",\"seed\":5}"), 200);
+        for (int t = 0; t < 6; t++) {
+            if (refused && t == 3)
+                assert_int_equal(
+                    command("{\"do\":\"place\",\"step\":3,\"role\":\"nobody\",\"id\":0,\"x\":0,\"y\":0}"),
+                    400);
+            assert_int_equal(command("{\"do\":\"step\"}"), 200);
+        }
+        assert_int_equal(ask("GET /history HTTP/1.1\r\n" HOST "\r\n"), 200);
+        const char *totals = strstr(reply, "\"steps\"");
+        assert_non_null(totals);
+        if (refused)
+            assert_string_equal(totals, without);
+        else
+            snprintf(without, sizeof without, "%s", totals);
+    }
+}
+
 /* Connections that say nothing, or never read, keep nobody else out. */
 static void silent_ones(void **state) {
     (void)state;
@@ -406,7 +429,7 @@ int main(void) {
         cmocka_unit_test(what_is_served),     cmocka_unit_test(wrong_paths),
         cmocka_unit_test(other_sites),        cmocka_unit_test(too_much),
         cmocka_unit_test(malformed),          cmocka_unit_test(commands_work),
-        cmocka_unit_test(silent_ones),        cmocka_unit_test(token_is_needed),
-        cmocka_unit_test(too_many_candidates)};
+        cmocka_unit_test(refused_is_nothing), cmocka_unit_test(silent_ones),
+        cmocka_unit_test(token_is_needed),    cmocka_unit_test(too_many_candidates)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
