@@ -13,7 +13,7 @@ enum {
 
 /* Who may ask. */
 typedef struct mw_door {
-    char hosts[2][32];                /* what the Host of a request may be; without a token */
+    char hosts[4][32];                /* what the Host of a request may be; without a token */
     char token[MW_REQUEST_TOKEN + 1]; /* "": none is needed */
 } mw_door;
 

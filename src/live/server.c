@@ -275,7 +275,10 @@ static mw_status listen_on(server *s, const mw_live_options *o, char *url, size_
     MW_TRY(address_of(&address, host, port, error));
     if (o->host) MW_TRY(make_token(s->door.token, error));
     MW_TRY(open_port(&line, &port, &address, host, error));
-    for (int i = 0; i < 2; i++) snprintf(s->door.hosts[i], sizeof s->door.hosts[i], "%s:%d", names[i], port);
+    for (int i = 0; i < 2; i++) {
+        snprintf(s->door.hosts[i], sizeof s->door.hosts[i], "%s:%d", names[i], port);
+        if (port == 80) strcpy(s->door.hosts[2 + i], names[i]); /* which clients leave out there */
+    }
     snprintf(url, size, address.ss_family == AF_INET6 ? "http://[%s]:%d/%s%s" : "http://%s:%d/%s%s", host,
              port, o->host ? "?token=" : "", s->door.token);
     s->daemon =

@@ -18,7 +18,7 @@ static char reply[1 << 20];
 
 /* ---- the program ---- */
 
-static void start(const char *host) {
+static void start(const char *at, const char *host) {
     int pipes[2];
     char line[512] = "";
     assert_int_equal(pipe(pipes), 0);
@@ -30,7 +30,7 @@ static void start(const char *host) {
         close(pipes[1]);
         setenv("MAWAM_DATA", SOURCE_DIR, 1);
         unsetenv("DISPLAY");
-        execl(MAWAM_PROGRAM, "mawam", "live", "spread-medium", "--port", "0", "--threads", "1",
+        execl(MAWAM_PROGRAM, "mawam", "live", "spread-medium", "--port", at, "--threads", "1",
               host ? "--host" : NULL, host, (char *)NULL);
         _exit(127);
     }
@@ -374,7 +374,7 @@ static void token_is_needed(void **state) {
     (void)state;
     char request[512];
     stop();
-    start("127.0.0.1");
+    start("0", "127.0.0.1");
     assert_int_equal(strlen(token), strlen("token=") + 32);
     for (const char *const *path =
              (const char *const[]){"/", "/about", "/events", "/live.js", "/recording",
@@ -396,6 +396,27 @@ static void token_is_needed(void **state) {
     expect_error(ask(request), 403);
 }
 
+/* Where the port goes without saying, clients leave it out. Only some may listen there. */
+static void standard_port(void **state) {
+    (void)state;
+    stop();
+    port = 0;
+    start("80", NULL);
+    const bool listens = port == 80;
+    if (listens) {
+        assert_int_equal(
+            ask("GET / HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\nConnection: close\r\n\r\n"),
+            200);
+        assert_int_equal(ask("GET / HTTP/1.1\r\n" HOST "\r\n"), 200);
+        expect_error(ask("GET / HTTP/1.1\r\nHost: planted.example\r\nConnection: close\r\n\r\n"), 403);
+        stop();
+    } else {
+        waitpid(child, NULL, 0);
+    }
+    start("0", NULL);
+    if (!listens) skip();
+}
+
 /* A bundle that draws more candidates than a page can show is refused when it is opened. */
 static void too_many_candidates(void **state) {
     (void)state;
@@ -414,7 +435,7 @@ static void too_many_candidates(void **state) {
 static int set_up(void **state) {
     (void)state;
     signal(SIGPIPE, SIG_IGN);
-    start(NULL);
+    start("0", NULL);
     return 0;
 }
 
@@ -425,11 +446,11 @@ static int tear_down(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_served),     cmocka_unit_test(wrong_paths),
-        cmocka_unit_test(other_sites),        cmocka_unit_test(too_much),
-        cmocka_unit_test(malformed),          cmocka_unit_test(commands_work),
-        cmocka_unit_test(refused_is_nothing), cmocka_unit_test(silent_ones),
-        cmocka_unit_test(token_is_needed),    cmocka_unit_test(too_many_candidates)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_served),     cmocka_unit_test(wrong_paths),
+                                       cmocka_unit_test(other_sites),        cmocka_unit_test(too_much),
+                                       cmocka_unit_test(malformed),          cmocka_unit_test(commands_work),
+                                       cmocka_unit_test(refused_is_nothing), cmocka_unit_test(silent_ones),
+                                       cmocka_unit_test(token_is_needed),    cmocka_unit_test(standard_port),
+                                       cmocka_unit_test(too_many_candidates)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
