@@ -267,6 +267,38 @@ static void prey_game(void **state) {
     mw_learner_free(prey);
 }
 
+/* The prey's game goes on from a snapshot, unless it names predators that are not there. */
+static void prey_snapshots(void **state) {
+    (void)state;
+    unsigned char snapshot[4096];
+    mw_error error;
+    mw_env *env;
+    mw_actor actor;
+    static mw_behavior pack;
+    mw_learn_preset hunt = tiny("tag");
+    mw_task_game task = {"tag", NULL};
+    mw_learner *predators = learner_of(&hunt, &task, 1);
+    CHECK_OK(mw_learner_actor(predators, &actor, &error), error);
+    mw_learner_free(predators);
+    CHECK_OK(mw_behavior_add(&pack, &actor, 0, &error), error);
+    mw_actor_free(&actor);
+    mw_prey_game flight = {.task = mw_mpe_find("tag"), .opponents = {&pack}, .count = 1};
+    mw_game game = mw_game_of_prey(&flight);
+    CHECK_OK(game.create(&env, game.context, &error), error);
+    const size_t size = mw_env_snapshot_size(env);
+    assert_true(size <= sizeof snapshot);
+    mw_env_reset(env, 1);
+    mw_env_snapshot(env, snapshot);
+    CHECK_OK(mw_env_restore(env, snapshot, size, &error), error);
+    const int32_t others[] = {-1, 1};
+    for (int i = 0; i < 2; i++) {
+        memcpy(snapshot + size - 8, &others[i], 4); /* the opponent, at the end of the state */
+        CHECK_FAILS(mw_env_restore(env, snapshot, size, &error), MW_ERR_FORMAT, error, "opponent");
+    }
+    mw_env_free(env);
+    mw_behavior_free(&pack);
+}
+
 /* Some seconds of spread: far above random play (160) and above an untrained policy. Sanitizers make it
  * minutes, for nothing that the short runs above do not show. */
 static void learns_spread(void **state) {
@@ -370,10 +402,15 @@ static void stopped_run(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_and_resume),  cmocka_unit_test(wrong_checkpoints),
-        cmocka_unit_test(hostile_checkpoints), cmocka_unit_test(behavior_files),
-        cmocka_unit_test(prey_game),           cmocka_unit_test(stopped_run),
-        cmocka_unit_test(learns_spread),       cmocka_unit_test(imitates),
+        cmocka_unit_test(threads_and_resume),
+        cmocka_unit_test(wrong_checkpoints),
+        cmocka_unit_test(hostile_checkpoints),
+        cmocka_unit_test(behavior_files),
+        cmocka_unit_test(prey_game),
+        cmocka_unit_test(prey_snapshots),
+        cmocka_unit_test(stopped_run),
+        cmocka_unit_test(learns_spread),
+        cmocka_unit_test(imitates),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -86,6 +86,16 @@ static void save(const mw_env *env, void *buffer) {
     memcpy(buffer, env->state, sizeof(state));
 }
 
+static mw_status check(const mw_env *env, const void *buffer, mw_error *error) {
+    const mw_prey_game *game = ((model *)env->model)->game;
+    state s;
+    memcpy(&s, buffer, sizeof s);
+    if (s.opponent < 0 || s.opponent >= game->count)
+        return mw_fail(error, MW_ERR_FORMAT, "%s: the snapshot's opponent is %d, expected 0 to %d",
+                       env->info.task, s.opponent, game->count - 1);
+    return mw_mpe_check(env, &s.world, error);
+}
+
 static void load(mw_env *env, const void *buffer) {
     memcpy(env->state, buffer, sizeof(state));
 }
@@ -98,6 +108,7 @@ static const mw_env_class prey_class = {
     .observe = observe,
     .state_size = state_size,
     .save = save,
+    .check = check,
     .load = load,
 };
 

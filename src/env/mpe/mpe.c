@@ -178,12 +178,16 @@ static void save(const mw_env *env, void *buffer) {
     memcpy(buffer, env->state, sizeof(mw_mpe_state));
 }
 
+mw_status mw_mpe_check(const mw_env *env, const mw_mpe_state *state, mw_error *error) {
+    MW_TRY(mw_env_check_numbers(env, "position", state->pos[0], 2 * MW_MPE_MAX_ENTITIES, error));
+    MW_TRY(mw_env_check_numbers(env, "velocity", state->vel[0], 2 * MW_MPE_MAX_AGENTS, error));
+    return mw_env_check_numbers(env, "start", state->start[0], 2 * MW_MPE_MAX_AGENTS, error);
+}
+
 static mw_status check(const mw_env *env, const void *buffer, mw_error *error) {
     mw_mpe_state state;
     memcpy(&state, buffer, sizeof state);
-    MW_TRY(mw_env_check_numbers(env, "position", state.pos[0], 2 * MW_MPE_MAX_ENTITIES, error));
-    MW_TRY(mw_env_check_numbers(env, "velocity", state.vel[0], 2 * MW_MPE_MAX_AGENTS, error));
-    return mw_env_check_numbers(env, "start", state.start[0], 2 * MW_MPE_MAX_AGENTS, error);
+    return mw_mpe_check(env, &state, error);
 }
 
 static void load(mw_env *env, const void *buffer) {

@@ -95,6 +95,9 @@ typedef struct mw_mpe_model {
     char rules[48];
 } mw_mpe_model;
 
+/* Whether a world can be in this state, which comes from a snapshot of the environment. */
+mw_status mw_mpe_check(const mw_env *env, const mw_mpe_state *state, mw_error *error);
+
 const mw_script *mw_mpe_scripts(const char *task);
 
 #endif
