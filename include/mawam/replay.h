@@ -19,7 +19,8 @@ MW_API mw_status mw_replay_create(mw_replay **replay, const mw_env *env, const c
                                   mw_error *error);
 MW_API void mw_replay_free(mw_replay *replay);
 
-/* Adds the environment's present state. rewards[n] led to it; NULL for the first frame. */
+/* Adds the present state of an environment of the same task. rewards[n] led to it; NULL for the first frame.
+ */
 MW_API mw_status mw_replay_frame(mw_replay *replay, const mw_env *env, const float *rewards, mw_error *error);
 
 /* Adds the candidates of the decision taken in the last frame, before their paths: scores[count], which one

@@ -137,6 +137,10 @@ mw_status mw_replay_frame(mw_replay *replay, const mw_env *env, const float *rew
     MW_NEED(replay);
     MW_NEED(env);
     text *body = &replay->body;
+    const char *task = mw_env_describe(env)->task;
+    if (strcmp(task, replay->title)) /* it has other agents, hence other rewards */
+        return mw_fail(error, MW_ERR_MISMATCH, "the replay is of %s, the environment is %s", replay->title,
+                       task);
     if (replay->frames > 0) {
         close_frame(body, replay->paths);
         append(body, ",\n");

@@ -30,6 +30,10 @@ static void records(void **state) {
                 "before");
     CHECK_OK(mw_replay_path(replay, points, 1, 1, &error), error);
     CHECK_OK(mw_replay_frame(replay, env, (const float[]){1, 2, INFINITY}, &error), error);
+    mw_env *other;
+    CHECK_OK(mw_env_create(&other, "tag", NULL, &error), error);
+    CHECK_FAILS(mw_replay_frame(replay, other, NULL, &error), MW_ERR_MISMATCH, error, "is tag");
+    mw_env_free(other);
     CHECK_OK(mw_replay_write(replay, path, &error), error);
     char *page, *printed;
     size_t size, printed_size;
