@@ -97,7 +97,7 @@ const char mw_replay_panels[] =
 "  (casing ? '<line x1=0 y1=5 x2=30 y2=5 stroke=' + casing + ' stroke-width=6 />' : '') +\n"
 "  '<line x1=0 y1=5 x2=30 y2=5 stroke=' + hue + ' stroke-width=' + width + ' stroke-dasharray=' + (dash || 'none') + ' /></svg>';\n"
 "const words = { agent: 'agents, numbered', enemy: 'enemies', prey: 'prey', landmark: 'landmarks to cover', obstacle: 'obstacles',\n"
-"  food: 'food', forest: 'forests, which hide', attack: 'attacks', torso: 'torso', leg: 'legs, one colour for each agent',\n"
+"  food: 'food', forest: 'forests', attack: 'attacks', torso: 'torso', leg: 'legs, one colour for each agent',\n"
 "  wall: 'walls', floor: 'floor' };\n"
 "function legend() {\n"
 "  $('legend').replaceChildren();\n"
