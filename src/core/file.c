@@ -260,6 +260,12 @@ static int create_temporary(mw_writer *writer, size_t folder) {
     }
 }
 
+/* Who could not read the old file cannot read the new one. Not every file system has modes. */
+static void keep_mode(int fd, const char *replaced) {
+    struct stat info;
+    if (stat(replaced, &info) == 0) (void)fchmod(fd, info.st_mode & 0777);
+}
+
 bool mw_process_gone(long process) {
     char path[64], text[512];
     if (process <= 0) return false;
@@ -335,7 +341,10 @@ mw_status mw_writer_open(mw_writer *writer, const char *path, mw_error *error) {
     }
     memcpy(writer->temporary, path, folder);
     int fd = create_temporary(writer, folder);
-    if (fd >= 0) writer->stream = fdopen(fd, "wb");
+    if (fd >= 0) {
+        keep_mode(fd, path);
+        writer->stream = fdopen(fd, "wb");
+    }
     if (writer->stream) return MW_OK;
     mw_status status = fail_system(error, "create", path);
     if (fd >= 0) {

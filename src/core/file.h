@@ -37,7 +37,8 @@ mw_map mw_map_over(const void *data, size_t size); /* a file that is in memory, 
 void mw_map_close(mw_map *map);                    /* safe to call twice */
 
 /* A file that becomes visible under its path only when committed. Until then it is a hidden temporary file in
- * the same folder; those of processes that were killed are removed on the way. */
+ * the same folder; those of processes that were killed are removed on the way. It has the permissions of the
+ * file that it replaces. */
 typedef struct mw_writer {
     FILE *stream;
     char *path, *temporary;

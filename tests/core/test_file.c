@@ -144,6 +144,10 @@ static void permissions(void **state) {
     umask(before);
     assert_int_equal(stat(scratch("w"), &info), 0);
     assert_int_equal(info.st_mode & 0777, 0640);
+    assert_int_equal(chmod(scratch("w"), 0600), 0);
+    CHECK_OK(mw_file_write(scratch("w"), "y", 1, &error), error);
+    assert_int_equal(stat(scratch("w"), &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0600);
 }
 
 static void refused_writes(void **state) {
