@@ -366,20 +366,18 @@ mw_status mw_writer_put(mw_writer *writer, const void *data, size_t size, mw_err
     return MW_OK;
 }
 
-/* Makes the new name survive a crash. Folders that cannot be opened or synced (no read permission, some
- * network file systems) are not an error: the file itself is already safe. */
-static bool sync_folder(const char *path) {
+mw_status mw_file_sync_name(const char *path, mw_error *error) {
     size_t length = folder_length(path);
     char *folder = length ? strndup(path, length) : strdup(".");
-    if (!folder) return false;
+    if (!folder) return fail_system(error, "sync the folder of", path);
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     free(folder);
-    if (fd < 0) return true;
-    bool ok = fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP || errno == EROFS;
-    int reason = errno;
+    if (fd < 0) return MW_OK;
+    mw_status status = MW_OK;
+    if (fsync(fd) != 0 && errno != EINVAL && errno != ENOTSUP && errno != EROFS)
+        status = fail_system(error, "sync the folder of", path);
     close(fd);
-    errno = reason;
-    return ok;
+    return status;
 }
 
 mw_status mw_writer_commit(mw_writer *writer, mw_error *error) {
@@ -400,8 +398,8 @@ mw_status mw_writer_commit(mw_writer *writer, mw_error *error) {
         status = fail_system(error, "replace", writer->path);
     if (status != MW_OK)
         unlink(writer->temporary);
-    else if (!sync_folder(writer->path))
-        status = fail_system(error, "sync the folder of", writer->path);
+    else
+        status = mw_file_sync_name(writer->path, error);
     writer_free(writer);
     return status;
 }

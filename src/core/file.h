@@ -76,6 +76,9 @@ bool mw_file_exists(const char *path);
 bool mw_process_gone(long process);
 /* Removes the temporary files that killed processes left in the folder of this path. So does the writer. */
 void mw_file_sweep(const char *path);
+/* Makes a new name survive a crash, as the writer does. Folders that cannot be opened or synced (no read
+ * permission, some network file systems) are not an error: what is named is already safe. */
+mw_status mw_file_sync_name(const char *path, mw_error *error);
 /* Fails if there is something at the path that must not be replaced: read-only, or not a regular file. The
  * writer asks this first. */
 mw_status mw_file_replaceable(const char *path, mw_error *error);

@@ -433,16 +433,17 @@ static mw_status write_description(mw_dataset_writer *w, const json_t *root, mw_
  * so that there is no moment without one, and then removed. */
 static mw_status take_name(mw_dataset_writer *w, mw_error *error) {
     MW_TRY(check_target(w->folder, w->overwrite, error));
-    if (rename(w->hidden, w->folder) == 0) return MW_OK;
+    if (rename(w->hidden, w->folder) == 0) return mw_file_sync_name(w->folder, error);
     if (!w->overwrite) return fail_system(error, "rename the finished dataset to", w->folder);
     if (renameat2(AT_FDCWD, w->hidden, AT_FDCWD, w->folder, RENAME_EXCHANGE) != 0) {
         mw_dataset_remove(w->folder);
         if (rename(w->hidden, w->folder) != 0)
             return fail_system(error, "rename the finished dataset to", w->folder);
-        return MW_OK;
+        return mw_file_sync_name(w->folder, error);
     }
+    const mw_status status = mw_file_sync_name(w->folder, error);
     mw_dataset_remove(w->hidden);
-    return MW_OK;
+    return status;
 }
 
 static mw_status commit(mw_dataset_writer *w, mw_error *error) {
