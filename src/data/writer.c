@@ -140,9 +140,12 @@ static mw_status make_hidden(mw_dataset_writer *w, mw_error *error) {
     if (!w->hidden) return mw_fail(error, MW_ERR_MEMORY, "out of memory for a folder's name");
     remove_stale(w->hidden);
     mw_file_sweep(w->folder);
-    sprintf(strchr(w->hidden, 0), "%ld-%u", (long)getpid(), atomic_fetch_add(&counter, 1u));
-    if (mkdir(w->hidden, 0777) != 0) return fail_system(error, "make the folder", w->hidden);
-    return MW_OK;
+    for (char *number = strchr(w->hidden, 0);;) {
+        sprintf(number, "%ld-%u", (long)getpid(), atomic_fetch_add(&counter, 1u));
+        if (mkdir(w->hidden, 0777) == 0) return MW_OK;
+        if (errno == EEXIST) continue; /* a killed process had our number, as in containers */
+        return fail_system(error, "make the folder", w->hidden);
+    }
 }
 
 /* ---- life ---------------------------------------------------------------------------------------------- */

@@ -412,6 +412,29 @@ static void test_interrupted(void **state) {
     fixture_remove(folder);
 }
 
+/* What a killed process with this one's number left, as in containers, is stepped over. */
+static void test_same_process_number(void **state) {
+    (void)state;
+    mw_error error;
+    mw_dataset_writer *w;
+    mw_dataset_spec spec = fixture_spec(false);
+    long process = 0;
+    unsigned number = 0;
+    char hidden[80];
+    CHECK_OK(mw_dataset_writer_open(&w, scratch("again"), &spec, false, &error), error);
+    DIR *folder = opendir(scratch_folder);
+    for (struct dirent *entry; (entry = readdir(folder));)
+        sscanf(entry->d_name, ".again.mawam-%ld-%u", &process, &number);
+    closedir(folder);
+    assert_int_equal(process, getpid());
+    mw_dataset_writer_abandon(w);
+    snprintf(hidden, sizeof hidden, ".again.mawam-%ld-%u", process, number + 1);
+    assert_int_equal(mkdir(scratch(hidden), 0777), 0);
+    fixture_make(scratch("again"), false, true, 2);
+    fixture_remove(scratch("again"));
+    assert_int_equal(rmdir(scratch(hidden)), 0);
+}
+
 static void test_full_disk(void **state) {
     (void)state;
     mw_error error;
@@ -467,7 +490,8 @@ int main(void) {
         cmocka_unit_test(test_discrete_actions), cmocka_unit_test(test_checksum),
         cmocka_unit_test(test_description),      cmocka_unit_test(test_expect),
         cmocka_unit_test(test_writer_refuses),   cmocka_unit_test(test_overwrite),
-        cmocka_unit_test(test_interrupted),      cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_interrupted),      cmocka_unit_test(test_same_process_number),
+        cmocka_unit_test(test_full_disk),
     };
     return cmocka_run_group_tests(tests, scratch_setup, fixture_teardown);
 }
