@@ -194,6 +194,17 @@ mw_status mw_dataset_writer_sources(mw_dataset_writer *w, const mw_data_source *
     return MW_OK;
 }
 
+/* Behind a link it is the folder itself that is replaced: the link stays as it is. */
+static mw_status follow_link(mw_dataset_writer *w, mw_error *error) {
+    struct stat info;
+    if (lstat(w->folder, &info) != 0 || !S_ISLNK(info.st_mode)) return MW_OK;
+    char *target = realpath(w->folder, NULL);
+    if (!target) return fail_system(error, "follow the link", w->folder);
+    free(w->folder);
+    w->folder = target;
+    return MW_OK;
+}
+
 static mw_status copy_spec(mw_dataset_writer *w, const char *folder, const mw_dataset_spec *spec,
                            mw_error *error) {
     size_t length = strlen(folder);
@@ -227,6 +238,7 @@ mw_status mw_dataset_writer_open(mw_dataset_writer **writer, const char *folder,
     if (!w) return mw_fail(error, MW_ERR_MEMORY, "out of memory for a dataset writer");
     w->overwrite = overwrite;
     mw_status status = copy_spec(w, folder, spec, error);
+    if (status == MW_OK) status = follow_link(w, error);
     if (status == MW_OK) status = make_hidden(w, error);
     if (status != MW_OK) {
         writer_free(w);

@@ -382,6 +382,29 @@ static void test_overwrite(void **state) {
     assert_int_equal(scratch_count(false), 0);
 }
 
+/* A link to a dataset leads to the new one. */
+static void test_overwrite_link(void **state) {
+    (void)state;
+    mw_error error;
+    mw_dataset d;
+    mw_dataset_writer *w;
+    mw_dataset_spec spec = fixture_spec(false);
+    struct stat info;
+    fixture_make(scratch("target"), false, true, EPISODES);
+    assert_int_equal(symlink("target", scratch("link")), 0);
+    fixture_make(scratch("link"), true, false, 4);
+    assert_int_equal(lstat(scratch("link"), &info), 0);
+    assert_true(S_ISLNK(info.st_mode));
+    CHECK_OK(mw_dataset_open(&d, scratch("target"), &error), error);
+    assert_int_equal(d.episodes, 4);
+    mw_dataset_close(&d);
+    fixture_remove(scratch("target"));
+    CHECK_FAILS(mw_dataset_writer_open(&w, scratch("link"), &spec, true, &error), MW_ERR_IO, error,
+                "cannot follow the link");
+    assert_int_equal(unlink(scratch("link")), 0);
+    assert_int_equal(scratch_count(false), 0);
+}
+
 /* A process that dies in the middle leaves a hidden folder without a description; the next writer of the same
  * target clears it away. */
 static void test_interrupted(void **state) {
@@ -483,15 +506,15 @@ static void changes_under_way(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(changes_under_way),     cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_return_stats),     cmocka_unit_test(test_same_bits),
-        cmocka_unit_test(test_missing_column),   cmocka_unit_test(test_lengths),
-        cmocka_unit_test(test_types_and_shapes), cmocka_unit_test(test_values),
-        cmocka_unit_test(test_discrete_actions), cmocka_unit_test(test_checksum),
-        cmocka_unit_test(test_description),      cmocka_unit_test(test_expect),
-        cmocka_unit_test(test_writer_refuses),   cmocka_unit_test(test_overwrite),
-        cmocka_unit_test(test_interrupted),      cmocka_unit_test(test_same_process_number),
-        cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(changes_under_way),        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_return_stats),        cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_missing_column),      cmocka_unit_test(test_lengths),
+        cmocka_unit_test(test_types_and_shapes),    cmocka_unit_test(test_values),
+        cmocka_unit_test(test_discrete_actions),    cmocka_unit_test(test_checksum),
+        cmocka_unit_test(test_description),         cmocka_unit_test(test_expect),
+        cmocka_unit_test(test_writer_refuses),      cmocka_unit_test(test_overwrite),
+        cmocka_unit_test(test_overwrite_link),      cmocka_unit_test(test_interrupted),
+        cmocka_unit_test(test_same_process_number), cmocka_unit_test(test_full_disk),
     };
     return cmocka_run_group_tests(tests, scratch_setup, fixture_teardown);
 }
