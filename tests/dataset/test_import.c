@@ -4,6 +4,8 @@
 
 #include "data/exchange/import.h"
 
+#include <pthread.h>
+
 enum { N = 3, O = 4, D = 2, ACTIONS = 6 };
 
 /* The formulas of make.py. */
@@ -403,8 +405,42 @@ static void test_hdf5_round_trip(void **state) {
     mw_dataset ours;
     CHECK_OK(mw_dataset_open(&ours, scratch("ours"), &error), error);
     CHECK_FAILS(mw_export_hdf5(&ours, scratch("no/folder/x.h5"), replacing(), &error), MW_ERR_IO, error,
-                "cannot write");
+                "cannot create");
     mw_dataset_close(&ours);
+}
+
+typedef struct export_job {
+    const mw_dataset *data;
+    const char *path;
+    const mw_export_options *options;
+    mw_status status;
+    mw_error error;
+} export_job;
+
+static void *run_export(void *context) {
+    export_job *job = context;
+    for (int i = 0; i < 4 && job->status == MW_OK; i++)
+        job->status = mw_export_hdf5(job->data, job->path, job->options, &job->error);
+    return NULL;
+}
+
+/* Two at a time into one folder do not meet. */
+static void test_hdf5_side_by_side(void **state) {
+    (void)state;
+    mw_error error;
+    mw_dataset d;
+    pthread_t threads[2];
+    if (!mw_hdf5_available()) skip();
+    fixture_make(scratch("ours"), true, true, 30);
+    CHECK_OK(mw_dataset_open(&d, scratch("ours"), &error), error);
+    export_job jobs[2] = {{&d, scratch("a.h5"), replacing(), MW_OK, {0}},
+                          {&d, scratch("b.h5"), replacing(), MW_OK, {0}}};
+    for (int i = 0; i < 2; i++) assert_int_equal(pthread_create(&threads[i], NULL, run_export, &jobs[i]), 0);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+    for (int i = 0; i < 2; i++) CHECK_OK(jobs[i].status, jobs[i].error);
+    for (int i = 0; i < 2; i++) assert_int_equal(remove(jobs[i].path), 0);
+    mw_dataset_close(&d);
+    fixture_remove(scratch("ours"));
 }
 
 /* Widths beyond the limit are refused, not cut: rows of the source would be written over the room's end. */
@@ -444,12 +480,19 @@ static void test_too_wide(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_omar),           cmocka_unit_test(test_omar_jumps),
-        cmocka_unit_test(test_madiff),         cmocka_unit_test(test_madiff_own),
-        cmocka_unit_test(test_wrong_sources),  cmocka_unit_test(test_madiff_damage),
-        cmocka_unit_test(test_too_wide),       cmocka_unit_test(test_hdf5),
-        cmocka_unit_test(test_hdf5_wrong),     cmocka_unit_test(test_hdf5_hostile),
-        cmocka_unit_test(test_hdf5_full_disk), cmocka_unit_test(test_hdf5_round_trip),
+        cmocka_unit_test(test_omar),
+        cmocka_unit_test(test_omar_jumps),
+        cmocka_unit_test(test_madiff),
+        cmocka_unit_test(test_madiff_own),
+        cmocka_unit_test(test_wrong_sources),
+        cmocka_unit_test(test_madiff_damage),
+        cmocka_unit_test(test_too_wide),
+        cmocka_unit_test(test_hdf5),
+        cmocka_unit_test(test_hdf5_wrong),
+        cmocka_unit_test(test_hdf5_hostile),
+        cmocka_unit_test(test_hdf5_full_disk),
+        cmocka_unit_test(test_hdf5_round_trip),
+        cmocka_unit_test(test_hdf5_side_by_side),
     };
     return cmocka_run_group_tests(tests, scratch_setup, fixture_teardown);
 }

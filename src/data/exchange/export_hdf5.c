@@ -23,10 +23,9 @@ mw_status mw_export_hdf5(const mw_dataset *dataset, const char *path, const mw_e
 #else
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/file.h>
 
 typedef struct sink {
     const mw_dataset *data;
@@ -152,30 +151,24 @@ static bool write_all(sink *s, const char *path) {
     return H5Fclose(s->file) >= 0 && ok; /* closing writes what is cached, so its success counts */
 }
 
-static bool sync_file(const char *path) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    bool ok = fd >= 0 && fsync(fd) == 0;
-    if (fd >= 0) close(fd);
-    return ok;
-}
-
-static mw_status export_to(sink *s, const char *path, const char *temporary, mw_error *error) {
+static mw_status export_to(sink *s, const mw_writer *writer, mw_error *error) {
     size_t longest = 1;
     for (long e = 0; e < s->data->episodes; e++)
         if ((size_t)s->data->lengths[e] > longest) longest = (size_t)s->data->lengths[e];
     size_t o = (size_t)s->data->spec.obs_size, d = (size_t)s->data->spec.act_size;
     s->row = malloc((longest + 1) * (o > d ? o : d) * sizeof(float));
     if (!s->row) return mw_fail(error, MW_ERR_MEMORY, "out of memory for an episode of %zu steps", longest);
+    flock(fileno(writer->stream), LOCK_UN); /* the library takes a lock of its own */
     errno = 0;
-    if (write_all(s, temporary) && sync_file(temporary) && rename(temporary, path) == 0) return MW_OK;
-    return mw_fail(error, MW_ERR_IO, "cannot write '%s': %s", path,
+    if (write_all(s, writer->temporary)) return MW_OK;
+    return mw_fail(error, MW_ERR_IO, "cannot write '%s': %s", writer->path,
                    errno ? strerror(errno) : "the HDF5 library failed");
 }
 
 /* In the child. */
 typedef struct request {
     const mw_dataset *dataset;
-    const char *path, *temporary;
+    const mw_writer *writer;
 } request;
 
 static mw_status work(void *context, void *result, mw_error *error) {
@@ -184,7 +177,7 @@ static mw_status work(void *context, void *result, mw_error *error) {
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     sink s = {.data = r->dataset, .boolean = boolean_type(), .plain = H5Pcreate(H5P_DATASET_CREATE)};
     H5Pset_obj_track_times(s.plain, false);
-    return export_to(&s, r->path, r->temporary, error); /* memory goes with the process */
+    return export_to(&s, r->writer, error); /* memory goes with the process */
 }
 
 mw_status mw_export_hdf5(const mw_dataset *dataset, const char *path, const mw_export_options *given,
@@ -195,18 +188,12 @@ mw_status mw_export_hdf5(const mw_dataset *dataset, const char *path, const mw_e
     MW_NEED(path);
     if (mw_file_exists(path) && !options.overwrite)
         return mw_fail(error, MW_ERR_ARGUMENT, "'%s' exists; ask to overwrite it", path);
-    MW_TRY(mw_file_replaceable(path, error));
-    mw_file_sweep(path);
-    const char *slash = strrchr(path, '/');
-    int folder = slash ? (int)(slash + 1 - path) : 0;
-    char *temporary = malloc((size_t)folder + 48);
-    if (!temporary) return mw_fail(error, MW_ERR_MEMORY, "out of memory for a file's name");
-    snprintf(temporary, (size_t)folder + 48, "%.*s.mawam-%ld-export.tmp", folder, path, (long)getpid());
+    mw_writer writer;
+    MW_TRY(mw_writer_open(&writer, path, error));
     const mw_child_limits limits = {.stop = options.stop};
-    mw_status status =
-        mw_child_run(path, work, &(request){dataset, path, temporary}, NULL, 0, &limits, error);
-    if (status != MW_OK) unlink(temporary);
-    free(temporary);
+    const mw_status status = mw_child_run(path, work, &(request){dataset, &writer}, NULL, 0, &limits, error);
+    if (status == MW_OK) return mw_writer_commit(&writer, error);
+    mw_writer_abandon(&writer);
     return status;
 }
 
