@@ -57,7 +57,13 @@ static void confine(const mw_child_limits *limits, pid_t parent) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(1); /* it died in between */
     static const int deadly[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGPROF, SIGALRM, SIGTERM};
-    for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++) signal(deadly[i], SIG_DFL);
+    sigset_t blocked; /* perhaps, by the thread that asks */
+    sigemptyset(&blocked);
+    for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++) {
+        signal(deadly[i], SIG_DFL);
+        sigaddset(&blocked, deadly[i]);
+    }
+    sigprocmask(SIG_UNBLOCK, &blocked, NULL);
     lower(RLIMIT_CORE, 0);
     const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (nowhere >= 0) dup2(nowhere, STDERR_FILENO); /* where the C library says why it aborts */
