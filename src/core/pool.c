@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define SPINS          100  /* some microseconds of pause instructions */
@@ -36,6 +37,7 @@ typedef struct {
 struct mw_pool {
     int threads;
     int started;               /* threads that exist besides the caller */
+    pid_t process;             /* whose threads they are */
     bool crowded;              /* more threads than cores: waiting only keeps the awaited from running */
     _Atomic double busy_until; /* cores are shared with other programs, as far as is known */
     pthread_t *handles;
@@ -155,6 +157,30 @@ int mw_pool_cores(void) {
     return sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
 }
 
+/* Those that do not exist yet; false: not all could be. */
+static bool start_workers(mw_pool *pool) {
+    for (; pool->started + 1 < pool->threads; pool->started++) {
+        const int worker = pool->started + 1;
+        worker_start *start = malloc(sizeof *start);
+        if (!start) return false;
+        *start = (worker_start){pool, worker};
+        if (pthread_create(&pool->handles[worker], NULL, worker_main, start) != 0) {
+            free(start);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A fork has a copy of the pool and none of its threads: they are started anew. How many there are is known
+ * to everybody who uses the pool, so that there is no way around one that cannot be. */
+static void revive(mw_pool *pool) {
+    pool->process = getpid();
+    pool->started = 0;
+    pool->epoch = pool->finished = pool->phase = (gate){0};
+    while (!start_workers(pool)) nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+}
+
 mw_status mw_pool_create(mw_pool **out, int threads, mw_error *error) {
     *out = NULL;
     if (threads < 0 || threads > MW_MAX_THREADS)
@@ -163,21 +189,12 @@ mw_status mw_pool_create(mw_pool **out, int threads, mw_error *error) {
     if (threads == 0) threads = mw_pool_cores();
     mw_pool *pool = aligned_alloc(APART, sizeof *pool);
     if (!pool) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a thread pool");
-    *pool = (mw_pool){.threads = threads, .crowded = threads > mw_pool_cores()};
+    *pool = (mw_pool){.threads = threads, .process = getpid(), .crowded = threads > mw_pool_cores()};
     pool->handles = calloc((size_t)threads, sizeof *pool->handles);
     pool->places = aligned_alloc(APART, (size_t)threads * sizeof *pool->places);
     if (!pool->handles || !pool->places) goto fail;
     for (int worker = 0; worker < threads; worker++) atomic_init(&pool->places[worker].core, -1);
-    for (int worker = 1; worker < threads; worker++) {
-        worker_start *start = malloc(sizeof *start);
-        if (!start) goto fail;
-        *start = (worker_start){pool, worker};
-        if (pthread_create(&pool->handles[worker], NULL, worker_main, start) != 0) {
-            free(start);
-            goto fail;
-        }
-        pool->started++;
-    }
+    if (!start_workers(pool)) goto fail;
     *out = pool;
     return MW_OK;
 fail:
@@ -189,7 +206,8 @@ void mw_pool_free(mw_pool *pool) {
     if (!pool) return;
     atomic_store(&pool->stop, true);
     change(&pool->epoch);
-    for (int worker = 1; worker <= pool->started; worker++) pthread_join(pool->handles[worker], NULL);
+    for (int worker = 1; worker <= pool->started && pool->process == getpid(); worker++)
+        pthread_join(pool->handles[worker], NULL);
     free(pool->places);
     free(pool->handles);
     free(pool);
@@ -204,6 +222,7 @@ void mw_pool_run(mw_pool *pool, mw_pool_body *body, void *context) {
         body(context, 0);
         return;
     }
+    if (pool->process != getpid()) revive(pool);
     pool->body = body;
     pool->context = context;
     note_core(pool, 0);

@@ -3,6 +3,8 @@
 #include "core/pool.h"
 
 #include <stdatomic.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { ROUNDS = 50 };
 
@@ -37,6 +39,38 @@ static void runs_and_barriers(void **state) {
     }
 }
 
+/* A child can use, or just free, what it has of its parent's pool. */
+static void after_fork(void **state) {
+    (void)state;
+#ifdef __SANITIZE_THREAD__
+    skip(); /* it allows no threads after a fork */
+#endif
+    mw_error error;
+    shared s = {0};
+    CHECK_OK(mw_pool_create(&s.pool, 3, &error), error);
+    mw_pool_run(s.pool, body, &s);
+    for (int used = 0; used < 2; used++) {
+        int status;
+        const pid_t child = fork();
+        if (child == 0) {
+            alarm(20);
+            for (int run = 0; run < 5 * used; run++) {
+                atomic_store(&s.inside, 0);
+                mw_pool_run(s.pool, body, &s);
+            }
+            mw_pool_free(s.pool);
+            _exit(s.seen[0] + s.seen[1] + s.seen[2] == 3 * ROUNDS * (5 * used + 1) ? 0 : 1);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), 0);
+    }
+    atomic_store(&s.inside, 0);
+    mw_pool_run(s.pool, body, &s);
+    for (int worker = 0; worker < 3; worker++) assert_int_equal(s.seen[worker], 2 * ROUNDS);
+    mw_pool_free(s.pool);
+}
+
 static void shares(void **state) {
     (void)state;
     mw_error error;
@@ -60,6 +94,7 @@ static void shares(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(runs_and_barriers), cmocka_unit_test(shares)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(runs_and_barriers), cmocka_unit_test(after_fork),
+                                       cmocka_unit_test(shares)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
