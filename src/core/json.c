@@ -94,14 +94,18 @@ const char *mw_json_kind(const json_t *value) {
 
 /* ---- reading ------------------------------------------------------------------------------------------- */
 
-/* Jansson's parser recurses, so the depth is bounded before it starts. Counting brackets outside of strings
- * is enough: on text that is not JSON the count is only an upper bound and the parser complains itself. */
-static mw_status check_text(const char *text, size_t size, const char *what, mw_error *error) {
+/* Jansson's parser recurses and makes a block of every value, so that depth and number are bounded before it
+ * starts. Counting brackets and commas outside of strings is enough: on text that is not JSON the counts are
+ * only upper bounds and the parser complains itself. */
+static mw_status check_text(const char *text, size_t size, size_t most, const char *what, mw_error *error) {
     int depth = 0, line = 1;
-    size_t line_start = 0;
+    size_t line_start = 0, values = 0;
     bool quoted = false;
     for (size_t i = 0; i < size; i++) {
         char c = text[i];
+        if (!quoted && (c == ',' || c == '[' || c == '{') && ++values > most)
+            return mw_fail(error, MW_ERR_FORMAT, "%s: line %d, column %zu: more than %zu values", what, line,
+                           i - line_start + 1, most);
         if (c == 0) { /* where jansson would see the end */
             return mw_fail(error, MW_ERR_FORMAT, "%s: line %d, column %zu: a byte is zero", what, line,
                            i - line_start + 1);
@@ -125,11 +129,12 @@ static mw_status check_text(const char *text, size_t size, const char *what, mw_
     return MW_OK;
 }
 
-mw_status mw_json_parse(json_t **value, const char *text, size_t size, const char *what, mw_error *error) {
+static mw_status parse(json_t **value, const char *text, size_t size, size_t most, const char *what,
+                       mw_error *error) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     json_error_t problem;
     *value = NULL;
-    MW_TRY(check_text(text, size, what, error));
+    MW_TRY(check_text(text, size, most, what, error));
     pthread_once(&once, start_noting);
     const bool broken_before = mw_json_failed();
     reader r = {.text = malloc(size + 1), .size = size, .spare = given_malloc(spare_of(size))};
@@ -152,6 +157,15 @@ mw_status mw_json_parse(json_t **value, const char *text, size_t size, const cha
         return mw_fail(error, MW_ERR_MEMORY, "%s: not enough memory for %zu bytes of JSON", what, size);
     return mw_fail(error, MW_ERR_FORMAT, "%s: line %d, column %d: %s", what, problem.line, problem.column,
                    problem.text);
+}
+
+mw_status mw_json_parse(json_t **value, const char *text, size_t size, const char *what, mw_error *error) {
+    return parse(value, text, size, MW_JSON_MAX_VALUES, what, error);
+}
+
+mw_status mw_json_parse_own(json_t **value, const char *text, size_t size, const char *what,
+                            mw_error *error) {
+    return parse(value, text, size, SIZE_MAX, what, error);
 }
 
 mw_status mw_json_read(json_t **value, const char *path, mw_error *error) {

@@ -9,7 +9,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#define MW_JSON_MAX_DEPTH 64
+#define MW_JSON_MAX_DEPTH  64
+#define MW_JSON_MAX_VALUES (1 << 19) /* of a text from outside; jansson takes some 200 bytes for each */
 
 /* ---- building -------------------------------------------------------------------------------------------
  */
@@ -70,11 +71,13 @@ char *mw_json_dumps(const json_t *value, size_t flags);
 /* ---- reading and writing --------------------------------------------------------------------------------
  */
 
-/* Parses text[size], an object or array; rejects duplicate keys, trailing text and nesting deeper than
- * MW_JSON_MAX_DEPTH. `what` names it in messages, which also give line and column. Release with
- * json_decref(). *value is NULL after a failure. */
+/* Parses text[size], an object or array; rejects duplicate keys, trailing text, nesting deeper than
+ * MW_JSON_MAX_DEPTH and more than MW_JSON_MAX_VALUES values. `what` names it in messages, which also give
+ * line and column. Release with json_decref(). *value is NULL after a failure. */
 mw_status mw_json_parse(json_t **value, const char *text, size_t size, const char *what, mw_error *error);
 mw_status mw_json_read(json_t **value, const char *path, mw_error *error);
+/* The same for a text of this program's own making, of any number of values. */
+mw_status mw_json_parse_own(json_t **value, const char *text, size_t size, const char *what, mw_error *error);
 
 /* Indented, members in the order of insertion, arrays of scalars on one line; atomic. Real numbers have the
  * fewest of 15, 16 or 17 significant digits that read back as the same value, and always a point or an

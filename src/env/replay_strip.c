@@ -220,7 +220,7 @@ mw_status mw_replay_strip(const char *json, size_t size, const char *path, mw_er
     json_t *root;
     char *text = NULL;
     size_t length = 0;
-    MW_TRY(mw_json_parse(&root, json, size, path, error));
+    MW_TRY(mw_json_parse_own(&root, json, size, path, error));
     strip s = {.out = open_memstream(&text, &length), .box = {INFINITY, INFINITY, -INFINITY, -INFINITY}};
     const char *family = json_string_value(json_object_get(root, "family"));
     s.follow = family && !strcmp(family, "ant");

@@ -83,6 +83,25 @@ static void depth(void **state) {
     json_decref(value);
 }
 
+/* A few bytes of text must not become hundreds of bytes of memory without end. */
+static void number_of_values(void **state) {
+    (void)state;
+    mw_error error;
+    json_t *value;
+    const size_t most = MW_JSON_MAX_VALUES / 2; /* of {},{},...: an opening and a comma each */
+    char *text = malloc(3 * most + 8), *at = text;
+    *at++ = '[';
+    for (size_t i = 0; i < most; i++) at += sprintf(at, "{},");
+    strcpy(at - 1, "]");
+    CHECK_OK(parse(&value, text, &error), error);
+    json_decref(value);
+    strcpy(at - 1, ",{}]");
+    CHECK_FAILS(parse(&value, text, &error), MW_ERR_FORMAT, error, "more than 524288 values");
+    CHECK_OK(mw_json_parse_own(&value, text, strlen(text), "it", &error), error);
+    json_decref(value);
+    free(text);
+}
+
 static void members(void **state) {
     (void)state;
     mw_error error;
@@ -353,6 +372,7 @@ int main(void) {
         TEST(broken_texts),
         TEST(depth),
         TEST(members),
+        TEST(number_of_values),
         TEST(written_text),
         TEST(numbers),
         TEST(refused_files),

@@ -286,8 +286,8 @@ static void broken_lengths(void **state) {
         const char *message;
     } rows[] = {{UINT64_MAX, "exceeds the limit"},
                 {(uint64_t)1 << 63, "exceeds the limit"},
-                {100000001, "header of 100000001 bytes exceeds the limit of 100000000"},
-                {100000000, "header of 100000000 bytes, but only 2 follow"},
+                {8388609, "header of 8388609 bytes exceeds the limit of 8388608"},
+                {8388608, "header of 8388608 bytes, but only 2 follow"},
                 {3, "header of 3 bytes, but only 2 follow"},
                 {1, "line 1, column"},
                 {0, "does not start with '{'"}};
