@@ -5,6 +5,9 @@
 #include "data/exchange/import.h"
 
 #include <pthread.h>
+#ifdef MAWAM_HAVE_HDF5
+#include <hdf5.h>
+#endif
 
 enum { N = 3, O = 4, D = 2, ACTIONS = 6 };
 
@@ -345,6 +348,34 @@ static void test_hdf5_hostile(void **state) {
     assert_int_equal(remove(scratch("pipe")), 0);
 }
 
+/* Files that remember the order in which their members were made, as Minari's do, are listed in the time that
+ * a file of their size may take. */
+static void test_hdf5_many_members(void **state) {
+    (void)state;
+#ifndef MAWAM_HAVE_HDF5
+    skip();
+#else
+    mw_error error;
+    mw_import_report report;
+    hid_t ordered = H5Pcreate(H5P_FILE_CREATE);
+    H5Pset_link_creation_order(ordered, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
+    hid_t file = H5Fcreate(scratch("many.h5"), H5F_ACC_TRUNC, ordered, H5P_DEFAULT);
+    assert_true(file >= 0);
+    H5Gclose(H5Gcreate2(file, "episode_0", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    for (int i = 1; i < 8000; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "episode_%d", i);
+        assert_true(H5Lcreate_hard(file, "episode_0", file, name, H5P_DEFAULT, H5P_DEFAULT) >= 0);
+    }
+    H5Pclose(ordered);
+    assert_true(H5Fclose(file) >= 0);
+    mw_import_request request = request_for_own("many.h5");
+    CHECK_FAILS(mw_import_hdf5(&request, &report, &error), MW_ERR_FORMAT, error,
+                "episode_0/observations: there is no such array");
+    assert_int_equal(remove(scratch("many.h5")), 0);
+#endif
+}
+
 /* Full disks of many sizes: an error, no file, and a process that can still exit. */
 static void test_hdf5_full_disk(void **state) {
     (void)state;
@@ -490,6 +521,7 @@ int main(void) {
         cmocka_unit_test(test_hdf5),
         cmocka_unit_test(test_hdf5_wrong),
         cmocka_unit_test(test_hdf5_hostile),
+        cmocka_unit_test(test_hdf5_many_members),
         cmocka_unit_test(test_hdf5_full_disk),
         cmocka_unit_test(test_hdf5_round_trip),
         cmocka_unit_test(test_hdf5_side_by_side),

@@ -86,27 +86,32 @@ mw_status mw_hdf5_load(mw_hdf5_reader *in, const char *episode, const char *name
     return status;
 }
 
+/* What listing a group needs to know. */
+typedef struct listing {
+    const char *prefix;
+    mw_names *names;
+    mw_status status;
+    mw_error *error;
+} listing;
+
+static herr_t list_member(hid_t group, const char *name, const H5L_info_t *info, void *context) {
+    listing *list = context;
+    (void)group, (void)info;
+    if (strlen(name) < 64 && !strncmp(name, list->prefix, strlen(list->prefix)))
+        list->status = mw_names_add(list->names, name, list->error);
+    return list->status == MW_OK ? 0 : -1;
+}
+
+/* In one go: finding the n-th member takes n steps where a file remembers the order of their making. */
 mw_status mw_hdf5_members(mw_hdf5_reader *in, const char *group, const char *prefix, mw_names *names,
                           mw_error *error) {
     hid_t id = H5Gopen2(in->file, group, H5P_DEFAULT);
-    H5G_info_t info;
-    if (id < 0 || H5Gget_info(id, &info) < 0) {
-        if (id >= 0) H5Gclose(id);
-        return mw_fail(error, MW_ERR_FORMAT, "%s: %s is not a group", in->path, group);
-    }
-    mw_status status = MW_OK;
-    for (hsize_t i = 0; i < info.nlinks && status == MW_OK; i++) {
-        char name[64];
-        ssize_t length =
-            H5Lget_name_by_idx(id, ".", H5_INDEX_NAME, H5_ITER_INC, i, name, sizeof name, H5P_DEFAULT);
-        in->failed |= length < 0;
-        if (length <= 0 || length >= (ssize_t)sizeof name || strncmp(name, prefix, strlen(prefix)) != 0)
-            continue;
-        status = mw_names_add(names, name, error);
-    }
+    if (id < 0) return mw_fail(error, MW_ERR_FORMAT, "%s: %s is not a group", in->path, group);
+    listing list = {prefix, names, MW_OK, error};
+    in->failed |= H5Literate(id, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, list_member, &list) < 0;
     H5Gclose(id);
     mw_names_sort(names);
-    return status;
+    return list.status;
 }
 
 void mw_hdf5_text(mw_hdf5_reader *in, const char *name, char out[64]) {
