@@ -376,6 +376,57 @@ static void test_hdf5_many_members(void **state) {
 #endif
 }
 
+#ifdef MAWAM_HAVE_HDF5
+/* Rewards 0, 1, 2, ... of the second episode; columns 0: a vector. */
+static void replace_rewards(const char *path, hsize_t rows, hsize_t columns) {
+    float numbers[64];
+    for (int i = 0; i < 64; i++) numbers[i] = (float)i;
+    hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+    assert_true(file >= 0);
+    assert_true(H5Ldelete(file, "episode_1/rewards", H5P_DEFAULT) >= 0);
+    hid_t space = H5Screate_simple(columns ? 2 : 1, (hsize_t[]){rows, columns}, NULL);
+    hid_t array =
+        H5Dcreate2(file, "episode_1/rewards", H5T_IEEE_F32LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    assert_true(H5Dwrite(array, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, numbers) >= 0);
+    H5Dclose(array);
+    H5Sclose(space);
+    assert_true(H5Fclose(file) >= 0);
+}
+#endif
+
+/* Those of the team are everybody's; more of them than steps are no rewards of these steps. */
+static void test_hdf5_rewards(void **state) {
+    (void)state;
+#ifndef MAWAM_HAVE_HDF5
+    skip();
+#else
+    mw_error error;
+    mw_import_report report;
+    mw_dataset ours;
+    fixture_make(scratch("ours"), false, true, 2); /* lengths 1 and 6 */
+    CHECK_OK(mw_dataset_open(&ours, scratch("ours"), &error), error);
+    CHECK_OK(mw_export_hdf5(&ours, scratch("x.h5"), NULL, &error), error);
+    mw_dataset_close(&ours);
+    mw_import_request request = request_for_own("x.h5");
+    for (hsize_t columns = 0; columns < 2; columns++) {
+        replace_rewards(scratch("x.h5"), 6, columns);
+        mw_dataset d = import(mw_import_hdf5, &request, &report);
+        for (int t = 0; t < 6; t++)
+            for (int i = 0; i < FIXTURE_AGENTS; i++)
+                CHECK_NEAR(d.rewards[(1 + t) * FIXTURE_AGENTS + i], t, 0);
+        mw_dataset_close(&d);
+    }
+    for (hsize_t columns = 0; columns < 3; columns++) {
+        replace_rewards(scratch("x.h5"), 13, columns);
+        CHECK_FAILS(mw_import_hdf5(&request, &report, &error), MW_ERR_FORMAT, error,
+                    "does not fit 6 steps of 2 agents");
+    }
+    assert_int_equal(remove(scratch("x.h5")), 0);
+    fixture_remove(scratch("ours"));
+    fixture_remove(scratch("imported"));
+#endif
+}
+
 /* Full disks of many sizes: an error, no file, and a process that can still exit. */
 static void test_hdf5_full_disk(void **state) {
     (void)state;
@@ -522,6 +573,7 @@ int main(void) {
         cmocka_unit_test(test_hdf5_wrong),
         cmocka_unit_test(test_hdf5_hostile),
         cmocka_unit_test(test_hdf5_many_members),
+        cmocka_unit_test(test_hdf5_rewards),
         cmocka_unit_test(test_hdf5_full_disk),
         cmocka_unit_test(test_hdf5_round_trip),
         cmocka_unit_test(test_hdf5_side_by_side),

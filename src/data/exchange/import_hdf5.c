@@ -96,12 +96,15 @@ static mw_status read_field(source *s, const char *episode, field f, long rows, 
         mw_hdf5_place(&s->in, where, sizeof where, episode, f.name, member);
         int rank = s->in.rank, agents = f.grouped ? 1 : n;
         long wide = width ? width : 1;
-        bool shared = !f.grouped && rank == (width ? 2 : 1) && (n == 1 || !strcmp(f.name, "rewards"));
+        const bool of_team = !strcmp(f.name, "rewards") && (rank == 1 || (rank == 2 && s->in.dims[1] == 1));
+        const bool shared = !f.grouped && (of_team || (n == 1 && rank == (width ? 2 : 1)));
         int want = (f.grouped || shared ? 1 : 2) + (width ? 1 : 0);
         while (rank > want && s->in.dims[rank - 1] == 1) rank--;
         long seen = width && rank == want ? (long)s->in.dims[rank - 1] : 1;
         bool fits = seen == wide || (f.grouped && seen < wide && !strcmp(f.name, "observations"));
-        if (rank != want || (long)s->in.dims[0] < rows || !fits ||
+        /* Infos come with observations, of which there may be one more than steps. */
+        const long more = (long)s->in.dims[0] - rows, allowed = !strncmp(f.name, "infos/", 6);
+        if (rank != want || more < 0 || more > allowed || !fits ||
             (!f.grouped && !shared && (long)s->in.dims[1] != n))
             return mw_fail(
                 error, MW_ERR_FORMAT,
@@ -269,9 +272,9 @@ static mw_status read_outcome(source *s, const char *episode, long length, uint8
     } else if (flags.present) {
         MW_TRY(mw_hdf5_load(&s->in, episode, flags.name, member_of(s, flags, 0), error));
         size_t row = s->in.rank > 1 ? (size_t)s->in.dims[1] : 1;
-        if ((long)s->in.dims[0] < length || s->in.rank > 2 || row == 0)
-            return mw_fail(error, MW_ERR_FORMAT, "%s: %s/terminations has fewer than %ld rows", s->in.path,
-                           episode, length);
+        if ((long)s->in.dims[0] != length || s->in.rank > 2 || row == 0)
+            return mw_fail(error, MW_ERR_FORMAT, "%s: %s/terminations has %ld rows, expected %ld", s->in.path,
+                           episode, (long)s->in.dims[0], length);
         *outcome = s->in.numbers[(size_t)(length - 1) * row] != 0 ? MW_ENDED_BY_WORLD : MW_ENDED_BY_LIMIT;
     }
     return MW_OK;
