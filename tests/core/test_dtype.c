@@ -143,7 +143,7 @@ static void every_type(void **state) {
         size_t size = mw_dtype_size((mw_dtype)type);
         for (int offset = 0; offset < 8; offset++) {
             for (int i = 0; i < N; i++) {
-                int value = type == MW_U8 ? 7 * i : type == MW_BOOL ? i % 3 : 5 * i - 90;
+                int value = type >= MW_U8 && type <= MW_U64 ? 7 * i : type == MW_BOOL ? i % 3 : 5 * i - 90;
                 int64_t whole = value; /* little-endian: its first bytes are those of the shorter types */
                 double real = value + 0.5;
                 float single = (float)real;
@@ -181,9 +181,10 @@ static void every_type(void **state) {
 
 static void names_and_sizes(void **state) {
     (void)state;
-    static const char *const names[] = {"f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "bool"};
-    static const size_t sizes[] = {2, 2, 4, 8, 1, 2, 4, 8, 1, 1};
-    for (int i = 0; i < 10; i++) {
+    static const char *const names[] = {"f16", "bf16", "f32", "f64", "i8",  "i16", "i32",
+                                        "i64", "u8",   "u16", "u32", "u64", "bool"};
+    static const size_t sizes[] = {2, 2, 4, 8, 1, 2, 4, 8, 1, 2, 4, 8, 1};
+    for (int i = 0; i <= MW_BOOL; i++) {
         assert_string_equal(mw_dtype_name((mw_dtype)i), names[i]);
         assert_int_equal(mw_dtype_size((mw_dtype)i), sizes[i]);
     }

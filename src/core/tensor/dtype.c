@@ -10,9 +10,10 @@ static const struct {
     const char *name;
     size_t size;
 } types[] = {
-    [MW_F16] = {"f16", 2}, [MW_BF16] = {"bf16", 2}, [MW_F32] = {"f32", 4}, [MW_F64] = {"f64", 8},
-    [MW_I8] = {"i8", 1},   [MW_I16] = {"i16", 2},   [MW_I32] = {"i32", 4}, [MW_I64] = {"i64", 8},
-    [MW_U8] = {"u8", 1},   [MW_BOOL] = {"bool", 1},
+    [MW_F16] = {"f16", 2},   [MW_BF16] = {"bf16", 2}, [MW_F32] = {"f32", 4}, [MW_F64] = {"f64", 8},
+    [MW_I8] = {"i8", 1},     [MW_I16] = {"i16", 2},   [MW_I32] = {"i32", 4}, [MW_I64] = {"i64", 8},
+    [MW_U8] = {"u8", 1},     [MW_U16] = {"u16", 2},   [MW_U32] = {"u32", 4}, [MW_U64] = {"u64", 8},
+    [MW_BOOL] = {"bool", 1},
 };
 
 size_t mw_dtype_size(mw_dtype type) {
@@ -125,6 +126,12 @@ void mw_dtype_to_floats(mw_dtype type, const void *data, size_t count, float *ou
         CONVERT(int64_t, float);
     case MW_U8:
         CONVERT(uint8_t, float);
+    case MW_U16:
+        CONVERT(uint16_t, float);
+    case MW_U32:
+        CONVERT(uint32_t, float);
+    case MW_U64:
+        CONVERT(uint64_t, float);
     case MW_BOOL:
         for (size_t i = 0; i < count; i++) out[i] = from[i] != 0;
         break;
@@ -160,6 +167,12 @@ void mw_dtype_to_doubles(mw_dtype type, const void *data, size_t count, double *
         CONVERT(int64_t, double);
     case MW_U8:
         CONVERT(uint8_t, double);
+    case MW_U16:
+        CONVERT(uint16_t, double);
+    case MW_U32:
+        CONVERT(uint32_t, double);
+    case MW_U64:
+        CONVERT(uint64_t, double);
     }
 }
 

@@ -16,6 +16,9 @@ typedef enum mw_dtype {
     MW_I32,
     MW_I64,
     MW_U8,
+    MW_U16,
+    MW_U32,
+    MW_U64,
     MW_BOOL,
 } mw_dtype;
 

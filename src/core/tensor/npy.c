@@ -17,8 +17,9 @@ static const struct {
     mw_dtype type;
     char order; /* what a writer puts in front */
 } codes[] = {
-    {"f2", MW_F16, '<'}, {"f4", MW_F32, '<'}, {"f8", MW_F64, '<'}, {"i1", MW_I8, '|'},   {"i2", MW_I16, '<'},
-    {"i4", MW_I32, '<'}, {"i8", MW_I64, '<'}, {"u1", MW_U8, '|'},  {"b1", MW_BOOL, '|'},
+    {"f2", MW_F16, '<'}, {"f4", MW_F32, '<'}, {"f8", MW_F64, '<'}, {"i1", MW_I8, '|'},
+    {"i2", MW_I16, '<'}, {"i4", MW_I32, '<'}, {"i8", MW_I64, '<'}, {"u1", MW_U8, '|'},
+    {"u2", MW_U16, '<'}, {"u4", MW_U32, '<'}, {"u8", MW_U64, '<'}, {"b1", MW_BOOL, '|'},
 };
 #define CODE_COUNT (sizeof codes / sizeof *codes)
 
@@ -97,8 +98,8 @@ static mw_status parse_descr(parser *p, mw_dtype *type) {
         }
     }
     return mw_fail(p->error, MW_ERR_UNSUPPORTED,
-                   "%s: element type '%s' is not supported; known: f2 f4 f8 i1 i2 i4 i8 u1 b1", p->path,
-                   text);
+                   "%s: element type '%s' is not supported; known: f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1",
+                   p->path, text);
 }
 
 static mw_status parse_bool(parser *p, bool *value) {
@@ -169,7 +170,9 @@ static mw_status parse_header(parser *p, mw_npy *npy) {
         if (!seen[i]) return mw_fail(p->error, MW_ERR_FORMAT, "%s: header lacks '%s'", p->path, names[i]);
     if (fortran && npy->dims > 1)
         return mw_fail(p->error, MW_ERR_UNSUPPORTED,
-                       "%s: column-major (fortran_order) arrays are not supported", p->path);
+                       "%s: column-major (fortran_order) arrays are not supported; save "
+                       "numpy.ascontiguousarray(array)",
+                       p->path);
     return MW_OK;
 }
 

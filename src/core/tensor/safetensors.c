@@ -16,8 +16,9 @@ static const struct {
     const char *name;
     mw_dtype type;
 } codes[] = {
-    {"F64", MW_F64}, {"F32", MW_F32}, {"F16", MW_F16}, {"BF16", MW_BF16}, {"I64", MW_I64},
-    {"I32", MW_I32}, {"I16", MW_I16}, {"I8", MW_I8},   {"U8", MW_U8},     {"BOOL", MW_BOOL},
+    {"F64", MW_F64}, {"F32", MW_F32}, {"F16", MW_F16},   {"BF16", MW_BF16}, {"I64", MW_I64},
+    {"I32", MW_I32}, {"I16", MW_I16}, {"I8", MW_I8},     {"U8", MW_U8},     {"U16", MW_U16},
+    {"U32", MW_U32}, {"U64", MW_U64}, {"BOOL", MW_BOOL},
 };
 #define CODE_COUNT (sizeof codes / sizeof *codes)
 
@@ -80,7 +81,8 @@ static mw_status parse_type(const char *what, const json_t *entry, mw_dtype *typ
         }
     }
     return mw_fail(error, MW_ERR_UNSUPPORTED,
-                   "%s: dtype '%.32s' is not one of F64 F32 F16 BF16 I64 I32 I16 I8 U8 BOOL", what, name);
+                   "%s: dtype '%.32s' is not one of F64 F32 F16 BF16 I64 I32 I16 I8 U64 U32 U16 U8 BOOL",
+                   what, name);
 }
 
 /* The integers of the array named key, none of them negative; at most `most`. */
