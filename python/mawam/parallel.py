@@ -2,7 +2,6 @@
 
 PettingZoo's own base class is used where it is installed, so that its wrappers accept the environment.
 """
-import functools
 import secrets
 from typing import Any, Dict, List, Optional, Tuple
 
@@ -64,12 +63,10 @@ class ParallelEnv(_Base):
         high = np.tile([f.high for f in features], self.env.info.agents).astype(np.float32)
         self.state_space = type(next(iter(self.observation_spaces.values())))(low, high, dtype=np.float32)
 
-    @functools.lru_cache(maxsize=None)  # by PettingZoo's rule the same object every time
     def observation_space(self, agent: str) -> Space:
         """Of one agent; always the same object."""
         return self.observation_spaces[agent]
 
-    @functools.lru_cache(maxsize=None)
     def action_space(self, agent: str) -> Space:
         """Of one agent; always the same object."""
         return self.action_spaces[agent]

@@ -1,4 +1,6 @@
 """The parallel environment by PettingZoo's documented rules: what its parallel_api_test checks, written out."""
+import weakref
+
 import numpy as np
 import pytest
 
@@ -29,6 +31,14 @@ def test_spaces_are_the_same_objects_every_time(env):
         assert env.observation_space(agent) is env.observation_space(agent)
         assert env.action_space(agent) is env.action_space(agent)
         assert env.observation_space(agent) is env.observation_spaces[agent]
+
+
+def test_goes_with_its_last_reference():
+    env = mawam.parallel_env("spread")
+    env.observation_space("agent_0"), env.action_space("agent_0")
+    gone = weakref.ref(env)
+    del env
+    assert gone() is None
 
 
 def test_follows_the_cycle(env):
