@@ -38,7 +38,6 @@ class Work:
     def run(self, progress: Optional[Callable[[Any], Any]], function: Callable[..., int], *arguments: Any) -> None:
         """Calls function(*arguments, error) and raises what it reports, what progress raised, or KeyboardInterrupt."""
         failures: List[BaseException] = []
-        raised: Optional[BaseException] = None
 
         def work() -> None:
             try:
@@ -48,21 +47,36 @@ class Work:
             self._reports.put(None)  # wakes the caller
 
         thread = threading.Thread(target=work, name="mawam", daemon=True)
-        thread.start()
-        while thread.is_alive() or not self._reports.empty():
-            try:
-                report = self._reports.get(timeout=0.2)
-                if report is not None and raised is None and progress is not None:
-                    progress(report)
-            except queue.Empty:
-                pass
-            except BaseException as error:  # KeyboardInterrupt too
-                raised = raised or error
-                self._stop.value = 1
+        try:
+            thread.start()
+            raised = self._wait(thread, progress)
+        finally:  # also if it is left while the thread, which keeps all that it uses, still works
+            self._stop.value = 1
         if raised is not None:
             raise raised
         if failures:
             raise failures[0]
+
+    def _wait(self, thread: threading.Thread, progress: Optional[Callable[[Any], Any]]) -> Optional[BaseException]:
+        """Until the thread has ended: the first of what is raised meanwhile, wherever an interrupt comes in between."""
+        raised: Optional[BaseException] = None
+        while True:
+            try:
+                self._attend(thread, progress if raised is None else None)
+                return raised
+            except BaseException as error:  # KeyboardInterrupt too
+                self._stop.value = 1
+                raised = raised or error
+
+    def _attend(self, thread: threading.Thread, progress: Optional[Callable[[Any], Any]]) -> None:
+        """Hands the thread's reports to progress until it has ended."""
+        while thread.is_alive() or not self._reports.empty():
+            try:
+                report = self._reports.get(timeout=0.2)
+            except queue.Empty:
+                continue
+            if report is not None and progress is not None:
+                progress(report)
 
     def make(self, progress: Optional[Callable[[Any], Any]], function: Callable[..., int],
              free: Callable[[int], None]) -> Handle:

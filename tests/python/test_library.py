@@ -4,11 +4,14 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
 
 import mawam
 from mawam import _library
+from mawam._work import Work
 
 
 def _import(library, *more):
@@ -79,3 +82,28 @@ def test_installs_without_a_compiler(tmp_path):
     code = "import mawam; print(mawam.__file__, mawam.tasks()[0])"
     found = subprocess.run([sys.executable, "-c", code], env=environment, cwd=tmp_path, capture_output=True, text=True)
     assert found.stdout.startswith(str(tmp_path / "site")), found.stderr
+
+
+def test_interrupts_between_reports_wait_for_the_library(monkeypatch):
+    """As one that comes in while the caller looks whether the library still works."""
+    is_alive = threading.Thread.is_alive
+    interrupts = [KeyboardInterrupt(), KeyboardInterrupt()]
+
+    def interrupted(thread):
+        if thread.name == "mawam" and interrupts:
+            raise interrupts.pop()
+        return is_alive(thread)
+
+    work, ended = Work(), []
+
+    def until_stopped(_error):
+        while not work._stop.value:
+            time.sleep(0.01)
+        time.sleep(0.1)
+        ended.append(True)
+        return 0
+
+    monkeypatch.setattr(threading.Thread, "is_alive", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        work.run(None, until_stopped)
+    assert ended and not interrupts
