@@ -37,7 +37,7 @@ typedef struct {
 struct mw_pool {
     int threads;
     int started;               /* threads that exist besides the caller */
-    pid_t process;             /* whose threads they are */
+    unsigned forks;            /* before they were started: those of another process are not ours */
     bool crowded;              /* more threads than cores: waiting only keeps the awaited from running */
     _Atomic double busy_until; /* cores are shared with other programs, as far as is known */
     pthread_t *handles;
@@ -157,6 +157,17 @@ int mw_pool_cores(void) {
     return sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
 }
 
+/* How often this process is a copy of a copy: cheaper to ask for, at every step, than its number. */
+static unsigned forks;
+
+static void count_fork(void) {
+    forks++;
+}
+
+static void watch_forks(void) {
+    pthread_atfork(NULL, NULL, count_fork);
+}
+
 /* Those that do not exist yet; false: not all could be. */
 static bool start_workers(mw_pool *pool) {
     for (; pool->started + 1 < pool->threads; pool->started++) {
@@ -175,7 +186,7 @@ static bool start_workers(mw_pool *pool) {
 /* A fork has a copy of the pool and none of its threads: they are started anew. How many there are is known
  * to everybody who uses the pool, so that there is no way around one that cannot be. */
 static void revive(mw_pool *pool) {
-    pool->process = getpid();
+    pool->forks = forks;
     pool->started = 0;
     pool->epoch = pool->finished = pool->phase = (gate){0};
     while (!start_workers(pool)) nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
@@ -186,10 +197,12 @@ mw_status mw_pool_create(mw_pool **out, int threads, mw_error *error) {
     if (threads < 0 || threads > MW_MAX_THREADS)
         return mw_fail(error, MW_ERR_ARGUMENT, "threads must be 1 to %d, or 0 for one per core; got %d",
                        MW_MAX_THREADS, threads);
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
     if (threads == 0) threads = mw_pool_cores();
     mw_pool *pool = aligned_alloc(APART, sizeof *pool);
     if (!pool) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a thread pool");
-    *pool = (mw_pool){.threads = threads, .process = getpid(), .crowded = threads > mw_pool_cores()};
+    *pool = (mw_pool){.threads = threads, .forks = forks, .crowded = threads > mw_pool_cores()};
     pool->handles = calloc((size_t)threads, sizeof *pool->handles);
     pool->places = aligned_alloc(APART, (size_t)threads * sizeof *pool->places);
     if (!pool->handles || !pool->places) goto fail;
@@ -206,7 +219,7 @@ void mw_pool_free(mw_pool *pool) {
     if (!pool) return;
     atomic_store(&pool->stop, true);
     change(&pool->epoch);
-    for (int worker = 1; worker <= pool->started && pool->process == getpid(); worker++)
+    for (int worker = 1; worker <= pool->started && pool->forks == forks; worker++)
         pthread_join(pool->handles[worker], NULL);
     free(pool->places);
     free(pool->handles);
@@ -222,7 +235,7 @@ void mw_pool_run(mw_pool *pool, mw_pool_body *body, void *context) {
         body(context, 0);
         return;
     }
-    if (pool->process != getpid()) revive(pool);
+    if (pool->forks != forks) revive(pool);
     pool->body = body;
     pool->context = context;
     note_core(pool, 0);
