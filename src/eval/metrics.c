@@ -7,7 +7,14 @@
 #include <math.h>
 #include <stdlib.h>
 
+static bool constant(const double *x, long n) {
+    for (long i = 1; i < n; i++)
+        if (x[i] != x[0]) return false;
+    return true;
+}
+
 double mw_pearson(const double *x, const double *y, long n) {
+    if (constant(x, n) || constant(y, n)) return NAN; /* a mean that rounds would leave a correlation */
     double mean_x = 0, mean_y = 0, xx = 0, yy = 0, xy = 0;
     for (long i = 0; i < n; i++) {
         mean_x += x[i] / (double)n;

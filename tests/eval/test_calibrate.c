@@ -180,6 +180,20 @@ static void per_state_means(void **state) {
     CHECK_NEAR(r.pair_accuracy_within, 7.0 / 12, 1e-12); /* 2/3 and 1/2 */
     CHECK_NEAR(r.pair_accuracy, 3.0 / 5, 1e-12);         /* the same pairs at once */
     CHECK_NEAR(r.normalized_regret, (0.5 + 0 + 0) / 3, 1e-12);
+    /* whatever the size of a state: the mean of equal ranks is not always that rank */
+    for (int size = 3; size <= 40; size++) {
+        float rising[80], still[80];
+        for (int i = 0; i < 2 * size; i++) {
+            rising[i] = (float)(i % size);
+            still[i] = i < size ? rising[i] : 7;
+        }
+        CHECK_OK(mw_ranking_of(&r, still, rising, 2, size, &error), error);
+        CHECK_NEAR(r.spearman_within, 1, 1e-12);
+        CHECK_OK(mw_ranking_of(&r, rising, still, 2, size, &error), error);
+        CHECK_NEAR(r.spearman_within, 1, 1e-12);
+        CHECK_OK(mw_ranking_of(&r, still + size, rising, 1, size, &error), error);
+        assert_true(isnan(r.spearman) && isnan(r.pearson));
+    }
 }
 
 /* ---- snippets ---- */
