@@ -195,7 +195,7 @@ static mw_status selectors_run(mw_chain *c, mw_error *error) {
 const mw_stage mw_stage_selectors = {.name = "selectors",
                                      .folder = "selectors",
                                      .analysis = true,
-                                     .plays = true,
+                                     .plays = compared_options,
                                      .inputs = selectors_inputs,
                                      .run = selectors_run};
 
@@ -247,5 +247,9 @@ static mw_status sweeps_run(mw_chain *c, mw_error *error) {
     return with_bundle(c, sweeps_of, error);
 }
 
-const mw_stage mw_stage_sweeps = {
-    .name = "sweeps", .folder = "sweeps", .analysis = true, .inputs = sweeps_inputs, .run = sweeps_run};
+const mw_stage mw_stage_sweeps = {.name = "sweeps",
+                                  .folder = "sweeps",
+                                  .analysis = true,
+                                  .plays = sweep_options,
+                                  .inputs = sweeps_inputs,
+                                  .run = sweeps_run};

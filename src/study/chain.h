@@ -57,8 +57,8 @@ typedef struct mw_stage {
     const char *name;
     const char *folder; /* of its files, within the line's; data are shared by all lines of a setting */
     bool analysis;      /* comes after the summary; other commands write such a file too */
-    bool plays;         /* on the evaluation's seeds, which are for once */
-    json_t *(*inputs)(const mw_chain *chain); /* NULL: it cannot be told, and the run will say why */
+    mw_eval_options (*plays)(const mw_chain *chain); /* on seeds that are for once; NULL: on none */
+    json_t *(*inputs)(const mw_chain *chain);        /* NULL: it cannot be told, and the run will say why */
     bool (*current)(mw_chain *chain); /* NULL: its file names the bundle and the inputs that it is of */
     mw_status (*run)(mw_chain *chain, mw_error *error);
 } mw_stage;

@@ -289,7 +289,7 @@ static mw_status diagnose_run(mw_chain *c, mw_error *error) {
 }
 
 const mw_stage mw_stage_eval = {
-    .name = "eval", .folder = "eval", .plays = true, .inputs = eval_inputs, .run = eval_run};
+    .name = "eval", .folder = "eval", .plays = mw_chain_eval_options, .inputs = eval_inputs, .run = eval_run};
 
 const mw_stage mw_stage_diagnose = {
     .name = "diagnose", .folder = "diagnose", .inputs = diagnose_inputs, .run = diagnose_run};

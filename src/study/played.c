@@ -42,6 +42,16 @@ mw_status mw_played_recall(mw_played *p, const json_t *line, mw_error *error) {
     return mw_played_add(p, &play, error);
 }
 
+bool mw_played_has(const mw_played *p, const mw_play *play) {
+    for (int i = 0; i < p->count; i++) {
+        const mw_play *old = &p->plays[i];
+        if (old->first == play->first && old->count == play->count && !strcmp(old->label, play->label) &&
+            !strcmp(old->player, play->player))
+            return true;
+    }
+    return false;
+}
+
 mw_status mw_played_check(const mw_played *p, const mw_play *play, mw_error *error) {
     for (int i = 0; i < p->count; i++) {
         const mw_play *old = &p->plays[i];

@@ -26,6 +26,7 @@ void mw_played_free(mw_played *played);
 void mw_play_label(mw_play *play, const char *line, const char *stage);
 json_t *mw_play_json(const mw_play *play); /* for the record */
 
+bool mw_played_has(const mw_played *played, const mw_play *play);
 /* Fails if other weights or another plan of the same label have played one of the seeds. */
 mw_status mw_played_check(const mw_played *played, const mw_play *play, mw_error *error);
 

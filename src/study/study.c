@@ -97,28 +97,42 @@ static const char *label_of(const study *s) {
     return s->index < s->count ? s->lines[s->index].label : "all";
 }
 
-/* message: of a failure; play: of an evaluation. Either may be NULL. */
+static mw_status cannot_append(const study *s, mw_error *error) {
+    return mw_fail(error, MW_ERR_IO, "cannot append to %.400s/stages.jsonl: %s", s->options->folder,
+                   strerror(errno));
+}
+
+/* What a crash or a full disk left of a line must not swallow the next one. */
+static mw_status end_line(const study *s, mw_error *error) {
+    char last;
+    const off_t size = lseek(s->log, 0, SEEK_END);
+    if (size < 1 || (pread(s->log, &last, 1, size - 1) == 1 && last == '\n')) return MW_OK;
+    return write(s->log, "\n", 1) == 1 ? MW_OK : cannot_append(s, error);
+}
+
+/* A stage that has finished, or failed with a message; or, before it is begun, what it plays. */
 static mw_status record(study *s, const char *message, const mw_play *play, double seconds, mw_error *error) {
     char now[32];
     const time_t clock = time(NULL);
     struct tm parts;
     gmtime_r(&clock, &parts);
     strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", &parts);
-    json_t *root = json_pack("{s:s, s:s, s:f, s:s, s:s, s:s, s:s*}", "setting", label_of(s), "stage",
-                             mw_study_stage_name(s->stage), "seconds", round(100 * seconds) / 100, "finished",
-                             now, "mawam", mw_version(), "revision", mw_revision(), "error", message);
+    json_t *root = json_pack("{s:s, s:s, s:o*, s:s, s:s, s:s, s:s*}", "setting", label_of(s), "stage",
+                             mw_study_stage_name(s->stage), "seconds", json_real(round(100 * seconds) / 100),
+                             play ? "taken" : "finished", now, "mawam", mw_version(), "revision",
+                             mw_revision(), "error", message);
     if (play) json_object_set_new(root, "played", mw_play_json(play));
     char *text = root ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
     json_decref(root);
     if (!text) return mw_fail(error, MW_ERR_MEMORY, "cannot record a stage");
     const size_t length = strlen(text);
     text[length] = '\n'; /* in place of the zero; the text is written by length */
-    const ssize_t written = write(s->log, text, length + 1);
+    mw_status status = end_line(s, error);
+    errno = ENOSPC; /* what a short write means, which itself tells nothing */
+    if (status == MW_OK && (write(s->log, text, length + 1) != (ssize_t)length + 1 || fsync(s->log) != 0))
+        status = cannot_append(s, error);
     free(text);
-    if (written != (ssize_t)length + 1 || fsync(s->log) != 0)
-        return mw_fail(error, MW_ERR_IO, "cannot append to %.400s/stages.jsonl: %s", s->options->folder,
-                       strerror(errno));
-    return MW_OK;
+    return status;
 }
 
 /* ---- the folder ---- */
@@ -148,16 +162,6 @@ static mw_status make_folders(const study *s, mw_error *error) {
     return MW_OK;
 }
 
-/* What a crash or a full disk left of a line must not swallow the next one. */
-static mw_status end_line(const study *s, mw_error *error) {
-    char last;
-    const off_t size = lseek(s->log, 0, SEEK_END);
-    if (size < 1 || (pread(s->log, &last, 1, size - 1) == 1 && last == '\n')) return MW_OK;
-    if (write(s->log, "\n", 1) == 1) return MW_OK;
-    return mw_fail(error, MW_ERR_IO, "cannot append to %.400s/stages.jsonl: %s", s->options->folder,
-                   strerror(errno));
-}
-
 static mw_status open_folder(study *s, mw_error *error) {
     char path[512];
     const mw_study_options *o = s->options;
@@ -173,7 +177,6 @@ static mw_status open_folder(study *s, mw_error *error) {
     if (s->log < 0) return mw_fail(error, MW_ERR_IO, "cannot open '%s': %s", path, strerror(errno));
     if (flock(s->log, LOCK_EX | LOCK_NB) != 0)
         return mw_fail(error, MW_ERR_IO, "another study is running in '%.300s'", o->folder);
-    if (there) MW_TRY(end_line(s, error));
     return there ? read_record(s, path, error) : MW_OK;
 }
 
@@ -254,30 +257,38 @@ static bool interrupted(const study *s, mw_status status, mw_error *error) {
     return true;
 }
 
-/* An evaluation of other weights or another plan on seeds that were played is refused. */
-static mw_status take_seeds(study *s, mw_play *play, mw_error *error) {
-    const mw_eval_options e = mw_chain_eval_options(&s->chain);
-    *play = (mw_play){.first = e.first_seed, .count = e.seeds};
-    mw_play_label(play, label_of(s), mw_study_stage_name(s->stage));
-    mw_chain_player(&s->chain, s->stage, play->player);
-    return s->options->play_again ? MW_OK : mw_played_check(&s->played, play, error);
+/* Seeds are taken on record before they are played, so that nothing that happens later frees them again.
+ * Other weights or another plan than those that have them are refused, unless they have played already. */
+static mw_status take_seeds(study *s, bool kept, mw_error *error) {
+    if (!mw_stage_of(s->stage)->plays) return MW_OK;
+    const mw_eval_options e = mw_stage_of(s->stage)->plays(&s->chain);
+    mw_play play = {.first = e.first_seed, .count = e.seeds};
+    mw_play_label(&play, label_of(s), mw_study_stage_name(s->stage));
+    mw_chain_player(&s->chain, s->stage, play.player);
+    if (mw_played_has(&s->played, &play)) return MW_OK;
+    if (!kept && !s->options->play_again) MW_TRY(mw_played_check(&s->played, &play, error));
+    MW_TRY(record(s, NULL, &play, NAN, error));
+    return mw_played_add(&s->played, &play, error);
+}
+
+static mw_status keep_stage(study *s, mw_error *error) {
+    MW_TRY(take_seeds(s, true, error));
+    tell(s, MW_STUDY_KEPT, 1, 0, "");
+    return MW_OK;
 }
 
 static mw_status run_stage(study *s, bool *ran, mw_error *error) {
     double *known = &s->known[s->index][s->stage];
     s->started = mw_clock_seconds();
     if (mw_chain_current(&s->chain, s->stage)) {
-        tell(s, MW_STUDY_KEPT, 1, 0, "");
+        MW_TRY(keep_stage(s, error));
     } else {
-        mw_play play;
-        const bool plays = mw_stage_of(s->stage)->plays;
         if (stopped(s)) return mw_fail(error, MW_ERR_INTERRUPTED, "stopped");
-        if (plays) MW_TRY(take_seeds(s, &play, error));
+        MW_TRY(take_seeds(s, false, error));
         tell(s, MW_STUDY_STARTS, 0, 0, "");
         MW_TRY(mw_chain_run(&s->chain, s->stage, error));
         *known = mw_clock_seconds() - s->started + s->chain.earlier;
-        MW_TRY(record(s, NULL, plays ? &play : NULL, *known, error));
-        if (plays) MW_TRY(mw_played_add(&s->played, &play, error));
+        MW_TRY(record(s, NULL, NULL, *known, error));
         tell(s, MW_STUDY_DONE, 1, *known, s->chain.note);
         *ran = true;
     }
@@ -313,7 +324,7 @@ static mw_status run_stages(study *s, mw_error *error) {
     bool ran = false;
     if (finished_without_data(s)) {
         for (; s->stage < MW_STUDY_COST; s->stage++)
-            if (has_stage(s)) tell(s, MW_STUDY_KEPT, 1, 0, "");
+            if (has_stage(s)) MW_TRY(keep_stage(s, error));
         return MW_OK;
     }
     for (; !mw_stage_of(s->stage)->analysis; s->stage++)

@@ -93,16 +93,16 @@ static void test_resume(void **state) {
     mw_study_options o = options_of("study", spread, 1);
     expect(&o, "dddd");
     CHECK_NEAR(seen.left, 0, 0);
-    assert_int_equal(lines_of("study/stages.jsonl"), 4);
+    assert_int_equal(lines_of("study/stages.jsonl"), 5);
     CHECK_FAILS(mw_study_run(&o, &failed, &error), MW_ERR_ARGUMENT, error, "continue it with --resume");
     o.resume = true;
     expect(&o, "kkkk");
-    assert_int_equal(lines_of("study/stages.jsonl"), 4);
+    assert_int_equal(lines_of("study/stages.jsonl"), 5);
     FILE *record = fopen(scratch("study/stages.jsonl"), "a"); /* a crash within a line */
     assert_true(record && fputs("{\"sett", record) >= 0 && fclose(record) == 0);
     o.episodes = 2;
     expect(&o, "kkdk");
-    assert_int_equal(lines_of("study/stages.jsonl"), 6);
+    assert_int_equal(lines_of("study/stages.jsonl"), 7);
     o.snippets = 16;
     expect(&o, "kkkd");
     o.assignment_count = TINY - 1; /* the target is the data's own: another bundle */
@@ -275,7 +275,7 @@ static void test_failure(void **state) {
     assert_int_equal(failed, 1);
     assert_string_equal(seen.letters, "Fdddd");
     assert_non_null(strstr(seen.failure, "spread-medium.safetensors"));
-    assert_int_equal(lines_of("broken/stages.jsonl"), 5);
+    assert_int_equal(lines_of("broken/stages.jsonl"), 6);
     assert_true(mw_file_exists(scratch("broken/results/tag-random.json")));
     assert_false(mw_file_exists(scratch("broken/results/spread-medium.json")));
     static const char *const wrong[] = {"flow.dim=banana"};

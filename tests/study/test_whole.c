@@ -42,12 +42,12 @@ typedef struct {
 } events;
 static events seen;
 static mw_stop_flag halt;
-static bool halts_at_cost;
+static mw_study_stage halts_at = MW_STUDY_STAGES;
 
 static void listen(void *context, const mw_study_event *e) {
     (void)context;
     const size_t length = strlen(seen.letters);
-    if (halts_at_cost && e->stage == MW_STUDY_COST) halt = 1;
+    if (e->stage == halts_at && e->what == MW_STUDY_STARTS) halt = 1;
     if (e->what == MW_STUDY_STARTS || e->what == MW_STUDY_RUNS || length + 3 > sizeof seen.letters) return;
     if (e->what == MW_STUDY_FAILED) snprintf(seen.failure, sizeof seen.failure, "%s", e->note);
     snprintf(seen.letters + length, sizeof seen.letters - length, "%s%s", e->index != seen.last ? " " : "",
@@ -146,6 +146,9 @@ static void test_protocol(void **state) {
     assert_int_equal(json_integer_value(json_object_get(json_object_get(settings, "q"), "steps")), 6);
     assert_int_equal(json_integer_value(json_object_get(json_object_get(sweeps, "inputs"), "first_seed")),
                      21100);
+    static char record[1 << 15]; /* a sweep's seed is taken too */
+    record[scratch_read(scratch("whole/stages.jsonl"), record, sizeof record - 1)] = 0;
+    assert_non_null(strstr(record, "\"first_seed\":21100"));
     const json_t *horizon = json_object_get(json_object_get(sweeps, "sweeps"), "horizon");
     assert_int_equal(json_array_size(json_object_get(horizon, "points")), 3); /* as far as it generates */
     assert_string_equal(json_string_value(json_object_get(json_object_get(other, "provenance"), "seed")),
@@ -217,10 +220,10 @@ static void test_cost(void **state) {
     o.parts = 1u << MW_STUDY_MAIN | 1u << MW_STUDY_COSTS;
     assert_int_equal(expect(&o, "kkkk k"), 0);
     o.threads = 2; /* other times */
-    halts_at_cost = true;
+    halts_at = MW_STUDY_COST;
     CHECK_FAILS(mw_study_run(&o, &failed, &error), MW_ERR_INTERRUPTED, error, "");
     assert_int_equal(failed, 0);
-    halts_at_cost = false;
+    halts_at = MW_STUDY_STAGES;
     halt = 0;
     assert_int_equal(expect(&o, "kkkk d"), 0);
     json_t *cost = result("cost");
@@ -231,12 +234,17 @@ static void test_cost(void **state) {
 /* Other weights on the same seeds are refused, on others they play; the same weights may play more. */
 static void test_played_once(void **state) {
     (void)state;
+    mw_error error;
+    int failed;
     mw_study_options o = options();
     o.resume = true;
     o.count = 1;
     o.parts = 1u << MW_STUDY_MAIN;
     o.family_episodes[0] = 3;
     assert_int_equal(expect(&o, "kkdk"), 0);
+    /* a play that the record has lost is recorded again where its result is kept */
+    assert_int_equal(truncate(scratch("whole/stages.jsonl"), 0), 0);
+    assert_int_equal(expect(&o, "kkkk"), 0);
     o.seed = 7;
     assert_int_equal(expect(&o, "ddF"), 1);
     assert_non_null(strstr(seen.failure, "seeds 21000 to 21001 are played once"));
@@ -259,6 +267,15 @@ static void test_played_once(void **state) {
     o.first_seed = 21000;
     o.play_again = true;
     assert_int_equal(expect(&o, "kkdk"), 0);
+    o.play_again = false;
+    o.first_seed = 21010; /* seeds count as played from the beginning on */
+    halts_at = MW_STUDY_EVAL;
+    CHECK_FAILS(mw_study_run(&o, &failed, &error), MW_ERR_INTERRUPTED, error, "");
+    halts_at = MW_STUDY_STAGES;
+    halt = 0;
+    o.seed = 8;
+    assert_int_equal(expect(&o, "ddF"), 1);
+    assert_non_null(strstr(seen.failure, "seeds 21010 to 21011 are played once"));
 }
 
 int main(void) {
