@@ -47,18 +47,23 @@ static mw_status expect_revision(mw_sources *s, const char *what, const json_t *
                    what, text, s->revision);
 }
 
-/* Who wrote the file, and who trained the parts of its bundle. */
+/* Who wrote the file and what it was put together from, and who trained the parts of its bundle. */
 static mw_status check_file(mw_sources *s, const char *place, const char *name, const json_t *root,
                             mw_error *error) {
-    static const char *const stamps[] = {"study.revision", "provenance.revision", "revision"};
-    const json_t *named = NULL;
+    static const char *const stamps[] = {"revision", "study.revision", "provenance.revision",
+                                         "revisions.eval", "revisions.diagnose"};
     const char *part;
     json_t *about;
     char what[160];
+    bool named = false;
     if (!root) return MW_OK;
     snprintf(what, sizeof what, "%s/%.64s.json", place, name);
-    for (int i = 0; i < 3 && !named; i++) named = mw_json_at(root, stamps[i]);
-    MW_TRY(expect_revision(s, what, named, error));
+    for (size_t i = 0; i < sizeof stamps / sizeof *stamps; i++) {
+        const json_t *stamp = mw_json_at(root, stamps[i]);
+        if (stamp) MW_TRY(expect_revision(s, what, stamp, error));
+        named = named || stamp;
+    }
+    if (!named) MW_TRY(expect_revision(s, what, NULL, error));
     json_object_foreach(json_object_get(root, "training"), part, about) {
         snprintf(what, sizeof what, "the %.40s of %s/%.64s.json", part, place, name);
         if (json_object_get(about, "revision"))

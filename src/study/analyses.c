@@ -150,6 +150,22 @@ static void play_progress(void *context, int arm, long done, long total) {
     if (c->progress) c->progress(c->context, 0.5 + 0.5 * share / __builtin_popcount(arms), mw_arm_name(arm));
 }
 
+/* The bundle that is compared may have been trained again by another revision, which its settings, data and
+ * seed do not tell. */
+static bool of_same_base(const mw_chain *c) {
+    mw_bundle *base = NULL, *compared_bundle = NULL;
+    mw_error error;
+    bool same = mw_bundle_load(&base, c->bundle, &error) == MW_OK &&
+                mw_bundle_load(&compared_bundle, c->selectors_bundle, &error) == MW_OK;
+    for (int i = 0; same && i < base->count; i++) {
+        const mw_bundle_part *part = mw_bundle_find(compared_bundle, base->parts[i].model->kind->name);
+        same = part && !strcmp(part->provenance.revision, base->parts[i].provenance.revision);
+    }
+    mw_bundle_free(base);
+    mw_bundle_free(compared_bundle);
+    return same;
+}
+
 /* What is there already is kept; its checkpoint is continued. */
 static mw_status train_selectors(mw_chain *c, mw_error *error) {
     mw_preset preset;
@@ -157,7 +173,9 @@ static mw_status train_selectors(mw_chain *c, mw_error *error) {
     unsigned only;
     bool plan;
     MW_TRY(selector_preset(c, &preset, &only, error));
-    if (mw_chain_kept_parts(c, &preset, c->selectors_bundle, &plan) == preset.parts && plan) return MW_OK;
+    if (mw_chain_kept_parts(c, &preset, c->selectors_bundle, &plan) == preset.parts && plan &&
+        of_same_base(c))
+        return MW_OK;
     unlink(c->selectors_bundle);
     const mw_training_request request = {.preset = &preset,
                                          .output = c->selectors_bundle,
@@ -178,6 +196,7 @@ static mw_status selectors_run(mw_chain *c, mw_error *error) {
     json_t *root = json_object();
     mw_status status = mw_eval_run(&r, bundle, &options, error);
     if (status == MW_OK) json_object_set_new(root, "eval", mw_eval_json(&r));
+    json_object_set_new(root, "training", mw_chain_training_json(c->selectors_bundle));
     if (status == MW_OK && c->options->anchors) status = mw_chain_same_state(c, bundle, false, root, error);
     size_t used = 0;
     c->note[0] = 0;

@@ -82,6 +82,9 @@ unsigned mw_chain_kept_parts(const mw_chain *chain, const mw_preset *preset, con
 mw_status mw_chain_train(mw_chain *chain, mw_training_request request, mw_training_report *report,
                          mw_error *error);
 
+/* What every part of a bundle says of its making; empty if it cannot be read. */
+json_t *mw_chain_training_json(const char *path);
+
 /* Writes a stage's file, which names the setting, the bundle, the inputs and the revision: at the top, or of
  * an analysis under "study". Takes root over. */
 mw_status mw_chain_write(const mw_chain *chain, mw_study_stage stage, json_t *root, mw_error *error);

@@ -47,12 +47,11 @@ static mw_status data_json(json_t **out, const mw_chain *c, mw_error *error) {
     return status;
 }
 
-/* What every part says of its making. */
-static json_t *training_json(const mw_chain *c) {
+json_t *mw_chain_training_json(const char *path) {
     mw_bundle *bundle;
     mw_error error;
     json_t *out = json_object();
-    if (mw_bundle_load(&bundle, c->bundle, &error) != MW_OK) return out;
+    if (mw_bundle_load(&bundle, path, &error) != MW_OK) return out;
     for (int i = 0; i < bundle->count; i++) {
         const mw_bundle_part *part = &bundle->parts[i];
         json_t *json = mw_provenance_json(&part->provenance);
@@ -79,10 +78,13 @@ static json_t *provenance_json(const mw_chain *c) {
                      "seed", seed, "threads", threads, "cpu", cpu, "level", mw_cpu_name());
 }
 
-static mw_status take(json_t *summary, const char *path, const char *const *keys, mw_error *error) {
+/* A stage that was kept may be of another revision than the summary: it is named. */
+static mw_status take(json_t *summary, json_t *revisions, const mw_chain *c, mw_study_stage stage,
+                      const char *const *keys, mw_error *error) {
     json_t *root;
-    MW_TRY(mw_json_read(&root, path, error));
+    MW_TRY(mw_json_read(&root, c->files[stage], error));
     for (; *keys; keys++) json_object_set(summary, *keys, json_object_get(root, *keys));
+    json_object_set(revisions, mw_study_stage_name(stage), json_object_get(root, "revision"));
     json_decref(root);
     return MW_OK;
 }
@@ -90,7 +92,7 @@ static mw_status take(json_t *summary, const char *path, const char *const *keys
 mw_status mw_chain_summarize(mw_chain *c, mw_error *error) {
     static const char *const eval_keys[] = {"eval", NULL};
     static const char *const diagnose_keys[] = {"same_state", "same_state_planned", "snippets", NULL};
-    json_t *data = NULL, *seconds = json_object();
+    json_t *data = NULL, *seconds = json_object(), *revisions = json_object();
     mw_status status = data_json(&data, c, error);
     for (int s = 0; s < MW_STUDY_STAGES; s++)
         json_object_set_new(seconds, mw_study_stage_name((mw_study_stage)s),
@@ -98,10 +100,11 @@ mw_status mw_chain_summarize(mw_chain *c, mw_error *error) {
     json_t *summary = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:o*, s:o}", "setting", c->name,
                                 "method", c->preset.method, "task", c->setting->task, "quality",
                                 c->setting->quality, "family", c->family, "rules", c->rules, "bundle",
-                                c->checksum, "data", data, "training", training_json(c));
-    if (status == MW_OK) status = take(summary, c->files[MW_STUDY_EVAL], eval_keys, error);
+                                c->checksum, "data", data, "training", mw_chain_training_json(c->bundle));
+    if (status == MW_OK) status = take(summary, revisions, c, MW_STUDY_EVAL, eval_keys, error);
     if (status == MW_OK && c->line->stages & 1u << MW_STUDY_DIAGNOSE)
-        status = take(summary, c->files[MW_STUDY_DIAGNOSE], diagnose_keys, error);
+        status = take(summary, revisions, c, MW_STUDY_DIAGNOSE, diagnose_keys, error);
+    json_object_set_new(summary, "revisions", revisions);
     json_object_set_new(summary, "seconds", seconds);
     json_object_set(summary, "inputs", c->inputs);
     json_object_set_new(summary, "provenance", provenance_json(c));

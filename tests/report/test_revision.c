@@ -6,19 +6,22 @@
 #include "report/sources.h"
 #include "scratch.h"
 
-/* A summary with a difference of planning to reactive, made by one revision and trained by another. */
-static void make(const char *folder, const char *name, const char *maker, const char *trainer, double delta) {
+static void put(const char *folder, const char *name, json_t *root) {
     char path[200];
     mw_error error;
-    json_t *root =
-        json_pack("{s:s, s:{s:{s:{s:f}, s:{s:f, s:{s:f, s:f, s:f}}}}, s:{s:{s:s*}}, s:{s:s*}}", "setting",
-                  name, "eval", "arms", "reactive", "return", 10.0, "plan", "return", 10.0 + delta, "gain",
-                  "mean", delta, "low", delta - 1.959964, "high", delta + 1.959964, "training", "flow",
-                  "revision", trainer, "provenance", "revision", maker);
     CHECK_OK(mw_dir_make(scratch(folder), &error), error);
     snprintf(path, sizeof path, "%s/%s.json", folder, name);
     CHECK_OK(mw_json_write(root, scratch(path), &error), error);
     json_decref(root);
+}
+
+/* A summary with a difference of planning to reactive, made by one revision and trained by another. */
+static void make(const char *folder, const char *name, const char *maker, const char *trainer, double delta) {
+    put(folder, name,
+        json_pack("{s:s, s:{s:{s:{s:f}, s:{s:f, s:{s:f, s:f, s:f}}}}, s:{s:{s:s*}}, s:{s:s*}}", "setting",
+                  name, "eval", "arms", "reactive", "return", 10.0, "plan", "return", 10.0 + delta, "gain",
+                  "mean", delta, "low", delta - 1.959964, "high", delta + 1.959964, "training", "flow",
+                  "revision", trainer, "provenance", "revision", maker));
 }
 
 static mw_status report(const char *folder, mw_error *error) {
@@ -44,6 +47,17 @@ static void test_mixture(void **state) {
     CHECK_FAILS(report("one", &error), MW_ERR_MISMATCH, error, "the flow of results/3m-poor.json");
     make("one/results", "3m-poor", NULL, NULL, 1);
     CHECK_FAILS(report("one", &error), MW_ERR_MISMATCH, error, "of revision 'unknown'");
+    make("one/results", "3m-poor", "v1", "v1", 1);
+    put("one/routing", "3m-poor",
+        json_pack("{s:s, s:{s:s}}", "revision", "v1", "provenance", "revision", "v1"));
+    CHECK_OK(report("one", &error), error);
+    put("one/routing", "3m-poor",
+        json_pack("{s:s, s:{s:s}}", "revision", "v2", "provenance", "revision", "v1"));
+    CHECK_FAILS(report("one", &error), MW_ERR_MISMATCH, error, "routing/3m-poor.json is of revision 'v2'");
+    put("one/results", "3m-good",
+        json_pack("{s:s, s:{s:s}, s:{s:s, s:s}}", "setting", "3m-good", "provenance", "revision", "v1",
+                  "revisions", "eval", "v1", "diagnose", "v2"));
+    CHECK_FAILS(report("one", &error), MW_ERR_MISMATCH, error, "results/3m-good.json is of revision 'v2'");
 }
 
 static void test_training_seeds(void **state) {

@@ -2,7 +2,8 @@
  * it, kept when nothing changed, and refused where seeds would be played again. */
 #include "core/file.h"
 #include "core/json.h"
-#include "plan/provenance.h"
+#include "plan/bundle.h"
+#include "report/table.h"
 #include "scratch.h"
 #include "study/played.h"
 #include "study/scope.h"
@@ -186,6 +187,40 @@ static void test_scope(void **state) {
     assert_int_equal(mw_study_lines(lines, &o), 30);
 }
 
+static const char *revision_in(const json_t *root, const char *path) {
+    return json_string_value(mw_json_at(root, path));
+}
+
+/* What another build made is told of in the summary, and is no part of what selectors are compared with. */
+static void test_mixture(void **state) {
+    (void)state;
+    static const char *const names[] = {"whole/bundles/tag-medium.selectors.safetensors",
+                                        "whole/selectors/tag-medium.json", "whole/results/tag-medium.json"};
+    mw_error error;
+    mw_bundle *bundle;
+    CHECK_OK(mw_bundle_load(&bundle, scratch(names[0]), &error), error);
+    snprintf(mw_bundle_find(bundle, "flow")->provenance.revision, MW_WORD, "v0");
+    CHECK_OK(mw_bundle_save(bundle, scratch(names[0]), false, &error), error);
+    mw_bundle_free(bundle);
+    json_t *eval = result("eval/tag-medium");
+    json_object_set_new(eval, "revision", json_string("v0"));
+    CHECK_OK(mw_json_write(eval, scratch("whole/eval/tag-medium.json"), &error), error);
+    json_decref(eval);
+    assert_int_equal(remove(scratch(names[1])) | remove(scratch(names[2])), 0);
+    mw_study_options o = options();
+    o.resume = true;
+    o.count = 1;
+    o.parts = 1u << MW_STUDY_MAIN | 1u << MW_STUDY_COMPARED;
+    assert_int_equal(expect(&o, "kkkkd"), 0);
+    json_t *summary = result("results/tag-medium"), *selectors = result("selectors/tag-medium");
+    assert_string_equal(revision_in(summary, "revisions.eval"), "v0");
+    assert_string_equal(revision_in(summary, "revisions.diagnose"), mw_revision());
+    assert_string_equal(revision_in(selectors, "training.flow.revision"), mw_revision());
+    assert_string_equal(revision_in(selectors, "training.q.revision"), mw_revision());
+    json_decref(summary);
+    json_decref(selectors);
+}
+
 static char warning[500];
 
 static void hear(void *context, mw_log_level level, const char *message) {
@@ -279,8 +314,9 @@ static void test_played_once(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_scope),    cmocka_unit_test(test_chain),
-                                       cmocka_unit_test(test_protocol), cmocka_unit_test(test_other_revision),
-                                       cmocka_unit_test(test_cost),     cmocka_unit_test(test_played_once)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_scope),          cmocka_unit_test(test_chain), cmocka_unit_test(test_protocol),
+        cmocka_unit_test(test_other_revision), cmocka_unit_test(test_cost),  cmocka_unit_test(test_mixture),
+        cmocka_unit_test(test_played_once)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown_tree);
 }
