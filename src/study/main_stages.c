@@ -102,7 +102,7 @@ unsigned mw_chain_kept_parts(const mw_chain *c, const mw_preset *preset, const c
             const mw_bundle_part *part = mw_bundle_find(bundle, mw_model_class_at(i)->name);
             if (settled.parts & 1u << i && part && mw_training_same(&settled, part, &origin)) kept |= 1u << i;
         }
-        *plan = !mw_fields_difference(mw_plan_fields, &settled.plan, &bundle->plan);
+        *plan = !mw_training_plan_difference(&settled.plan, bundle);
         mw_provenance_free(&origin);
     }
     mw_bundle_free(bundle);

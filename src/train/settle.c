@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { ERROR_SNIPPETS = 1024 };
 
@@ -129,6 +130,12 @@ mw_status mw_training_settle(mw_preset *preset, const mw_dataset *dataset, uint6
     if (status == MW_OK) status = mw_settle_target(&preset->plan, flow, &data, error);
     mw_split_free(&data.split);
     return status;
+}
+
+const mw_field *mw_training_plan_difference(const mw_plan_settings *wanted, const mw_bundle *bundle) {
+    if (isnan(wanted->return_error) && bundle->return_error_given)
+        return mw_fields_find(mw_plan_fields, "return_error", strlen("return_error"));
+    return mw_fields_difference(mw_plan_fields, wanted, &bundle->plan);
 }
 
 bool mw_training_same(const mw_preset *preset, const mw_bundle_part *part, const mw_provenance *like) {

@@ -344,7 +344,7 @@ static mw_status finished_before(training *t, bool *finished, mw_error *error) {
                              "'%.200s' is finished, but its %s is of other data, settings or seed",
                              t->request->output, mw_model_class_at(i)->name);
     }
-    const mw_field *other = mw_fields_difference(mw_plan_fields, &preset->plan, &bundle->plan);
+    const mw_field *other = mw_training_plan_difference(&preset->plan, bundle);
     if (status == MW_OK && other)
         status = mw_fail(error, MW_ERR_MISMATCH, "'%.200s' is finished, but it has another plan.%s",
                          t->request->output, other->name);
@@ -420,6 +420,7 @@ static mw_status assemble(training *t, mw_training_report *report, mw_error *err
     const mw_training_request *r = t->request;
     mw_bundle *bundle;
     MW_TRY(mw_bundle_create(&bundle, &t->info, &r->preset->plan, error));
+    bundle->return_error_given = !isnan(r->preset->plan.return_error);
     mw_status status = mw_normalizer_copy(&bundle->obs_normalizer, t->data.obs_normalizer, error);
     if (status == MW_OK) status = mw_normalizer_copy(&bundle->act_normalizer, t->data.act_normalizer, error);
     if (status == MW_OK) status = add_parts(t, bundle, error);

@@ -61,5 +61,7 @@ mw_status mw_training_settle(mw_preset *preset, const mw_dataset *dataset, uint6
 
 /* Is this part what training with a settled preset would arrive at? `like` tells data, split and seed. */
 bool mw_training_same(const mw_preset *preset, const mw_bundle_part *part, const mw_provenance *like);
+/* The first setting in which the bundle plans otherwise than training with these would have it; or NULL. */
+const mw_field *mw_training_plan_difference(const mw_plan_settings *wanted, const mw_bundle *bundle);
 
 #endif

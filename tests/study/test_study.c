@@ -225,6 +225,16 @@ static void test_kept_parts(void **state) {
     anew.assignments = changed;
     anew.assignment_count = TINY + 2;
     expect(&anew, "kddd");
+    /* an error that is given, and then measured again */
+    planning[TINY + 2] = "plan.return_error=5";
+    anew.assignments = planning;
+    anew.assignment_count = TINY + 3;
+    expect(&anew, "kddd");
+    expect(&anew, "kkkk");
+    anew.assignments = changed;
+    anew.assignment_count = TINY + 2;
+    expect(&anew, "kddd");
+    expect(&anew, "kkkk");
     /* stopped after a change that is then taken back: the bundle of before is the current one again */
     changed[TINY + 1] = "flow.steps=11";
     seen.stopping = true;
