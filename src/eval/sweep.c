@@ -254,15 +254,35 @@ static mw_status put(sweep *s, mw_error *error) {
     return s->options.path ? mw_json_write(s->root, s->options.path, error) : MW_OK;
 }
 
-static mw_status run_value(sweep *s, const axis *a, const char *value, json_t *points, mw_error *error) {
+static json_t *known_point(const sweep *s, const axis *a, int index) {
     char key[2 * MW_WORD + 2];
-    snprintf(key, sizeof key, "%s=%s", a->field->name, value);
-    json_t *point = json_incref(json_object_get(s->known, key));
-    const bool kept = point != NULL;
-    if (!kept) MW_TRY(play(s, a, value, &point, error));
-    json_array_append_new(points, point);
+    snprintf(key, sizeof key, "%s=%s", a->field->name, a->values[index]);
+    return json_object_get(s->known, key);
+}
+
+/* What is known is there from the beginning, so that a stop anywhere keeps it. */
+static void add_axis(sweep *s, const axis *a) {
+    json_t *points = json_array();
+    for (int k = 0; k < a->count; k++)
+        if (known_point(s, a, k)) json_array_append(points, known_point(s, a, k));
+    json_object_set_new(json_object_get(s->root, "sweeps"), a->field->name,
+                        json_pack("{s:s, s:o}", "symbol",
+                                  a->field->symbol ? a->field->symbol : a->field->name, "points", points));
+}
+
+/* All values before this one have their points. */
+static mw_status run_value(sweep *s, const axis *a, int index, mw_error *error) {
+    const char *value = a->values[index];
+    if (known_point(s, a, index)) {
+        s->kept++;
+    } else {
+        json_t *point, *points = json_object_get(
+                           json_object_get(json_object_get(s->root, "sweeps"), a->field->name), "points");
+        MW_TRY(play(s, a, value, &point, error));
+        if (json_array_insert_new(points, (size_t)index, point) != 0)
+            return mw_fail(error, MW_ERR_MEMORY, "cannot keep a value of the sweep");
+    }
     s->done++;
-    s->kept += kept;
     MW_TRY(put(s, error));
     const int played = s->done - s->kept;
     const double each = played ? (mw_clock_seconds() - s->started) / played : NAN;
@@ -286,16 +306,9 @@ static mw_status run(sweep *s, mw_error *error) {
                         s->options.command ? s->options.command : "", "cpu", cpu, "inputs", inputs, "sweeps");
     if (!s->root) return mw_fail(error, MW_ERR_MEMORY, "cannot describe the sweep");
     recall(s);
-    json_t *sweeps = json_object_get(s->root, "sweeps");
-    for (int i = 0; i < s->options.count; i++) {
-        const axis *a = &s->axes[i];
-        json_t *points = json_array();
-        json_object_set_new(sweeps, a->field->name,
-                            json_pack("{s:s, s:o}", "symbol",
-                                      a->field->symbol ? a->field->symbol : a->field->name, "points",
-                                      points));
-        for (int k = 0; k < a->count; k++) MW_TRY(run_value(s, a, a->values[k], points, error));
-    }
+    for (int i = 0; i < s->options.count; i++) add_axis(s, &s->axes[i]);
+    for (int i = 0; i < s->options.count; i++)
+        for (int k = 0; k < s->axes[i].count; k++) MW_TRY(run_value(s, &s->axes[i], k, error));
     return MW_OK;
 }
 

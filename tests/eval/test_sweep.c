@@ -111,6 +111,41 @@ static void continues(void **state) {
     mw_bundle_free(bundle);
 }
 
+static mw_stop_flag stop;
+
+static void stop_at_second(void *context, const char *setting, const char *value, int done, int total,
+                           double left) {
+    count_values(context, setting, value, done, total, left);
+    stop = done == 2;
+}
+
+/* A run that is stopped keeps what it knew of axes that it had not come to. */
+static void stopped(void **state) {
+    (void)state;
+    static const char *const some[] = {"M=1,3", "K=1,2"}, *const more[] = {"M=1,3,2", "K=1,2"};
+    mw_error error;
+    char *text;
+    mw_bundle *bundle = tiny_bundle("spread", NULL);
+    json_decref(swept(bundle, some, 2, scratch("stopped.json")));
+    mw_eval_options e = few();
+    e.stop = &stop;
+    mw_sweep_options o;
+    mw_sweep_options_init(&o, sizeof o);
+    o.sweeps = more;
+    o.count = 2;
+    o.eval = &e;
+    o.path = scratch("stopped.json");
+    o.progress = stop_at_second;
+    CHECK_FAILS(mw_sweep_run(&text, bundle, &o, &error), MW_ERR_INTERRUPTED, error, "");
+    json_t *root;
+    CHECK_OK(mw_json_read(&root, scratch("stopped.json"), &error), error);
+    assert_null(point_at(root, "candidates", 2));
+    assert_non_null(point_at(root, "sampling_steps", 1));
+    unlink(scratch("stopped.json"));
+    json_decref(root);
+    mw_bundle_free(bundle);
+}
+
 static void refusals(void **state) {
     (void)state;
     static const char *const bad[][2] = {{"M", "is no sweep"},       {"size=1", "is no sweep"},
@@ -141,6 +176,6 @@ static void refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(same_episodes), cmocka_unit_test(continues),
-                                       cmocka_unit_test(refusals)};
+                                       cmocka_unit_test(stopped), cmocka_unit_test(refusals)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }
