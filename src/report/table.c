@@ -225,6 +225,12 @@ static mw_status check_setting(const mw_study_row *row, const json_t *summary, c
                    found);
 }
 
+/* An evaluation by itself, as mawam eval writes it, stands where summaries have theirs. Takes root over. */
+static json_t *as_summary(json_t *root) {
+    if (json_object_get(root, "eval") || !json_object_get(root, "arms")) return root;
+    return json_pack("{s:O*, s:o}", "revision", json_object_get(root, "revision"), "eval", root);
+}
+
 static mw_status read_row(mw_study_row *row, const char *folder, const char *const *places, mw_error *error) {
     char path[1024] = "";
     json_t *summary;
@@ -232,6 +238,8 @@ static mw_status read_row(mw_study_row *row, const char *folder, const char *con
         snprintf(path, sizeof path, "%.900s/%s/%s.json", folder, places[k], row->name);
     if (!mw_file_exists(path)) return MW_OK;
     MW_TRY(mw_json_read(&summary, path, error));
+    summary = as_summary(summary);
+    if (!summary) return mw_fail(error, MW_ERR_MEMORY, "%s: no memory for it", path);
     const mw_status status = check_setting(row, summary, path, error);
     if (status != MW_OK) {
         json_decref(summary);

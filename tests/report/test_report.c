@@ -408,6 +408,9 @@ static void test_beside(void **state) {
         "beside/selectors/tag-medium.json",
         "{\"eval\": {\"task\": \"tag\", \"quality\": \"medium\", \"arms\": {\"paper\": {\"score\": 61.5}, "
         "\"direct\": {\"score\": 63.5}}}}");
+    make_file("beside/selectors/tag-expert.json", /* as mawam eval writes it */
+              "{\"task\": \"tag\", \"quality\": \"expert\", \"arms\": {\"paper\": {\"score\": 61.5}, "
+              "\"direct\": {\"score\": 63.5}}}");
     make_file(
         "beside/paper/results/tag-medium.json",
         "{\"setting\": \"tag-medium\", \"eval\": {\"arms\": {\"reactive\": {\"score\": 31.5}, \"plan\": "
@@ -432,7 +435,7 @@ static void test_beside(void **state) {
         {"cost", ">2.5</td>"},
         {"routing", "in 1 of 1 settings; mean difference 0.250"},
         {"routing", "in 1 of 1 settings; mean difference 0.500"},
-        {"selectors", "largest mean in 0 of 1 settings"},
+        {"selectors", "largest mean in 0 of 2 settings"},
         {"controls", "better than its reactive policy in 1 of 1 (1 with an interval above zero)"}};
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         char path[300];
