@@ -83,7 +83,7 @@ void mw_cli_list_arms(void);
 
 /* The rest of `mawam eval --sweep`: json as for it. */
 int mw_cli_sweep(const mw_eval_options *eval, const mw_strings *sweeps, const char *path, const char *json,
-                 mw_show show, const char *command);
+                 bool overwrite, mw_show show, const char *command);
 
 /* "Did you mean": *best starts as the distance at which a word is no longer meant, and `out` as "". */
 int mw_cli_near(const char *word);

@@ -102,12 +102,13 @@ static unsigned arms_of(const sweep *s, const axis *a) {
 
 /* ---- the result ---- */
 
-/* What all points depend on but their own setting. */
-static mw_status inputs_json(json_t **out, const sweep *s, mw_error *error) {
-    const mw_eval_options *e = &s->eval;
+/* What all points depend on but their own setting; episodes that are left open are settled. */
+static mw_status inputs_json(json_t **out, sweep *s, mw_error *error) {
+    mw_eval_options *e = &s->eval;
     mw_env *env;
     char bundle[17];
     MW_TRY(mw_env_create(&env, s->bundle->info.task, e->world, error));
+    if (!e->episodes) e->episodes = mw_eval_episodes_of(mw_env_describe(env)->family);
     json_t *assignments = json_array();
     uint64_t hash = MW_HASH_START;
     for (int i = 0; i < s->bundle->count; i++)
@@ -300,10 +301,12 @@ static mw_status run(sweep *s, mw_error *error) {
     char cpu[128];
     mw_cpu_model(cpu, sizeof cpu);
     MW_TRY(inputs_json(&inputs, s, error));
-    s->root = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:{}}", "mawam", mw_version(),
+    const char *rules = json_string_value(json_object_get(inputs, "rules")); /* of the world as it is */
+    s->root = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s*, s:s, s:s, s:s, s:o, s:{}}", "mawam", mw_version(),
                         "revision", mw_revision(), "task", info->task, "quality", info->quality, "rules",
-                        info->rules, "method", info->method, "command",
-                        s->options.command ? s->options.command : "", "cpu", cpu, "inputs", inputs, "sweeps");
+                        rules, "accepted_rules", strcmp(info->rules, rules) ? info->rules : NULL, "method",
+                        info->method, "command", s->options.command ? s->options.command : "", "cpu", cpu,
+                        "inputs", inputs, "sweeps");
     if (!s->root) return mw_fail(error, MW_ERR_MEMORY, "cannot describe the sweep");
     recall(s);
     for (int i = 0; i < s->options.count; i++) add_axis(s, &s->axes[i]);

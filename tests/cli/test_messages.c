@@ -37,6 +37,10 @@ static void outputs_first(void **state) {
     scratch_write(scratch("old.json"), "{}", 2);
     program_expect(1, "eval spread-medium --json=%/old.json",
                    "old.json' is there already; --overwrite replaces it");
+    program_expect(1, "eval spread-medium --sweep M=1 --json=/nowhere/x", "folder '/nowhere'");
+    program_expect(1, "eval spread-medium --sweep M=1 --json=%/old.json",
+                   "old.json' is there already; --overwrite replaces it");
+    program_expect(2, "eval spread-medium --sweep M=1 --replay %/x.html", "--replay shows one plan");
 }
 
 static void options_that_do_not_apply(void **state) {

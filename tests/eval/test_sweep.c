@@ -107,6 +107,22 @@ static void continues(void **state) {
     json_decref(first);
     json_decref(second);
     json_decref(third);
+    snprintf(bundle->info.rules, sizeof bundle->info.rules, "mpe-0"); /* trained by others */
+    mw_eval_options e = few();
+    e.accept_rules = true;
+    mw_sweep_options o;
+    mw_sweep_options_init(&o, sizeof o);
+    o.sweeps = some;
+    o.count = 1;
+    o.eval = &e;
+    char *text;
+    mw_error error;
+    CHECK_OK(mw_sweep_run(&text, bundle, &o, &error), error);
+    CHECK_OK(mw_json_parse(&first, text, strlen(text), "the sweep", &error), error);
+    assert_string_equal(json_string_value(json_object_get(first, "rules")), "mpe-omar-1");
+    assert_string_equal(json_string_value(json_object_get(first, "accepted_rules")), "mpe-0");
+    json_decref(first);
+    free(text);
     unlink(scratch("sweep.json"));
     mw_bundle_free(bundle);
 }

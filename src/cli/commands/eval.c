@@ -251,12 +251,15 @@ int mw_cli_eval(int argc, char **argv) {
     o.progress = show_progress;
     if (r.show == MW_SHOW_CSV && r.json && !*r.json)
         return mw_cli_usage("eval: only one of --csv and --json is printed; --json=FILE goes with --csv");
+    if (sweeps.count && r.replay)
+        return mw_cli_usage("eval: --replay shows one plan, and --sweep plays many");
     if (r.show == MW_SHOW_CSV || (r.json && !*r.json))
         mw_progress_every(mw_cli_quiet ? -1 : 0); /* programs read this */
     o.context = &progress;
     char *command = mw_cli_command("", argc, argv);
     o.stop = mw_cli_stop();
-    code = sweeps.count ? mw_cli_sweep(&o, &sweeps, r.bundle, r.json, r.show, command) : run(&o, &r, command);
+    code = sweeps.count ? mw_cli_sweep(&o, &sweeps, r.bundle, r.json, r.overwrite, r.show, command)
+                        : run(&o, &r, command);
     free(command);
     return code;
 }
