@@ -98,10 +98,10 @@ static mw_status visit(void *context, const mw_anchors *at, mw_error *error) {
 static mw_status survey_plan(survey *v, const mw_bundle *bundle, mw_error *error) {
     const mw_same_state_options *o = &v->options;
     v->plan = bundle->plan;
-    if (!o->planned)
-        MW_TRY(mw_fields_assign(mw_plan_fields, &v->plan, MW_AS_DRAWN " choice=best", "", error));
+    if (!o->planned) v->plan.choice = MW_CHOICE_BEST;
     for (int i = 0; i < o->assignment_count; i++)
         MW_TRY(mw_fields_assign(mw_plan_fields, &v->plan, o->assignments[i], "", error));
+    if (!o->planned) MW_TRY(mw_fields_assign(mw_plan_fields, &v->plan, MW_AS_DRAWN, "", error));
     if (v->plan.choice != MW_CHOICE_BEST)
         return mw_fail(error, MW_ERR_ARGUMENT, "ranking needs choice=best: the others score no candidates");
     if (o->anchors < 1 || o->anchors > 100000 || v->plan.candidates < 2)

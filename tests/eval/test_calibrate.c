@@ -137,7 +137,8 @@ static void anchors_lie_on_reactive_play(void **state) {
  * the plan adds offsets, and the same where it adds nothing. */
 static void judges(void **state) {
     (void)state;
-    static const char *const alone[] = {"M=5", "scorer=rwm"}, *const plain[] = {"M=5", "temperature=0"};
+    static const char *const alone[] = {"M=5", "scorer=rwm"}, *const plain[] = {"M=5", "temperature=0"},
+                             *const other_plan[] = {"M=5", "action_offset=0.8"};
     mw_error error;
     mw_bundle *bundle = tiny_bundle("spread", NULL);
     mw_same_state_options options = few_anchors();
@@ -156,6 +157,10 @@ static void judges(void **state) {
     assert_int_equal(other.judges, 1);
     assert_memory_equal(drawn.realized, other.realized, 50 * sizeof(float));
     assert_memory_equal(drawn.judge[0].predicted, other.judge[0].predicted, 50 * sizeof(float));
+    mw_same_state_free(&other);
+    options.assignments = other_plan; /* which is not how they are drawn */
+    CHECK_OK(mw_same_state_run(&other, bundle, &options, &error), error);
+    assert_memory_equal(drawn.realized, other.realized, 50 * sizeof(float));
     mw_same_state_free(&other);
     bundle->plan.action_offset = 0; /* drawn candidates never had one */
     bundle->plan.warm_start = false;

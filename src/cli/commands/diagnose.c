@@ -13,9 +13,9 @@ static const char help[] =
     "\n"
     "Same state: at anchors of reactive play the M candidates, as the policy draws them, are scored by\n"
     "everything that the bundle holds (or by --scorer alone) and executed in the simulator, restored\n"
-    "before each; do the orders agree? Where the bundle plans with offsets or a warm start, the same\n"
-    "for states and candidates of its own play. Snippets, with a dataset: the world model rolled from\n"
-    "held-out recorded observations under recorded actions, at horizons 1 to 16, ranked in groups of 8.\n"
+    "before each; do the orders agree? Where the plan has offsets or a warm start, the same for states\n"
+    "and candidates of its own play. Snippets, with a dataset: the world model rolled from held-out\n"
+    "recorded observations under recorded actions, at horizons 1 to 16, ranked in groups of 8.\n"
     "\n"
     "  --anchors N     states (64); 0: no same-state test\n"
     "  --snippets N    recorded snippets (2000)\n"
@@ -108,6 +108,20 @@ static mw_status on_dataset(mw_snippets *result, const mw_bundle *bundle, const 
     return status;
 }
 
+/* Whether the bundle, with what was set, plans among other candidates than the policy draws. */
+static mw_status plans_otherwise(bool *otherwise, const mw_bundle *bundle, const mw_assignments *set,
+                                 mw_error *error) {
+    mw_plan_settings plan = mw_bundle_plan(bundle);
+    for (int i = 0; i < set->count; i++) {
+        char name[64];
+        const char *value = strchr(set->items[i], '=') + 1;
+        snprintf(name, sizeof name, "%.*s", (int)(value - set->items[i]) - 1, set->items[i]);
+        MW_TRY(mw_plan_settings_set(&plan, name, value, error));
+    }
+    *otherwise = !mw_plan_as_drawn(&plan);
+    return MW_OK;
+}
+
 int mw_cli_diagnose(int argc, char **argv) {
     for (int i = 1; i < argc; i++)
         if (!strcmp(argv[i], "--routing")) return mw_cli_diagnose_routing(argc, argv);
@@ -164,11 +178,9 @@ int mw_cli_diagnose(int argc, char **argv) {
     mw_status status = MW_OK;
     if (count == 2) status = on_dataset(&calibration, bundle, positional[1], &snippets, &error);
     if (status == MW_OK && anchors.anchors) status = mw_same_state_run(&same, bundle, &anchors, &error);
-    const mw_plan_settings own = mw_bundle_plan(bundle);
-    if (status == MW_OK && anchors.anchors && !mw_plan_as_drawn(&own)) {
-        anchors.planned = true;
+    if (status == MW_OK) status = plans_otherwise(&anchors.planned, bundle, &plan, &error);
+    if (status == MW_OK && anchors.anchors && anchors.planned)
         status = mw_same_state_run(&planned, bundle, &anchors, &error);
-    }
     if (status == MW_OK && json) {
         char *command = mw_cli_command("", argc, argv);
         const mw_diagnosis all = {.bundle = bundle,
