@@ -15,12 +15,15 @@ const char *mw_cli_arm_words(int arm) {
     return arm >= 0 && arm < MW_ARM_STANDARD ? words[arm] : mw_arm_name(arm);
 }
 
-/* "+12.3% (95%: +8.0 to +16.1%)" of the policy alone, whatever the unit of the report. */
+/* "+12.3% (95%: +8.0 to +16.1%)" of the policy alone, whatever the unit of the report; one episode has no
+ * interval. */
 static const char *gain_text(char out[96], const mw_eval_report *r) {
     const double scale = r->gain.mean != 0 ? r->relative_gain / r->gain.mean : 0;
-    if (!isfinite(scale * r->gain.low)) return strcpy(out, "by what cannot be told in percent");
-    snprintf(out, 96, "%+.1f%% (95%% interval %+.1f to %+.1f%%)", 100 * r->relative_gain,
-             100 * scale * r->gain.low, 100 * scale * r->gain.high);
+    if (!isfinite(r->relative_gain)) return strcpy(out, "by what cannot be told in percent");
+    const int used = snprintf(out, 96, "%+.1f%%", 100 * r->relative_gain);
+    if (isfinite(r->gain.low))
+        snprintf(out + used, 96 - (size_t)used, " (95%% interval %+.1f to %+.1f%%)",
+                 100 * scale * r->gain.low, 100 * scale * r->gain.high);
     return out;
 }
 
@@ -49,7 +52,7 @@ void mw_cli_found(char *out, size_t size, const char *name, const mw_eval_result
     const int episodes = about.seeds * about.episodes;
     char gain[96], why[256];
     out[0] = 0;
-    if (!plan->played || !isfinite(plan->gain.low)) return;
+    if (!plan->played || !isfinite(plan->gain.mean)) return;
     gain_text(gain, plan);
     if (plan->gain.low > 0)
         snprintf(out, size, "%s: planning gains, %s, in %d episodes.", name, gain, episodes);
@@ -57,6 +60,6 @@ void mw_cli_found(char *out, size_t size, const char *name, const mw_eval_result
         snprintf(out, size, "%s: planning does harm, %s, in %d episodes.%s", name, gain, episodes,
                  reason(why, oracle));
     else
-        snprintf(out, size, "%s: %d episodes cannot tell planning from the policy alone, %s.%s", name,
-                 episodes, gain, reason(why, oracle));
+        snprintf(out, size, "%s: %d episode%s cannot tell planning from the policy alone, %s.%s", name,
+                 episodes, episodes == 1 ? "" : "s", gain, reason(why, oracle));
 }

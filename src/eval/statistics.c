@@ -49,6 +49,8 @@ mw_status mw_bootstrap_mean(mw_interval *interval, const double *x, long n, int 
                        "a bootstrap needs values and resamples; got %ld values, %d "
                        "resamples",
                        n, resamples);
+    interval->mean = mw_mean(x, n);
+    if (n < 2) return MW_OK; /* one value tells nothing of how sure it is */
     double *means = malloc((size_t)resamples * sizeof *means);
     if (!means) return mw_fail(error, MW_ERR_MEMORY, "cannot keep %d resamples", resamples);
     for (int r = 0; r < resamples; r++) {
@@ -57,7 +59,7 @@ mw_status mw_bootstrap_mean(mw_interval *interval, const double *x, long n, int 
         for (long i = 0; i < n; i++) sum += x[mw_rng_below(&rng, (uint32_t)n)];
         means[r] = sum / (double)n;
     }
-    *interval = mw_interval_of_means(mw_mean(x, n), means, resamples);
+    *interval = mw_interval_of_means(interval->mean, means, resamples);
     free(means);
     return MW_OK;
 }

@@ -132,6 +132,10 @@ static void episodes_and_intervals_are_named(void **state) {
                    "1 seeds from 1000 x 1 episodes = 1 episodes of each arm");
     program_expect(0, "eval %/tiny.safetensors " FEW, "95% bootstrap interval over episodes");
     program_expect(0, "eval %/tiny.safetensors --sweep M=1,2 " FEW, "1 seeds x 1 episodes for every value");
+    program_expect(0, "demo %/tiny.safetensors --episodes 1 --threads 1 --M 2 -o %/demo",
+                   "1 episode cannot tell planning from the policy alone, ");
+    assert_null(strstr(program_output, "interval"));
+    assert_null(strstr(program_output, "nan"));
     program_expect(0, "env play spread --episodes 3", "3 episodes, seed 0; +-: standard error");
     program_expect(0, "behavior list spread --episodes 2 --threads 1",
                    "2 episodes of each; std: over episodes");

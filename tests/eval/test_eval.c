@@ -263,6 +263,8 @@ static void statistics(void **state) {
     const double half = 1.96 * mw_std(values, 400) / 20;
     CHECK_NEAR(interval.low, mw_mean(values, 400) - half, 0.06 * half);
     CHECK_NEAR(interval.high, mw_mean(values, 400) + half, 0.06 * half);
+    CHECK_OK(mw_bootstrap_mean(&interval, values, 1, 100, 1, &error), error);
+    assert_true(interval.mean == values[0] && isnan(interval.low) && isnan(interval.high));
     CHECK_FAILS(mw_bootstrap_mean(&interval, values, 0, 100, 1, &error), MW_ERR_ARGUMENT, error, "0 values");
 }
 

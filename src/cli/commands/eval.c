@@ -80,7 +80,8 @@ static void print_row(const mw_eval_report *r, const char *name, bool scaled, bo
     pair(r->total, r->total_std, "%.5g", 16);
     if (scaled) pair(r->score, r->score_std, "%.1f", 14);
     if (battle) pair(100 * r->won, 100 * r->won_std, "%.1f", 14);
-    if (isfinite(r->gain.mean))
+    if (isfinite(r->gain.mean)) snprintf(text, sizeof text, "%+.4g", visible(r->gain.mean, r->total));
+    if (isfinite(r->gain.low))
         snprintf(text, sizeof text, "%+.4g [%.4g, %.4g]", visible(r->gain.mean, r->total),
                  visible(r->gain.low, r->total), visible(r->gain.high, r->total));
     printf(" %27s", text);
