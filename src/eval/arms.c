@@ -12,9 +12,9 @@ static const mw_arm rows[] = {
                        "choice=random " MW_AS_DRAWN},
     [MW_ARM_PLAN] = {"plan", "as the bundle plans", "planner", ""},
     [MW_ARM_PAPER] = {"paper", "the best of M by the world model, candidates as the policy draws them",
-                      "planner", "scorer=rwm " MW_AS_DRAWN},
+                      "planner", "scorer=rwm choice=best " MW_AS_DRAWN},
     [MW_ARM_ORACLE] = {"oracle", "as plan, judged by the true simulator", "planner",
-                       "scorer=oracle caution=0"},
+                       "scorer=oracle choice=best caution=0"},
     {"behavior", "the policy that made the data, with its exploration", "behavior", ""},
     {"uniform", "uniformly random legal actions", "uniform", ""},
 };
@@ -38,7 +38,7 @@ bool mw_arm_at(int index, mw_arm *arm) {
         *arm = (mw_arm){class->name, class->policy->help, class->name, ""};
     } else if (class) {
         *arm = (mw_arm){class->name, class->scorer->help, "planner", ""};
-        snprintf(arm->settings, sizeof arm->settings, "scorer=%.20s " MW_AS_DRAWN, class->name);
+        snprintf(arm->settings, sizeof arm->settings, "scorer=%.20s choice=best " MW_AS_DRAWN, class->name);
     } else {
         *arm = rows[index];
     }

@@ -59,6 +59,25 @@ static void random_is_as_drawn(void **state) {
     mw_bundle_free(bundle);
 }
 
+/* Arms that are judged choose the best, whatever planning does with scores. */
+static void judged_choose_best(void **state) {
+    (void)state;
+    mw_error error;
+    mw_bundle *bundle = tiny_bundle("spread", NULL);
+    mw_eval_options options = small_options();
+    mw_eval_result best, first;
+    options.arms = 1u << MW_ARM_PLAN | 1u << MW_ARM_PAPER | 1u << MW_ARM_ORACLE;
+    CHECK_OK(mw_eval_run(&best, bundle, &options, &error), error);
+    bundle->plan.choice = MW_CHOICE_FIRST;
+    CHECK_OK(mw_eval_run(&first, bundle, &options, &error), error);
+    check_same(&best, &first, MW_ARM_PAPER);
+    check_same(&best, &first, MW_ARM_ORACLE);
+    assert_true(best.arm[MW_ARM_PLAN].total != first.arm[MW_ARM_PLAN].total);
+    mw_eval_result_clear(&best);
+    mw_eval_result_clear(&first);
+    mw_bundle_free(bundle);
+}
+
 static void count_arm(void *context, int arm, long done, long total) {
     ((long *)context)[arm] += done == total;
 }
@@ -473,6 +492,7 @@ int main(void) {
         cmocka_unit_test(statistics),
         cmocka_unit_test(oracle_executes),
         cmocka_unit_test(random_is_as_drawn),
+        cmocka_unit_test(judged_choose_best),
         cmocka_unit_test(twins),
         cmocka_unit_test(pairing_particles),
         cmocka_unit_test(pairing_battles),
