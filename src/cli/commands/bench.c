@@ -183,6 +183,14 @@ static void print_cost(const json_t *root, mw_show show) {
 
 enum { MOST_BUNDLES = 16 };
 
+/* What --cost measures is the paper's: it takes no plan. */
+static bool plans_otherwise(const mw_bench_options *o) {
+    mw_bench_options usual;
+    mw_bench_options_init(&usual, sizeof usual);
+    return o->task != usual.task || o->envs != usual.envs || o->candidates != usual.candidates ||
+           o->steps != usual.steps || o->horizon != usual.horizon || o->seconds != usual.seconds;
+}
+
 static int cost_of(const char *const *paths, int count, int threads, int timed, mw_show show,
                    const char *command) {
     mw_bundle *bundles[MOST_BUNDLES] = {NULL};
@@ -216,7 +224,8 @@ static int cost_of(const char *const *paths, int count, int threads, int timed, 
 int mw_cli_bench(int argc, char **argv) {
     mw_bench_options o;
     mw_bench_options_init(&o, sizeof o);
-    const char *preset = "trained", *only = NULL;
+    static const char trained[] = "trained";
+    const char *preset = trained, *only = NULL;
     mw_show show = MW_SHOW_TEXT;
     bool train = false, cost = false;
     int timed = 0;
@@ -241,13 +250,16 @@ int mw_cli_bench(int argc, char **argv) {
     if (code >= 0) return code;
     if (cost != (count > 0)) return mw_cli_usage("bench: bundles and --cost belong together");
     if (timed && !cost) return mw_cli_usage("bench: --timed belongs to --cost");
+    if (cost && (train || only || preset != trained || plans_otherwise(&o)))
+        return mw_cli_usage(
+            "bench: --cost takes bundles, --threads, --timed and --json or --csv, nothing else");
     if (cost) {
         char *command = mw_cli_command("", argc, argv);
         code = cost_of(paths, count, o.threads, timed, show, command);
         free(command);
         return code;
     }
-    if (strcmp(preset, "trained") && strcmp(preset, "paper"))
+    if (strcmp(preset, trained) && strcmp(preset, "paper"))
         return mw_cli_usage("bench: --preset must be 'trained' or 'paper', not '%s'", preset);
     o.paper = !strcmp(preset, "paper");
     if (!(o.items = items_of(only, train)))
