@@ -40,6 +40,9 @@ static void outputs_first(void **state) {
     program_expect(1, "eval spread-medium --sweep M=1 --json=/nowhere/x", "folder '/nowhere'");
     program_expect(1, "eval spread-medium --sweep M=1 --json=%/old.json",
                    "old.json' is there already; --overwrite replaces it");
+    program_expect(1, "diagnose --routing spread-medium data --json=%/old.json",
+                   "old.json' is there already; --overwrite replaces it");
+    program_expect(1, "diagnose --routing spread-medium data --page %/old.json", "--overwrite replaces it");
     program_expect(2, "eval spread-medium --sweep M=1 --replay %/x.html", "--replay shows one plan");
 }
 

@@ -73,7 +73,7 @@ command_of() {
 again_of() {
     case $1 in
     train | behavior-train | study) echo --resume ;;
-    play | make | import-* | export | pack | eval | diagnose) echo --overwrite ;;
+    play | make | import-* | export | pack | eval | diagnose | routing) echo --overwrite ;;
     esac
 }
 # What of a result is the same in every run: numbers, not times. Weights are what follows a safetensors header.

@@ -8,7 +8,7 @@
 static const char help[] =
     "usage: mawam diagnose --routing BUNDLE DATASET [--transitions N] [--consecutive N] [--anchors N]\n"
     "                      [--seed S] [--threads N] [--prey FILE] [--accept-rules]\n"
-    "                      [--json | --json=FILE | --csv] [--page FILE]\n"
+    "                      [--json | --json=FILE | --csv] [--page FILE] [--overwrite]\n"
     "\n"
     "Which experts serve which agents and contexts, what is lost without one, and whether routes between\n"
     "agents agree with the influence of their actions, in the model and in the simulator. Beside each\n"
@@ -25,6 +25,7 @@ static const char help[] =
     "  --json            the result as JSON, printed or written to a file\n"
     "  --csv             every number in a row: figure, row, column, trained, untrained\n"
     "  --page FILE       figures and tables as one HTML page\n"
+    "  --overwrite       replace files of --json and --page that are there\n"
     "\n"
     "example: mawam diagnose --routing spread-medium data/spread-medium --page routing.html\n";
 
@@ -114,7 +115,7 @@ int mw_cli_diagnose_routing(int argc, char **argv) {
     routing.world = &world;
     const char *positional[2] = {NULL, NULL}, *json = NULL, *page = NULL, *data = NULL;
     mw_show way = MW_SHOW_TEXT;
-    bool asked;
+    bool asked, overwrite = false;
     const mw_option options[] = {{"routing", MW_OPT_FLAG, &asked, 0, 0},
                                  {"data", MW_OPT_STRING, &data, 0, 0},
                                  {"transitions", MW_OPT_INT, &routing.transitions, 1, 1000000},
@@ -127,6 +128,7 @@ int mw_cli_diagnose_routing(int argc, char **argv) {
                                  {"json", MW_OPT_OPTIONAL, &json, 0, 0},
                                  {"csv", MW_OPT_SHOW, &way, 0, 0},
                                  {"page", MW_OPT_STRING, &page, 0, 0},
+                                 {"overwrite", MW_OPT_FLAG, &overwrite, 0, 0},
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, help, positional, 2, &count);
     if (code >= 0) return code;
@@ -140,7 +142,8 @@ int mw_cli_diagnose_routing(int argc, char **argv) {
     mw_routing *result = NULL;
     mw_error error = {0};
     char path[4096];
-    if (mw_cli_bundle_path(path, sizeof path, positional[0], &error) != MW_OK ||
+    if (mw_cli_output(json, overwrite, &error) != MW_OK || mw_cli_output(page, overwrite, &error) != MW_OK ||
+        mw_cli_bundle_path(path, sizeof path, positional[0], &error) != MW_OK ||
         mw_bundle_load(&bundle, path, &error) != MW_OK)
         return mw_cli_fail(&error);
     routing.stop = mw_cli_stop();
