@@ -1,6 +1,7 @@
 /* index.html: the study in a few numbers that no single setting can rule, the lines that stand next to the
  * paper's, and every table and figure of the paper with what there is of ours. */
 #include "report/page.h"
+#include "report/protocol.h"
 #include "report/report.h"
 
 #include <math.h>
@@ -72,6 +73,18 @@ static void missing(FILE *out, const mw_study_table *t) {
     fputs(".</p>\n", out);
 }
 
+static void differences(FILE *out, const mw_study_table *t) {
+    char text[MW_PROTOCOL_TEXT];
+    int count = 0;
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        if (!mw_protocol_difference(text, t, i)) continue;
+        fputs(count++ ? "<br>\n" : "<p class='missing'>Not made like most of their family:<br>\n", out);
+        fprintf(out, "%s: ", t->rows[i].name);
+        mw_html_escape(out, text);
+    }
+    if (count) fputs("</p>\n", out);
+}
+
 static void overview(mw_page *page) {
     static const char *const marks[] = {"below", "reached"};
     mw_report_line lines[MW_REPORT_LINES];
@@ -130,6 +143,7 @@ mw_status mw_page_index(const mw_sources *sources, const int *shown, FILE *out) 
     fputs("</code>.</p></header>\n", out);
     tiles(out, &sources->table);
     missing(out, &sources->table);
+    differences(out, &sources->table);
     overview(&page);
     page.label = "contents";
     page.files = 0;

@@ -2,6 +2,7 @@
  */
 #include "report/report.h"
 #include "report/page.h"
+#include "report/protocol.h"
 
 #include "core/json.h"
 #include "core/file.h"
@@ -352,6 +353,16 @@ static void cell(FILE *out, const char *format, double value) {
     fputs(" |", out);
 }
 
+static void write_differences(const mw_study_table *t, FILE *out) {
+    char text[MW_PROTOCOL_TEXT];
+    int count = 0;
+    for (int i = 0; i < MW_TABLE_ROWS; i++)
+        if (mw_protocol_difference(text, t, i))
+            fprintf(out, "%s- %s: %s\n", count++ ? "" : "Not made like most of their family:\n\n",
+                    t->rows[i].name, text);
+    if (count) fputc('\n', out);
+}
+
 static void write_markdown(const mw_sources *sources, FILE *out) {
     const mw_study_table *t = &sources->table;
     mw_report_line lines[MW_REPORT_LINES];
@@ -365,6 +376,7 @@ static void write_markdown(const mw_sources *sources, FILE *out) {
         "[docs/study.md](../docs/study.md).\n\n"
         "All of one revision, %s.\n\n",
         t->present, MW_TABLE_ROWS, sources->revision);
+    write_differences(t, out);
     fputs("| | paper | mawam |\n|---|---|---|\n", out);
     for (int i = 0; i < count; i++)
         fprintf(out, "| %s | %s | %s |\n", lines[i].what, lines[i].paper, lines[i].ours);

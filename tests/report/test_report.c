@@ -356,6 +356,40 @@ static void test_folders(void **state) {
     mw_sources_free(&sources);
 }
 
+/* Settings of other effort than most of their family are named, where it is written and where it is read. */
+static void test_protocols(void **state) {
+    (void)state;
+    mw_error error;
+    CHECK_OK(mw_dir_make(scratch("mixed/results"), &error), error);
+    for (int i = 0; i < 30; i++) {
+        char name[64], path[128];
+        mw_setting_name(mw_setting_at(i), name, sizeof name);
+        const bool battle = !strcmp(mw_study_family(mw_setting_at(i)->task), "battle");
+        const bool odd = !strcmp(name, "3m-good"), odder = !strcmp(name, "8m-poor");
+        json_t *root = json_pack("{s:s, s:{s:i, s:i}, s:{s:s}, s:{s:{s:i}}}", "setting", name, "eval",
+                                 "seeds", 5, "episodes",
+                                 odd      ? 20
+                                 : battle ? 160
+                                          : 40,
+                                 "provenance", "budget",
+                                 odd     ? "quick"
+                                 : odder ? "<b>"
+                                         : "full",
+                                 "inputs", "data", "transitions", 250000);
+        snprintf(path, sizeof path, "mixed/results/%s.json", name);
+        CHECK_OK(mw_json_write(root, scratch(path), &error), error);
+        json_decref(root);
+    }
+    const char *from[] = {scratch("mixed")};
+    CHECK_OK(mw_sources_read(&sources, from, 1, scratch("report4"), &error), error);
+    CHECK_OK(mw_report_write(&sources, scratch("report4"), &error), error);
+    mw_sources_free(&sources);
+    text[scratch_read(scratch("report4/README.md"), text, sizeof text - 1)] = 0;
+    assert_non_null(strstr(text, "- 3m-good: budget quick, most full; episodes 20, most 160\n- 8m-poor: "));
+    text[scratch_read(scratch("report4/index.html"), text, sizeof text - 1)] = 0;
+    assert_non_null(strstr(text, "8m-poor: budget &lt;b&gt;, most full</p>"));
+}
+
 /* ---- results of single commands ---- */
 
 static void make_file(const char *name, const char *words) {
@@ -449,10 +483,12 @@ static void test_beside(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_paper_settings), cmocka_unit_test(test_paper),   cmocka_unit_test(test_table),
-        cmocka_unit_test(test_files),          cmocka_unit_test(test_again),   cmocka_unit_test(test_replays),
-        cmocka_unit_test(test_json),           cmocka_unit_test(test_folders), cmocka_unit_test(test_beside),
-        cmocka_unit_test(test_near_zero),
+        cmocka_unit_test(test_paper_settings), cmocka_unit_test(test_paper),
+        cmocka_unit_test(test_table),          cmocka_unit_test(test_files),
+        cmocka_unit_test(test_again),          cmocka_unit_test(test_replays),
+        cmocka_unit_test(test_json),           cmocka_unit_test(test_folders),
+        cmocka_unit_test(test_beside),         cmocka_unit_test(test_near_zero),
+        cmocka_unit_test(test_protocols),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown_tree);
 }
