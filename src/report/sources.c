@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *const method_places[] = {"paper/results", "paper/settings", NULL};
 static const char *const selector_places[] = {"selectors", NULL};
@@ -151,14 +152,41 @@ static mw_status write_summary(const mw_study_row *row, const char *folder, cons
     return status;
 }
 
+/* What an earlier report left there. Where a study runs such files are its results, and stay. */
+static void drop(const char *folder, const char *place, const char *name) {
+    char path[1200], record[1024];
+    snprintf(record, sizeof record, "%.900s/stages.jsonl", folder);
+    snprintf(path, sizeof path, "%.900s/%s/%s.json", folder, place, name);
+    if (!mw_file_exists(record)) unlink(path);
+}
+
 static mw_status write_table(const mw_study_table *t, const char *folder, const char *place,
                              mw_error *error) {
     char path[1024];
-    if (!t->present) return MW_OK;
     snprintf(path, sizeof path, "%.900s/%s", folder, place);
-    MW_TRY(mw_dir_make(path, error));
+    if (t->present) MW_TRY(mw_dir_make(path, error));
     for (int i = 0; i < MW_TABLE_ROWS; i++)
-        if (t->rows[i].summary) MW_TRY(write_summary(&t->rows[i], folder, place, error));
+        if (t->rows[i].summary)
+            MW_TRY(write_summary(&t->rows[i], folder, place, error));
+        else
+            drop(folder, place, t->rows[i].name);
+    return MW_OK;
+}
+
+static mw_status write_files(const mw_sources *s, mw_source_kind kind, const char *folder, mw_error *error) {
+    char path[1200];
+    const char *place = mw_source_folders[kind];
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        const char *name = s->table.rows[i].name;
+        if (!s->files[kind][i]) {
+            drop(folder, place, name);
+            continue;
+        }
+        snprintf(path, sizeof path, "%.900s/%s", folder, place);
+        MW_TRY(mw_dir_make(path, error));
+        snprintf(path, sizeof path, "%.900s/%s/%s.json", folder, place, name);
+        MW_TRY(mw_json_write(s->files[kind][i], path, error));
+    }
     return MW_OK;
 }
 
@@ -171,19 +199,13 @@ mw_status mw_sources_write(const mw_sources *s, const char *folder, mw_error *er
         snprintf(path, sizeof path, "seeds/%d/settings", k + 1);
         MW_TRY(write_table(&s->seeds[k], folder, path, error));
     }
-    for (int k = 0; k < MW_SOURCE_KINDS; k++)
-        for (int i = 0; i < MW_TABLE_ROWS; i++) {
-            if (!s->files[k][i]) continue;
-            snprintf(path, sizeof path, "%.900s/%s", folder, mw_source_folders[k]);
-            MW_TRY(mw_dir_make(path, error));
-            snprintf(path, sizeof path, "%.900s/%s/%s.json", folder, mw_source_folders[k],
-                     s->table.rows[i].name);
-            MW_TRY(mw_json_write(s->files[k][i], path, error));
-        }
+    for (int k = 0; k < MW_SOURCE_KINDS; k++) MW_TRY(write_files(s, (mw_source_kind)k, folder, error));
     char line[80];
     const int length = snprintf(line, sizeof line, "%s\n", s->revision);
     snprintf(path, sizeof path, "%.900s/revision", folder);
     MW_TRY(mw_file_write(path, line, (size_t)length, error));
     snprintf(path, sizeof path, "%.900s/cost.json", folder);
-    return s->cost ? mw_json_write(s->cost, path, error) : MW_OK;
+    if (s->cost) return mw_json_write(s->cost, path, error);
+    drop(folder, ".", "cost");
+    return MW_OK;
 }

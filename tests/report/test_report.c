@@ -103,6 +103,10 @@ static void make_summary(const char *folder, int place) {
     json_decref(root);
 }
 
+static void make_file(const char *name, const char *words) {
+    scratch_write(scratch(name), words, strlen(words));
+}
+
 static void make_study(const char *folder, const int *skipped, int count) {
     mw_error error;
     char path[300];
@@ -356,6 +360,44 @@ static void test_folders(void **state) {
     mw_sources_free(&sources);
 }
 
+/* Of an earlier report nothing stays that is not of this one; a study's own files do. */
+static void test_leftovers(void **state) {
+    (void)state;
+    static const char *const left[] = {"settings/3m-poor.json",         "selectors/3m-poor.json",
+                                       "sweeps/3m-poor.json",           "paper/routing/3m-poor.json",
+                                       "seeds/2/settings/3m-poor.json", "cost.json"};
+    static const char *const folders[] = {"settings", "selectors", "sweeps", "paper/routing",
+                                          "seeds/2/settings"};
+    mw_error error;
+    char path[128];
+    CHECK_OK(mw_dir_make(scratch("single/results"), &error), error);
+    make_summary("single", 0);
+    for (int studied = 1; studied >= 0; studied--) {
+        for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+            snprintf(path, sizeof path, "report5/%s", folders[i]);
+            CHECK_OK(mw_dir_make(scratch(path), &error), error);
+        }
+        for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
+            snprintf(path, sizeof path, "report5/%s", left[i]);
+            make_file(path, "{}");
+        }
+        make_file("report5/settings/mine.json", "{}");
+        if (studied)
+            make_file("report5/stages.jsonl", "");
+        else
+            assert_int_equal(remove(scratch("report5/stages.jsonl")), 0);
+        const char *from[] = {scratch("single")};
+        CHECK_OK(mw_sources_read(&sources, from, 1, scratch("report5"), &error), error);
+        CHECK_OK(mw_report_write(&sources, scratch("report5"), &error), error);
+        mw_sources_free(&sources);
+        for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
+            snprintf(path, sizeof path, "report5/%s", left[i]);
+            assert_int_equal(mw_file_exists(scratch(path)), studied);
+        }
+        assert_true(mw_file_exists(scratch("report5/settings/mine.json")));
+    }
+}
+
 /* Settings of other effort than most of their family are named, where it is written and where it is read. */
 static void test_protocols(void **state) {
     (void)state;
@@ -391,10 +433,6 @@ static void test_protocols(void **state) {
 }
 
 /* ---- results of single commands ---- */
-
-static void make_file(const char *name, const char *words) {
-    scratch_write(scratch(name), words, strlen(words));
-}
 
 /* Sweeps, cost, routes, selectors and the paper's method appear once their files are there, and only then. */
 static void test_beside(void **state) {
@@ -488,7 +526,7 @@ int main(void) {
         cmocka_unit_test(test_again),          cmocka_unit_test(test_replays),
         cmocka_unit_test(test_json),           cmocka_unit_test(test_folders),
         cmocka_unit_test(test_beside),         cmocka_unit_test(test_near_zero),
-        cmocka_unit_test(test_protocols),
+        cmocka_unit_test(test_protocols),      cmocka_unit_test(test_leftovers),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown_tree);
 }
