@@ -84,7 +84,9 @@ double mw_student(int freedom) {
                                    2.447,    2.365,  2.306, 2.262, 2.228};
     const int rows = (int)(sizeof known / sizeof *known);
     if (freedom < 0) return NAN; /* of no seeds at all */
-    return freedom < rows ? known[freedom] : 1.96 + 2.4 / freedom;
+    if (freedom < rows) return known[freedom];
+    const double u = 1.0 / freedom; /* Fisher's expansion about the normal quantile */
+    return known[0] + u * (2.372271 + u * (2.822500 + u * 2.555850));
 }
 
 /* Twice the upper tail of Student's density, by Simpson's rule over its body. */
