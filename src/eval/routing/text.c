@@ -22,11 +22,15 @@ static void table(FILE *out, const char *title, const char *row, const char *col
     for (int first = 0; first < columns; first += most) {
         const int last = first + most < columns ? first + most : columns;
         fprintf(out, "%-*s", LABEL, "");
-        for (int j = first; j < last; j++) fprintf(out, "%*s %d", COLUMN - 2, column, j);
+        for (int j = first; j < last; j++) {
+            char head[32];
+            snprintf(head, sizeof head, "%s %d", column, j);
+            fprintf(out, "%*s", COLUMN, head);
+        }
         fputc('\n', out);
         for (int i = 0; i < rows; i++) {
             fprintf(out, "%s %-*d", row, LABEL - (int)strlen(row) - 1, i);
-            for (int j = first; j < last; j++) cell(out, values[i * stride + j], 8);
+            for (int j = first; j < last; j++) cell(out, values[i * stride + j], COLUMN);
             fputc('\n', out);
         }
     }
