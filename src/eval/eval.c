@@ -339,6 +339,9 @@ static mw_status resolve(mw_eval_result *result, const mw_bundle *bundle, mw_err
     if (o->seeds < 1 || o->episodes < 1 || (long)o->seeds * o->episodes > 10000000)
         return mw_fail(error, MW_ERR_ARGUMENT, "there must be 1 to 10000000 episodes; got %d seeds x %d",
                        o->seeds, o->episodes);
+    if (o->first_seed > (uint64_t)INT64_MAX - (uint64_t)o->seeds) /* files hold signed numbers */
+        return mw_fail(error, MW_ERR_ARGUMENT, "the first seed is %llu; it must be less than 2^63 - %d",
+                       (unsigned long long)o->first_seed, o->seeds);
     const int total = o->seeds * o->episodes;
     const int room = MW_PLANNER_ROWS / result->plan.candidates;
     if (!o->envs) o->envs = room < 32 ? room : 32;

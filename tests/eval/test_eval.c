@@ -369,6 +369,11 @@ static void refusals(void **state) {
     assert_int_equal(arms, 1u << MW_ARM_ORACLE | 1u << MW_ARM_PLAN);
     CHECK_FAILS(mw_arms_parse("plan,genius", &arms, &error), MW_ERR_ARGUMENT, error, "'genius'");
     CHECK_FAILS(mw_arms_parse("", &arms, &error), MW_ERR_ARGUMENT, error, "no arm is named");
+    mw_bundle *spread = tiny_bundle("spread", NULL);
+    options.first_seed = (uint64_t)1 << 63; /* files would have it negative */
+    CHECK_FAILS(mw_eval_run(&result, spread, &options, &error), MW_ERR_ARGUMENT, error, "less than 2^63");
+    options = small_options();
+    mw_bundle_free(spread);
     for (int i = 0; mw_model_class_at(i); i++) /* the table has room for every judge */
         if (mw_model_class_at(i)->scorer && strcmp(mw_model_class_name(i), "rwm"))
             CHECK_OK(mw_arms_parse(mw_model_class_name(i), &arms, &error), error);
