@@ -214,6 +214,13 @@ static mw_status list_one(list_request *r, const mw_setting *s, mw_error *error)
     return MW_OK;
 }
 
+static bool has_settings(const char *task) {
+    const mw_setting *s;
+    for (int i = 0; (s = mw_setting_at(i)); i++)
+        if (!strcmp(task, s->task)) return true;
+    return false;
+}
+
 static int behavior_list(int argc, char **argv) {
     list_request request = {0};
     mw_show show = MW_SHOW_TEXT;
@@ -229,6 +236,8 @@ static int behavior_list(int argc, char **argv) {
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, list_help, &request.task, 1, &count);
     if (code >= 0) return code;
+    if (request.task && !has_settings(request.task))
+        return mw_cli_usage("behavior list: there is no task '%s'; mawam env list shows them", request.task);
     mw_error error = {0};
     const mw_setting *s;
     mw_table_begin(&request.table, show, list_columns);
