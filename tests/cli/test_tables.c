@@ -136,6 +136,8 @@ static void episodes_and_intervals_are_named(void **state) {
                    "1 episode cannot tell planning from the policy alone, ");
     assert_null(strstr(program_output, "interval"));
     assert_null(strstr(program_output, "nan"));
+    program_expect(0, "demo %/tiny.safetensors %/packed.safetensors --episodes 1 --threads 1 --M 2 -o %/demo",
+                   "-2: 1 episode cannot tell"); /* of one setting, with pictures of their own */
     program_expect(0, "env play spread --episodes 3", "3 episodes, seed 0; +-: standard error");
     program_expect(0, "behavior list spread --episodes 2 --threads 1",
                    "2 episodes of each; std: over episodes");

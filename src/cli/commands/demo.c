@@ -171,8 +171,19 @@ static mw_status write_pictures(const shown *s, const mw_bundle *bundle, const c
     return status;
 }
 
-static mw_status show(shown *s, const char *path, const char *folder, mw_eval_options options,
+/* The setting, and a number where an earlier bundle is of the same one: pictures are called so. */
+static void name_shown(shown *list, int index, const mw_bundle_summary *about) {
+    char *name = list[index].name;
+    snprintf(name, sizeof list->name - 4, "%s-%s", about->task, about->quality);
+    mw_text_clean(name);
+    bool taken = false;
+    for (int i = 0; i < index; i++) taken = taken || !strcmp(list[i].name, name);
+    if (taken) snprintf(name + strlen(name), 4, "-%d", index + 1);
+}
+
+static mw_status show(shown *list, int index, const char *path, const char *folder, mw_eval_options options,
                       mw_error *error) {
+    shown *s = &list[index];
     mw_bundle *bundle;
     mw_progress progress = {.label = ""};
     mw_env *env = NULL;
@@ -180,8 +191,7 @@ static mw_status show(shown *s, const char *path, const char *folder, mw_eval_op
     MW_TRY(mw_cli_bundle_path(found, sizeof found, path, error));
     MW_TRY(mw_bundle_load(&bundle, found, error));
     mw_bundle_summary about = mw_bundle_describe(bundle);
-    snprintf(s->name, sizeof s->name, "%s-%s", about.task, about.quality);
-    mw_text_clean(s->name);
+    name_shown(list, index, &about);
     options.progress = show_progress;
     options.context = &progress;
     const mw_plan_settings plan = mw_bundle_plan(bundle);
@@ -265,7 +275,7 @@ int mw_cli_demo(int argc, char **argv) {
     mw_status status = mw_dir_make(folder, &error);
     if (status == MW_OK)
         printf("%-14s %-30s %9s %7s %9s %9s\n", "world", "who plays", "earns", "won", "gain", "ms");
-    for (int i = 0; i < count && status == MW_OK; i++) status = show(&list[i], bundles[i], folder, o, &error);
+    for (int i = 0; i < count && status == MW_OK; i++) status = show(list, i, bundles[i], folder, o, &error);
     if (status == MW_OK) status = write_index(folder, list, count, &error);
     for (int i = 0; i < count; i++) mw_eval_result_free(list[i].result);
     if (status != MW_OK) return mw_cli_fail(&error);
