@@ -28,18 +28,32 @@ def gain(row):
     return f"{row['setting']} {percent(row['relative_gain_reactive'])} ({percent(low)} to {percent(high)})"
 
 
-def both_arms(path):
-    arms = json.loads(path.read_text())["eval"]["arms"]
-    reactive, plan = (arms[name].get("score") or arms[name]["return"] for name in ("reactive", "plan"))
-    return f"{reactive:.1f} to {plan:.1f}"
+def reported(arm):
+    return arm["return"] if arm.get("score") is None else arm["score"]
 
 
 def by_the_paper():
+    """A table of its own: the paper's method as far as it has been run here, mawam's beside it."""
     files = sorted((ROOT / "results/paper/settings").glob("*.json"))
-    pairs = [f"{path.stem} {both_arms(path)} (mawam's {both_arms(ROOT / 'results/settings' / path.name)})" for path in files]
-    if pairs:
-        yield "- By the paper's own method, as far as it has been run here, the policy alone and planning reach:"
-        yield f"  {', '.join(pairs)}."
+    if not files:
+        return
+    yield ""
+    yield "The paper's own method (`--method paper`, at the size of a CPU), as far as it has been run here:"
+    yield ""
+    yield "| setting | data | policy alone | planning | by the true simulator | mawam's: policy alone | planning |"
+    yield "|---|---|---|---|---|---|---|"
+    for path in files:
+        theirs, ours = (json.loads(file.read_text()) for file in (path, ROOT / "results/settings" / path.name))
+        arms, own = theirs["eval"]["arms"], ours["eval"]["arms"]
+        data = theirs["data"].get("score", theirs["data"]["return"]["mean"])
+        gain = arms["plan"]["gain"]
+        mark = " (clearly better)" if gain["low"] > 0 else " (clearly worse)" if gain["high"] < 0 else ""
+        numbers = [data] + [reported(arm) for arm in (arms["reactive"], arms["plan"], arms["oracle"], own["reactive"],
+                                                      own["plan"])]
+        digits = 0 if max(map(abs, numbers)) >= 1000 else 1
+        cells = [f"{number:.{digits}f}" for number in numbers]
+        cells[2] += mark
+        yield f"| {path.stem} | {' | '.join(cells)} |"
 
 
 def results():
@@ -74,8 +88,8 @@ def results():
            f"better than the policy alone in only {ant['clear_wins']} of {ant['settings']} settings.")
     worse = [row for row in played if float(row["relative_gain_reactive"]) < 0]
     yield f"- Where planning came out below the policy alone: {'; '.join(map(gain, worse)) or 'nowhere'}."
-    yield from by_the_paper()
     yield f"- Revision {summary['revision']}."
+    yield from by_the_paper()
 
 
 def decisions():
