@@ -1,6 +1,8 @@
 /* Candidates in the true simulator; see oracle.h. */
 #include "plan/oracle.h"
 
+#include "model/model.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -205,11 +207,28 @@ static void scorer_destroy(mw_scorer *base) {
     free(s);
 }
 
+/* Worlds of another shape would read past the candidates that they are given. */
+static mw_status check_worlds(const mw_scorer_context *context, mw_error *error) {
+    const mw_model_shape *s = &context->models[0]->shape;
+    for (int i = 0; i < context->env_count; i++) {
+        if (!context->envs[i]) return mw_fail(error, MW_ERR_ARGUMENT, "envs_played[%d] is NULL", i);
+        const mw_env_info *e = mw_env_describe(context->envs[i]);
+        if (e->agents != s->agents || e->obs_size != s->obs || e->act_size != s->act ||
+            e->discrete != s->discrete)
+            return mw_fail(error, MW_ERR_MISMATCH,
+                           "envs_played[%d] is %s with %d agents, %d observed values, %d actions; the bundle "
+                           "has %d, %d, %d",
+                           i, e->task, e->agents, e->obs_size, e->act_size, s->agents, s->obs, s->act);
+    }
+    return MW_OK;
+}
+
 static mw_status scorer_create(mw_scorer **out, const mw_scorer_context *context, mw_error *error) {
     *out = NULL;
     if (!context->envs)
         return mw_fail(error, MW_ERR_ARGUMENT,
                        "the scorer 'oracle' needs the environments that are played in");
+    MW_TRY(check_worlds(context, error));
     oracle_scorer *s = calloc(1, sizeof *s);
     if (!s) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a scorer");
     *s = (oracle_scorer){.base = {&mw_oracle_class},

@@ -50,24 +50,6 @@ static void carve(mw_planner *p) {
     }
 }
 
-/* Worlds that are played in must be of the bundle's shape, or the oracle would read past its candidates. */
-static mw_status check_worlds(const mw_planner *p, mw_error *error) {
-    const mw_bundle_info *i = &p->bundle->info;
-    for (int env = 0; p->options.envs_played && env < p->options.envs; env++) {
-        const mw_env *played = p->options.envs_played[env];
-        if (!played) return mw_fail(error, MW_ERR_ARGUMENT, "envs_played[%d] is NULL", env);
-        const mw_env_info *e = mw_env_describe(played);
-        if (strcmp(e->task, i->task) || e->agents != i->agents || e->obs_size != i->obs ||
-            e->act_size != i->act || e->discrete != i->discrete)
-            return mw_fail(
-                error, MW_ERR_MISMATCH,
-                "envs_played[%d] is %s with %d agents, %d observed values, %d actions; the bundle is "
-                "for %s with %d, %d, %d",
-                env, e->task, e->agents, e->obs_size, e->act_size, i->task, i->agents, i->obs, i->act);
-    }
-    return MW_OK;
-}
-
 static mw_status check_options(const mw_planner_options *o, const mw_plan_settings *plan, mw_error *error) {
     if (o->envs < 1 || o->envs > MW_PLANNER_ROWS || o->envs * plan->candidates > MW_PLANNER_ROWS)
         return mw_fail(error, MW_ERR_ARGUMENT,
@@ -139,7 +121,6 @@ static void find_range(mw_planner *p) {
 
 static mw_status set_up(mw_planner *p, mw_error *error) {
     MW_TRY(find_models(p, error));
-    MW_TRY(check_worlds(p, error));
     MW_TRY(mw_plan_settings_check(&p->plan, p->bundle->info.discrete,
                                   p->flow_net->config.time - p->flow_net->config.context, error));
     MW_TRY(check_options(&p->options, &p->plan, error));
