@@ -59,6 +59,24 @@ static void spoiled_numbers_fail(void **state) {
     }
 }
 
+/* Rows may name selectors in any order and leave some out; ties go by the paper's order. */
+static void selectors_in_any_order(void **state) {
+    (void)state;
+    mw_verify report;
+    mw_error error = {0};
+    CHECK_OK(verify("{" SETTINGS ",\"selectors\":{\"table\":["
+                    "{\"runs\":{\"direct\":[5],\"mono\":[5],\"rwm\":[1]},"
+                    "\"mean\":{\"rwm\":1,\"mono\":5,\"direct\":5},\"deviation\":{},\"best\":\"mono\","
+                    "\"strongest_alternative\":\"mono\"},"
+                    "{\"runs\":{\"q\":[2],\"direct\":[1]},\"mean\":{\"q\":2,\"direct\":1},\"deviation\":{},"
+                    "\"best\":\"q\",\"strongest_alternative\":\"q\"}],\"rwm_best\":0,"
+                    "\"strongest_alternative\":{\"mono\":1,\"q\":1}}}",
+                    &report, &error),
+             error);
+    assert_int_equal(report.checks, 3);
+    assert_int_equal(report.failed, 0);
+}
+
 static void other_files_are_refused(void **state) {
     (void)state;
     mw_verify report;
@@ -74,6 +92,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recorded_numbers),
         cmocka_unit_test(spoiled_numbers_fail),
+        cmocka_unit_test(selectors_in_any_order),
         cmocka_unit_test(other_files_are_refused),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown_tree);

@@ -3,12 +3,25 @@
 
 #include "core/numbers.h"
 
+#include <math.h>
+
 static mw_verify_part *const parts[] = {
     mw_verify_study,
     mw_verify_ranking,
     mw_verify_cost,
     mw_verify_routing,
 };
+
+double mw_verify_value(double worst, double seen, const json_t *value) {
+    const double expected = json_is_number(value) ? json_number_value(value) : (double)NAN;
+    if (isnan(seen) && isnan(expected)) return worst;
+    const double size = fmax(1, fabs(expected));
+    return mw_verify_worst(worst, seen / size, expected / size);
+}
+
+double mw_verify_recorded(double worst, double seen, const json_t *object, const char *key) {
+    return mw_verify_value(worst, seen, json_object_get(object, key));
+}
 
 mw_status mw_verify_diagnostics(const char *dir, mw_verify *report, mw_error *error) {
     MW_PLAIN_NUMBERS;

@@ -3,10 +3,16 @@
 #ifndef MW_STUDY_VERIFY_DIAGNOSTICS_H
 #define MW_STUDY_VERIFY_DIAGNOSTICS_H
 
+#include "core/json.h"
 #include "core/verify.h"
 
 /* Counts the files that it found and checked in *found. */
 typedef mw_status mw_verify_part(const char *dir, int *found, mw_verify *report, mw_error *error);
+
+/* The larger of `worst` and the distance from a recorded number: relative to a large one, absolute to a small
+ * one. What is recorded as undefined (null, or not at all) agrees with NaN alone. */
+double mw_verify_recorded(double worst, double seen, const json_t *object, const char *key);
+double mw_verify_value(double worst, double seen, const json_t *value); /* the same of a value */
 
 mw_verify_part mw_verify_study;   /* study.json: comparisons, two factors, quality, selectors, bootstrap */
 mw_verify_part mw_verify_ranking; /* same_state.safetensors, with same_state of study.json */

@@ -68,9 +68,11 @@ static mw_status verify_metrics(mw_record *r, mw_verify *report, mw_error *error
                    {"normalized_regret", m.normalized_regret}};
     for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++) {
         const char *recorded = mw_safetensors_meta(&r->file, metrics[i].name);
-        if (recorded)
-            mw_verify_check(report, fabs(metrics[i].value - strtod(recorded, NULL)), 1e-6, "metrics: %s",
-                            metrics[i].name);
+        if (!recorded) continue;
+        const double expected = strtod(recorded, NULL);
+        const bool undefined = isnan(metrics[i].value) && isnan(expected);
+        mw_verify_check(report, undefined ? 0 : fabs(metrics[i].value - expected), 1e-6, "metrics: %s",
+                        metrics[i].name);
     }
     return MW_OK;
 }

@@ -10,7 +10,7 @@
 #define MW_OUTPUT_TOLERANCE   2e-5
 #define MW_LOSS_TOLERANCE     1e-5
 #define MW_GRADIENT_TOLERANCE 1e-4
-#define MW_ADAM_TOLERANCE     1e-5
+#define MW_ADAM_TOLERANCE     1e-4
 
 /* A recorded file with its tensors as floats; everything read is freed together. */
 typedef struct mw_record {

@@ -32,13 +32,6 @@ static double number_at(const json_t *object, const char *key) {
     return number_of(json_object_get(object, key));
 }
 
-/* Relative to a large number, absolute to a small one; two undefined ones agree. */
-static double distance(double worst, double seen, double expected) {
-    if (isnan(seen) && isnan(expected)) return worst;
-    const double size = fmax(1, fabs(expected));
-    return mw_verify_worst(worst, seen / size, expected / size);
-}
-
 static int first_like(const char *const *names, int i) {
     int k = 0;
     while (strcmp(names[k], names[i])) k++;
@@ -63,7 +56,8 @@ static mw_status settings_read(record *r, mw_error *error) {
         r->random[i] = number_at(entry, "random");
         r->top2[i] = number_at(entry, "top2");
         r->data[i] = number_at(entry, "data_return");
-        r->gain[i] = 100 * (r->planning[i] - r->reactive[i]) / fabs(r->reactive[i]);
+        r->gain[i] = r->reactive[i] == 0 ? (double)NAN
+                                         : 100 * (r->planning[i] - r->reactive[i]) / fabs(r->reactive[i]);
     }
     return MW_OK;
 }
@@ -100,7 +94,7 @@ static void verify_families(const record *r, const char *key, const double *othe
                     {"sign_p", c.p}};
         double worst = 0;
         for (size_t i = 0; i < sizeof seen / sizeof *seen; i++)
-            worst = distance(worst, seen[i].value, number_at(expected, seen[i].key));
+            worst = mw_verify_recorded(worst, seen[i].value, expected, seen[i].key);
         mw_verify_check(report, worst, TOLERANCE, "study: %.40s, %.40s", key, family);
     }
 }
@@ -112,7 +106,7 @@ static void verify_signs(const record *r, mw_verify *report) {
         const json_t *entry = json_array_get(cases, i);
         const double wins = number_at(entry, "positive"), losses = number_at(entry, "negative");
         if (!(wins >= 0 && wins < 1e6 && losses >= 0 && losses < 1e6)) continue;
-        worst = distance(worst, mw_sign_test((long)wins, (long)losses), number_at(entry, "p"));
+        worst = mw_verify_recorded(worst, mw_sign_test((long)wins, (long)losses), entry, "p");
     }
     if (cases) mw_verify_check(report, worst, TOLERANCE, "study: %zu sign tests", json_array_size(cases));
 }
@@ -129,17 +123,17 @@ static void verify_factors(const record *r, mw_verify *report) {
     double headroom[MW_ANALYSIS_MOST], worst = 0;
     mw_headrooms(headroom, r->reactive, r->family_of, r->count);
     for (int i = 0; i < r->count; i++)
-        worst = distance(worst, headroom[i], number_of(json_array_get(rooms, (size_t)i)));
+        worst = mw_verify_value(worst, headroom[i], json_array_get(rooms, (size_t)i));
     mw_verify_check(report, worst, TOLERANCE, "study: headroom");
     const mw_two_factor t = mw_two_factors(headroom, r->top2, r->gain, r->count);
-    worst = distance(0, t.headroom, number_at(expected, "median_headroom"));
-    worst = distance(worst, t.reliability, number_at(expected, "median_top2"));
+    worst = mw_verify_recorded(0, t.headroom, expected, "median_headroom");
+    worst = mw_verify_recorded(worst, t.reliability, expected, "median_top2");
     mw_verify_check(report, worst, TOLERANCE, "study: medians of headroom and reliability");
     worst = 0;
     for (int k = 0; k < 4; k++) {
         const json_t *cell = json_object_get(cells, names[k / 2][k % 2]);
-        worst = distance(worst, t.cells[k / 2][k % 2].count, number_at(cell, "count"));
-        worst = distance(worst, t.cells[k / 2][k % 2].mean, number_at(cell, "mean_gain"));
+        worst = mw_verify_recorded(worst, t.cells[k / 2][k % 2].count, cell, "count");
+        worst = mw_verify_recorded(worst, t.cells[k / 2][k % 2].mean, cell, "mean_gain");
     }
     mw_verify_check(report, worst, TOLERANCE, "study: gain by headroom and reliability");
 }
@@ -160,13 +154,13 @@ static void verify_quality(const record *r, mw_verify *report) {
     double worst = 0;
     for (int k = 0; k < MW_DATA_TIERS; k++) {
         const json_t *tier = json_object_get(tiers, names[k]);
-        worst = distance(worst, q.tiers[k].count, number_at(tier, "count"));
-        worst = distance(worst, q.tiers[k].mean, number_at(tier, "mean_gain"));
+        worst = mw_verify_recorded(worst, q.tiers[k].count, tier, "count");
+        worst = mw_verify_recorded(worst, q.tiers[k].mean, tier, "mean_gain");
     }
     mw_verify_check(report, worst, TOLERANCE, "study: gain by tier of data quality");
-    worst = distance(0, q.rises, number_at(expected, "worst_above_best"));
-    worst = distance(worst, q.groups, number_at(expected, "tasks"));
-    worst = distance(worst, q.p, number_at(expected, "sign_p"));
+    worst = mw_verify_recorded(0, q.rises, expected, "worst_above_best");
+    worst = mw_verify_recorded(worst, q.groups, expected, "tasks");
+    worst = mw_verify_recorded(worst, q.p, expected, "sign_p");
     mw_verify_check(report, worst, TOLERANCE, "study: tasks that gain more on their worst data");
 }
 
@@ -174,24 +168,39 @@ static void verify_quality(const record *r, mw_verify *report) {
 
 enum { MOST_SELECTORS = 32 };
 
-/* Mean and std of one setting's selectors, in the order of the file; returns how many. */
-static int selector_means(const json_t *entry, const char **names, double *means, double *worst) {
-    const char *name;
-    json_t *runs;
-    int n = 0;
-    json_object_foreach(json_object_get(entry, "runs"), name, runs) {
-        double x[MW_ANALYSIS_MOST];
-        int count = 0;
-        for (size_t k = 0; k < json_array_size(runs) && count < MW_ANALYSIS_MOST; k++)
-            x[count++] = number_of(json_array_get(runs, k));
-        if (!count || n == MOST_SELECTORS) continue;
-        names[n] = name;
-        means[n] = mw_mean(x, count);
-        *worst = distance(*worst, means[n], number_at(json_object_get(entry, "mean"), name));
-        *worst = distance(*worst, mw_std(x, count), number_at(json_object_get(entry, "deviation"), name));
-        n++;
+/* The names of all selectors of a table, ties going to the earlier: the paper's, then what else there is. */
+static int selector_names(const json_t *table, const char *names[MOST_SELECTORS]) {
+    static const char *const order[] = {"rwm", "mono", "q", "direct", "independent"};
+    const int known = (int)(sizeof order / sizeof *order);
+    int n = known;
+    memcpy(names, order, sizeof order);
+    for (size_t i = 0; i < json_array_size(table); i++) {
+        const char *name;
+        json_t *runs;
+        json_object_foreach(json_object_get(json_array_get(table, i), "runs"), name, runs) {
+            int k = 0;
+            while (k < n && strcmp(names[k], name)) k++;
+            if (k == n && n < MOST_SELECTORS) names[n++] = name;
+        }
     }
     return n;
+}
+
+/* Means of one setting's selectors, NaN where one has no runs; with the std they are held against the file.
+ */
+static void selector_means(const json_t *entry, const char *const *names, int count, double *means,
+                           double *worst) {
+    for (int k = 0; k < count; k++) {
+        const json_t *runs = json_object_get(json_object_get(entry, "runs"), names[k]);
+        double x[MW_ANALYSIS_MOST];
+        int n = 0;
+        for (size_t i = 0; i < json_array_size(runs) && n < MW_ANALYSIS_MOST; i++)
+            x[n++] = number_of(json_array_get(runs, i));
+        means[k] = n ? mw_mean(x, n) : (double)NAN;
+        if (!n) continue;
+        *worst = mw_verify_recorded(*worst, means[k], json_object_get(entry, "mean"), names[k]);
+        *worst = mw_verify_recorded(*worst, mw_std(x, n), json_object_get(entry, "deviation"), names[k]);
+    }
 }
 
 static bool named(const json_t *entry, const char *key, const char *const *names, int index) {
@@ -206,11 +215,13 @@ static void verify_selectors(const record *r, mw_verify *report) {
     if (!expected) return;
     double worst = 0, counts = 0;
     int wrong = 0, firsts = 0, alternatives[MOST_SELECTORS] = {0};
-    const char *names[MOST_SELECTORS] = {NULL};
+    const char *names[MOST_SELECTORS];
+    const int count = selector_names(table, names);
     for (size_t i = 0; i < json_array_size(table); i++) {
         const json_t *entry = json_array_get(table, i);
         double means[MOST_SELECTORS];
-        const mw_selection s = mw_select(means, selector_means(entry, names, means, &worst));
+        selector_means(entry, names, count, means, &worst);
+        const mw_selection s = mw_select(means, count);
         wrong += !named(entry, "best", names, s.best) +
                  !named(entry, "strongest_alternative", names, s.alternative);
         firsts += s.best == 0;
@@ -218,9 +229,11 @@ static void verify_selectors(const record *r, mw_verify *report) {
     }
     mw_verify_check(report, worst, TOLERANCE, "study: selectors' mean and std");
     mw_verify_check(report, wrong, 0, "study: best selector, strongest alternative");
-    counts = distance(counts, firsts, number_at(expected, "rwm_best"));
-    for (int k = 1; k < MOST_SELECTORS && names[k]; k++)
-        counts = distance(counts, alternatives[k], number_at(rivals, names[k]));
+    counts = mw_verify_recorded(counts, firsts, expected, "rwm_best");
+    for (int k = 1; k < count; k++) {
+        const json_t *times = json_object_get(rivals, names[k]); /* one that never was need not be there */
+        counts = mw_verify_worst(counts, alternatives[k], times ? number_of(times) : 0);
+    }
     mw_verify_check(report, counts, 0, "study: how often each selector is best");
 }
 
@@ -251,9 +264,9 @@ static mw_status resampled(const record *r, const mw_safetensors *file, mw_verif
     }
     if (status == MW_OK) {
         const mw_interval seen = mw_interval_of_means(mw_mean(x, (long)n), means, (long)rows);
-        double worst = distance(0, seen.mean, number_at(expected, "mean"));
-        worst = distance(worst, seen.low, number_at(expected, "low"));
-        worst = distance(worst, seen.high, number_at(expected, "high"));
+        double worst = mw_verify_recorded(0, seen.mean, expected, "mean");
+        worst = mw_verify_recorded(worst, seen.low, expected, "low");
+        worst = mw_verify_recorded(worst, seen.high, expected, "high");
         mw_verify_check(report, worst, TOLERANCE, "study: percentile bootstrap of %zu resamples", rows);
     }
     free(places);

@@ -77,8 +77,8 @@ static mw_status check_ranking(const tables *t, const float *real, const float *
                    {"normalized_regret", r.normalized_regret},
                    {"random_normalized_regret", random}};
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
-        mw_verify_check(report, mw_verify_worst(0, figures[i].seen, recorded(expected, figures[i].key)),
-                        TOLERANCE, "same state: %s of %d states", figures[i].key, states);
+        mw_verify_check(report, mw_verify_recorded(0, figures[i].seen, expected, figures[i].key), TOLERANCE,
+                        "same state: %s of %d states", figures[i].key, states);
     return MW_OK;
 }
 
@@ -111,10 +111,10 @@ static void check_cost(const tables *t, const double *times, const size_t *shape
         const json_t *row = json_array_get(rows, (size_t)m);
         const mw_cost_point seen =
             mw_cost_mean(times, (int)shape[0], (int)shape[1], (int)shape[2], (int)shape[3], m);
-        double worst = mw_verify_worst(0, seen.generate, recorded(row, "generate"));
-        worst = mw_verify_worst(worst, seen.score, recorded(row, "score"));
-        worst = mw_verify_worst(worst, seen.total, recorded(row, "total"));
-        worst = mw_verify_worst(worst, seen.share, recorded(row, "share"));
+        double worst = mw_verify_recorded(0, seen.generate, row, "generate");
+        worst = mw_verify_recorded(worst, seen.score, row, "score");
+        worst = mw_verify_recorded(worst, seen.total, row, "total");
+        worst = mw_verify_recorded(worst, seen.share, row, "share");
         mw_verify_check(report, worst, TOLERANCE, "cost: means at M=%g", recorded(row, "M"));
     }
 }
