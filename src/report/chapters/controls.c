@@ -196,6 +196,7 @@ void mw_item_as_drawn(mw_page *page) {
 /* ---- the paper's method ---- */
 
 void mw_item_method_paper(mw_page *page) {
+    static const char regret[] = "normalised regret among candidates of one state, as each method draws them";
     const mw_study_table *method = &page->sources->method;
     char text[160];
     if (!method->present) {
@@ -214,11 +215,14 @@ void mw_item_method_paper(mw_page *page) {
     mw_sheet_column(sheet, "paper's method", "planning", NULL);
     mw_sheet_column(sheet, "paper's method", "difference", "95% interval over paired episodes");
     mw_sheet_column(sheet, "paper's method", "oracle", "its candidates, judged by the true simulator");
+    mw_sheet_column(sheet, "paper's method", "n-regret", regret);
     mw_sheet_column(sheet, "paper's method", "episodes", "of an arm, of all seeds");
     mw_sheet_column(sheet, "mawam's method", "reactive", NULL);
     mw_sheet_column(sheet, "mawam's method", "planning", NULL);
+    mw_sheet_column(sheet, "mawam's method", "n-regret", regret);
     mw_sheet_column(sheet, "published", "reactive", NULL);
     mw_sheet_column(sheet, "published", "planning", NULL);
+    mw_sheet_column(sheet, "published", "n-regret", regret);
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
         const mw_study_row *row = &method->rows[i], *ours = &page->table->rows[i];
         const mw_interval d = mw_row_difference(row, MW_ARM_PLAN, MW_ARM_REACTIVE);
@@ -230,11 +234,15 @@ void mw_item_method_paper(mw_page *page) {
                             row->value[MW_COL_OF(a, MW_FIELD_REPORTED_STD)]);
         mw_sheet_gain(sheet, mw_row_signed_format(row), d.mean, d.low, d.high);
         mw_sheet_number(sheet, format, row->value[MW_COL_ORACLE]);
+        mw_sheet_number(sheet, "%.3f", row->value[MW_COL_STATE_REGRET]);
         mw_sheet_number(sheet, "%.0f", row->value[MW_COL_EVAL_SEEDS] * row->value[MW_COL_EVAL_EPISODES]);
         mw_sheet_number(sheet, format, ours->value[MW_COL_REACTIVE]);
         mw_sheet_number(sheet, format, ours->value[MW_COL_PLAN]);
+        mw_sheet_number(sheet, "%.3f", ours->value[MW_COL_STATE_REGRET]);
         mw_sheet_number(sheet, format, row->value[MW_COL_PUBLISHED_REACTIVE]);
         mw_sheet_number(sheet, format, row->value[MW_COL_PUBLISHED_PLAN]);
+        const mw_paper_state *state = mw_paper_state_find(row->name);
+        mw_sheet_number(sheet, "%.3f", state ? state->regret : (double)NAN);
     }
     mw_page_table(page, sheet, NULL);
 }
