@@ -110,11 +110,6 @@ static mw_status open_training(mw_fit *f, mw_error *error) {
     const mw_training_data *data = f->data;
     const network *net = network_of(f->model);
     const int rows = f->settings->batch * f->model->shape.agents;
-    for (int k = 0; !f->model->shape.discrete && k < f->model->shape.act; k++)
-        if (data->stats.act[k].low < -1 || data->stats.act[k].high > 1)
-            return mw_fail(error, MW_ERR_ARGUMENT,
-                           "cloned actions lie within [-1, 1]; the data's component %d goes from %g to %g", k,
-                           (double)data->stats.act[k].low, (double)data->stats.act[k].high);
     MW_TRY(mw_episode_set_of(&t->train, data->dataset, &data->split.train, steps_of, 0, error));
     MW_TRY(mw_episode_set_of(&t->held, data->dataset, &data->split.held, steps_of, 0, error));
     t->units = calloc(f->model->params->total, sizeof *t->units);

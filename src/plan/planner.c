@@ -37,8 +37,6 @@ static void carve(mw_planner *p) {
     p->first = mw_arena_floats(a, p->value ? all * (size_t)p->plan.value_after * act : 0);
     p->led_to = mw_arena_floats(a, p->value ? all * (size_t)p->plan.value_after * joint : 0);
     p->mean = mw_arena_floats(a, h * act);
-    p->least = mw_arena_floats(a, (size_t)i->act);
-    p->most = mw_arena_floats(a, (size_t)i->act);
     p->upper = mw_arena_take(a, (size_t)p->plan.candidates, sizeof *p->upper);
     p->pairs = mw_arena_floats(a, all * h * (size_t)(i->agents * mw_inverse_inputs(&p->inverse_net->config)));
     p->inverse = mw_arena_take(a, (size_t)threads, sizeof *p->inverse);
@@ -107,18 +105,6 @@ static mw_status make_scorers(mw_planner *p, mw_error *error) {
     return mw_scorer_create(&p->imagines, other, p->bundle, context, error);
 }
 
-/* Real actions lie within [-1, 1], or where the data's do not, within the data's range. */
-static void find_range(mw_planner *p) {
-    const mw_normalizer *n = &p->bundle->act_normalizer;
-    for (int k = 0; k < n->features; k++) {
-        const float *knots = n->value + (size_t)k * (size_t)n->max_knots, low = knots[0],
-                    high = knots[n->count[k] - 1];
-        const bool unit = low >= -1 && high <= 1;
-        p->least[k] = unit ? -1 : low;
-        p->most[k] = unit ? 1 : high;
-    }
-}
-
 static mw_status set_up(mw_planner *p, mw_error *error) {
     MW_TRY(find_models(p, error));
     MW_TRY(mw_plan_settings_check(&p->plan, p->bundle->info.discrete,
@@ -137,7 +123,6 @@ static mw_status set_up(mw_planner *p, mw_error *error) {
     carve(p);
     MW_TRY(mw_arena_create(&p->arena, p->arena.used, error));
     carve(p);
-    find_range(p);
     for (int env = 0; env < p->options.envs; env++) mw_planner_begin(p, env, (uint64_t)env);
     return p->options.deadline > 0 ? mw_planner_measure(p, error) : MW_OK;
 }
@@ -259,14 +244,10 @@ static void pick_discrete(float *action, const float *logits, const uint8_t *leg
     for (int a = 0; a < d; a++) action[a] = a == (best < 0 ? 0 : best);
 }
 
-/* rows of d real actions, in place; what is not a number becomes 0, or what is nearest to it. */
-static void keep_in_range(const mw_planner *p, float *actions, long rows) {
-    const int d = p->bundle->info.act;
-    for (long k = 0; k < rows * d; k++) {
-        const float value = actions[k] == actions[k] ? actions[k] : 0, low = p->least[k % d],
-                    high = p->most[k % d];
-        actions[k] = value > high ? high : value < low ? low : value;
-    }
+/* Real actions lie within [-1, 1]; what is not a number becomes 0. */
+static void keep_in_range(float *actions, long count) {
+    for (long k = 0; k < count; k++)
+        actions[k] = actions[k] > 1 ? 1 : actions[k] < -1 ? -1 : actions[k] == actions[k] ? actions[k] : 0;
 }
 
 /* The candidate at q is shifted to one side over its whole horizon: what it does and then undoes makes no
@@ -324,7 +305,7 @@ static void invert_share(void *context, int worker) {
     memcpy(actions, out, (size_t)rows * (size_t)d * sizeof *out);
     mw_normalizer_inverse(&b->act_normalizer, actions, rows);
     for (int q = begin; q < end; q++) shift(p, q, actions + (size_t)(q - begin) * (size_t)(h * n * d));
-    keep_in_range(p, actions, rows);
+    keep_in_range(actions, (long)rows * d);
 }
 
 /* A warm start: the rest of an environment's last plan takes the place of its last candidate, and ends with
@@ -468,7 +449,7 @@ void mw_planner_choose(mw_planner *p, const uint8_t *active, float *real, int32_
         const bool own = p->margin > 0 && state->chosen == 0; /* nothing is mixed into it */
         const float *action =
             own ? plans : mw_choice_mean(p->mean, plans, scores, most, (int)length, best, p->temperature);
-        if (action == p->mean) keep_in_range(p, p->mean, (long)length / d); /* whatever rounding does */
+        if (action == p->mean) keep_in_range(p->mean, (long)length); /* whatever rounding does */
         execute(p, env, action, real ? real + (size_t)env * (size_t)(n * d) : NULL,
                 index ? index + env * n : NULL);
         state->step++;

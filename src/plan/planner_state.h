@@ -52,7 +52,6 @@ struct mw_planner {
     float *scores;          /* [slots*M] */
     float *first, *led_to;  /* with a value: [slots*M][value_after] joint actions, imagined observations */
     float *mean;            /* [H][n][d]: of candidates */
-    float *least, *most;    /* [d]: of real actions */
     int *upper;             /* [M]: the better half of an environment's candidates */
     float *pairs;           /* [slots*M*H*n] rows of the inverse dynamics */
     mw_mlp_acts *inverse;   /* per worker */

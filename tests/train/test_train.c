@@ -556,6 +556,26 @@ static void test_units(void **state) {
     }
 }
 
+/* Actions beyond [-1, 1] could be learned but never planned. */
+static void test_range_of_actions(void **state) {
+    (void)state;
+    run r;
+    mw_error error;
+    mw_dataset_writer *writer;
+    const mw_dataset_spec spec = {
+        .task = "wide", .rules = "wide-1", .agents = 1, .obs_size = 2, .act_size = 2, .episode_limit = 4};
+    const float obs[] = {0, 1, 2, 3, 4, 5, 6, 7}, real[] = {0, 0.5f, 1, -1, 0, 4, 0.5f, 0}, rewards[4] = {1};
+    CHECK_OK(mw_dataset_writer_open(&writer, scratch("wide"), &spec, false, &error), error);
+    for (int e = 0; e < 8; e++) {
+        const mw_episode episode = {
+            .length = 4, .obs = obs, .real = real, .rewards = rewards, .outcome = MW_ENDED_BY_LIMIT};
+        CHECK_OK(mw_dataset_writer_add(writer, &episode, &error), error);
+    }
+    CHECK_OK(mw_dataset_writer_commit(writer, &error), error);
+    run_begin(&r, scratch("wide"), scratch("wide.safetensors"));
+    CHECK_FAILS(run_go(&r), MW_ERR_ARGUMENT, r.error, "component 1 of the data goes from -1 to 4");
+}
+
 /* Without held-out episodes there is no loss on them, and nothing says 0. */
 static void test_nothing_held_out(void **state) {
     (void)state;
@@ -863,6 +883,7 @@ int main(void) {
         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_units),
         cmocka_unit_test(test_nothing_held_out),
+        cmocka_unit_test(test_range_of_actions),
         cmocka_unit_test(test_advantage_part),
         cmocka_unit_test(test_settings),
         cmocka_unit_test(test_method),
