@@ -556,22 +556,79 @@ static void test_units(void **state) {
     }
 }
 
+/* Episodes of four steps of a world with two values and two real actions; one of them (-1: none) has values
+ * that no square of a float holds. */
+static void make_own(const char *folder, float action, long huge) {
+    mw_error error;
+    mw_dataset_writer *writer;
+    const mw_dataset_spec spec = {
+        .task = "own", .rules = "own-1", .agents = 1, .obs_size = 2, .act_size = 2, .episode_limit = 4};
+    const float real[] = {0, 0.5f, 1, -1, 0, action, 0.5f, 0}, rewards[4] = {1};
+    CHECK_OK(mw_dataset_writer_open(&writer, folder, &spec, true, &error), error);
+    for (long e = 0; e < 20; e++) {
+        float obs[8], last[2] = {0};
+        for (int k = 0; k < 8; k++) obs[k] = e == huge ? 3e38f : (float)((k * 5 + e) % 7);
+        const mw_episode episode = {.length = 4,
+                                    .obs = obs,
+                                    .last_obs = last,
+                                    .real = real,
+                                    .rewards = rewards,
+                                    .outcome = MW_ENDED_BY_LIMIT};
+        CHECK_OK(mw_dataset_writer_add(writer, &episode, &error), error);
+    }
+    CHECK_OK(mw_dataset_writer_commit(writer, &error), error);
+}
+
+/* A loss on held-out episodes that is not finite is not remembered: the checkpoint can be continued. */
+static void test_infinite_validation(void **state) {
+    (void)state;
+    run r;
+    mw_error error;
+    mw_dataset data;
+    mw_split split;
+    make_own(scratch("huge"), 0.25f, -1);
+    CHECK_OK(mw_dataset_open(&data, scratch("huge"), &error), error);
+    CHECK_OK(mw_split_make(&split, &data, 0.1, 5, &error), error);
+    mw_dataset_close(&data);
+    make_own(scratch("huge"), 0.25f, split.held.episodes[0]);
+    mw_split_free(&split);
+    for (int again = 0; again < 2; again++) {
+        run_begin(&r, scratch("huge"), scratch("huge.safetensors"));
+        CHECK_OK(mw_preset_set(&r.preset, "parts=flow,inverse,rwm", &r.error), r.error);
+        CHECK_OK(mw_preset_set(&r.preset, "plan.scorer=rwm", &r.error), r.error);
+        r.request.resume = again;
+        r.observer.stop_at = again ? 1 : 2 * STEPS + 12; /* in the world model, after two validations */
+        CHECK_FAILS(run_go(&r), MW_ERR_INTERRUPTED, r.error, again ? "step 13" : "step 12");
+    }
+}
+
+/* The error of imagined returns is that of the model that the plan judges by, whatever else is there. */
+static void test_error_of_the_judge(void **state) {
+    (void)state;
+    double errors[3];
+    for (int k = 0; k < 3; k++) {
+        static const char *const parts[] = {"parts=flow,inverse,mono", "parts=flow,inverse,rwm,mono",
+                                            "parts=flow,inverse,rwm"};
+        run r;
+        mw_bundle *bundle;
+        run_begin(&r, scratch("spread"), scratch("judged.safetensors"));
+        CHECK_OK(mw_preset_set(&r.preset, parts[k], &r.error), r.error);
+        CHECK_OK(mw_preset_set(&r.preset, k < 2 ? "plan.scorer=mono" : "plan.scorer=rwm", &r.error), r.error);
+        CHECK_OK(mw_preset_set(&r.preset, "mono.hidden=16", &r.error), r.error);
+        CHECK_OK(mw_preset_set(&r.preset, "mono.steps=30", &r.error), r.error);
+        CHECK_OK(run_go(&r), r.error);
+        CHECK_OK(mw_bundle_load(&bundle, scratch("judged.safetensors"), &r.error), r.error);
+        errors[k] = bundle->plan.return_error;
+        mw_bundle_free(bundle);
+    }
+    assert_true(errors[0] == errors[1] && errors[1] != errors[2]);
+}
+
 /* Actions beyond [-1, 1] could be learned but never planned. */
 static void test_range_of_actions(void **state) {
     (void)state;
     run r;
-    mw_error error;
-    mw_dataset_writer *writer;
-    const mw_dataset_spec spec = {
-        .task = "wide", .rules = "wide-1", .agents = 1, .obs_size = 2, .act_size = 2, .episode_limit = 4};
-    const float obs[] = {0, 1, 2, 3, 4, 5, 6, 7}, real[] = {0, 0.5f, 1, -1, 0, 4, 0.5f, 0}, rewards[4] = {1};
-    CHECK_OK(mw_dataset_writer_open(&writer, scratch("wide"), &spec, false, &error), error);
-    for (int e = 0; e < 8; e++) {
-        const mw_episode episode = {
-            .length = 4, .obs = obs, .real = real, .rewards = rewards, .outcome = MW_ENDED_BY_LIMIT};
-        CHECK_OK(mw_dataset_writer_add(writer, &episode, &error), error);
-    }
-    CHECK_OK(mw_dataset_writer_commit(writer, &error), error);
+    make_own(scratch("wide"), 4, -1);
     run_begin(&r, scratch("wide"), scratch("wide.safetensors"));
     CHECK_FAILS(run_go(&r), MW_ERR_ARGUMENT, r.error, "component 1 of the data goes from -1 to 4");
 }
@@ -884,6 +941,8 @@ int main(void) {
         cmocka_unit_test(test_units),
         cmocka_unit_test(test_nothing_held_out),
         cmocka_unit_test(test_range_of_actions),
+        cmocka_unit_test(test_infinite_validation),
+        cmocka_unit_test(test_error_of_the_judge),
         cmocka_unit_test(test_advantage_part),
         cmocka_unit_test(test_settings),
         cmocka_unit_test(test_method),
