@@ -15,6 +15,9 @@ static void suggestions(void **state) {
     program_expect(1, "diagnose nothing-like-it", "there is no bundles/nothing-like-it.safetensors in ");
     program_expect(2, "xyzzy", "unknown command 'xyzzy' (try --help)");
     program_expect(2, "eval x --quux", "unknown option '--quux' (try --help)");
+    program_expect(2, "study run 3m-poor --dir %/study --set rwm.step=3", "'rwm.step=3' sets nothing");
+    program_expect(2, "study run --dir %/study --method mine", "mine");
+    assert_int_not_equal(access(scratch("study"), F_OK), 0);
 }
 
 static void numbers(void **state) {

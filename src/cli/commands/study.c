@@ -199,6 +199,21 @@ static bool take_parts(mw_study_options *o, const char *text) {
     return *text;
 }
 
+/* Do all settings know the method and every assignment? */
+static bool training_known(const mw_study_options *o, mw_error *error) {
+    mw_train_options training;
+    mw_train_options_init(&training, sizeof training);
+    training.method = o->method;
+    training.budget = o->budget;
+    training.assignments = o->assignments;
+    training.assignment_count = o->assignment_count;
+    for (int i = 0; i < (o->count ? o->count : settings_known()); i++) {
+        const mw_setting *setting = o->count ? o->settings[i] : mw_setting_at(i);
+        if (mw_train_options_check(&training, setting->task, error) != MW_OK) return false;
+    }
+    return true;
+}
+
 static int study_run(int argc, char **argv) {
     const char *names[MOST], *budget = "full", *arms = NULL, *episodes = NULL, *parts = NULL;
     const mw_setting *settings[MOST];
@@ -241,14 +256,15 @@ static int study_run(int argc, char **argv) {
     if (parts && !take_parts(&o, parts))
         return mw_cli_usage("study run: --parts are main,paper,seeds,routing,selectors,sweeps,cost, not '%s'",
                             parts);
-    char *command = mw_cli_command("study", argc, argv);
-    if (!command) return mw_cli_fail(&(mw_error){MW_ERR_MEMORY, "out of memory for the command"});
     o.settings = settings;
     o.count = count;
     o.budget = strcmp(budget, "quick") ? MW_BUDGET_FULL : MW_BUDGET_QUICK;
     o.assignments = assignments.items;
     o.assignment_count = assignments.count;
     o.transitions = transitions;
+    if (!training_known(&o, &error)) return mw_cli_usage("study run: %s", error.message);
+    char *command = mw_cli_command("study", argc, argv);
+    if (!command) return mw_cli_fail(&(mw_error){MW_ERR_MEMORY, "out of memory for the command"});
     o.command = command;
     code = run_study(&o);
     free(command);
