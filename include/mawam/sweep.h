@@ -16,11 +16,13 @@ typedef struct mw_sweep_options {
     const mw_eval_options *eval; /* of every value; arms 0: reactive and plan, with H the oracle too. NULL:
                                     the defaults */
     const char *path;            /* where the result is written after every value; what it holds of the same
-                                    bundle and options already is kept. NULL: nowhere */
+                                    bundle and options already is kept, any other file refused. NULL:
+                                    nowhere */
     const char *command;         /* for the provenance; may be NULL */
     /* After every value: how many are done of all, and seconds that the rest will take. May be NULL. */
     void (*progress)(void *context, const char *setting, const char *value, int done, int total, double left);
     void *context;
+    bool overwrite; /* replace what path holds of another bundle or other options */
 } mw_sweep_options;
 MW_API void mw_sweep_options_init(mw_sweep_options *options, size_t size);
 

@@ -344,6 +344,7 @@ mw_sweep_options:
     pointer eval
     text path command
     pointer progress context
+    bool overwrite
 mw_training_progress:
     text part
     long step steps

@@ -21,13 +21,14 @@ class SweepProgress(NamedTuple):
 
 
 def sweep(bundle: Bundle, sweeps: Union[str, Sequence[str]], *, path: Optional[PathLike] = None,
-          arms: Union[str, Sequence[str], None] = None, settings: Optional[Settings] = None,
+          overwrite: bool = False, arms: Union[str, Sequence[str], None] = None, settings: Optional[Settings] = None,
           world: Optional[WorldOptions] = None, progress: Optional[Callable[[SweepProgress], Any]] = None,
           **evaluation: Any) -> Dict[str, Any]:
     """Evaluates a bundle at several values of plan settings ("M=1,2,4,8", "H=1..8") on the same episodes.
 
-    path: where the result is kept after every value; what it holds already is not played again. `evaluation` are fields
-    of mw_eval_options by name: seeds, episodes, threads, timed, ...
+    path: where the result is kept after every value; what it holds of this bundle and these options is not played
+    again, anything else is replaced only with `overwrite`. `evaluation` are fields of mw_eval_options by name: seeds,
+    episodes, threads, timed, ...
     """
     assignments = Assignments(settings)
     lines = Assignments([sweeps] if isinstance(sweeps, str) else sweeps)
@@ -35,7 +36,8 @@ def sweep(bundle: Bundle, sweeps: Union[str, Sequence[str]], *, path: Optional[P
     played = options("mw_eval_options", arms=arm_set(arms), stop=work.stop, world=world_pointer(world),
                      **assignments.fields, **evaluation)
     given = options("mw_sweep_options", sweeps=lines.fields["assignments"], count=len(lines.items),
-                    eval=ctypes.addressof(played), path=path, command="mawam.sweep")
+                    eval=ctypes.addressof(played), path=path, command="mawam.sweep",
+                    overwrite=overwrite)
     kinds = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_int, ctypes.c_int, ctypes.c_double]
     given.progress = work.reports(kinds, lambda setting, value, *rest: SweepProgress(text(setting), text(value), *rest))
     result = ctypes.c_void_p()

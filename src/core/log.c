@@ -87,18 +87,18 @@ static int terminal_width(void) {
     return 80;
 }
 
-/* Everything but the bar: "45% 12.3k/s, 0:12 left, loss 0.1". */
+/* Everything but the bar: "45% 12.3k/s, 0:12 left, loss 0.1"; a share, whose total is 1, has no rate. */
 static void numbers_text(const mw_progress *progress, double now, bool finished, char *out, size_t size) {
     double elapsed = now - progress->started, rate = elapsed > 0 ? progress->done / elapsed : 0;
-    char percent[16] = "", speed[24], time[24];
+    char percent[16] = "", speed[24] = "", time[24];
     if (progress->total > 0)
         snprintf(percent, sizeof percent, "%3.0f%% ", floor(100 * fmin(progress->done / progress->total, 1)));
-    rate_text(speed, sizeof speed, rate);
+    if (progress->total != 1) rate_text(speed, sizeof speed, rate);
     if (finished || progress->total <= 0)
         duration_text(time, sizeof time, elapsed);
     else
         duration_text(time, sizeof time, fmax(progress->total - progress->done, 0) / rate);
-    snprintf(out, size, "%s%s, %s%s%s%s", percent, speed, time,
+    snprintf(out, size, "%s%s%s%s%s%s%s", percent, speed, *speed ? ", " : "", time,
              finished || progress->total <= 0 ? "" : " left", progress->note[0] ? ", " : "", progress->note);
 }
 

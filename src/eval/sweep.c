@@ -26,7 +26,7 @@ typedef struct {
     const mw_bundle *bundle;
     axis axes[MOST_SWEEPS];
     json_t *root;  /* the result */
-    json_t *known; /* points of an earlier run: {"candidates=8": {...}} */
+    json_t *known; /* sweeps of an earlier run, or NULL */
     int done, kept, total;
     double started;
 } sweep;
@@ -126,25 +126,21 @@ static mw_status inputs_json(json_t **out, sweep *s, mw_error *error) {
     return *out ? MW_OK : mw_fail(error, MW_ERR_MEMORY, "cannot describe the sweep");
 }
 
-/* Points of an earlier run with the same inputs. A file that cannot be read is no help and no harm. */
-static void recall(sweep *s) {
-    json_t *old, *axis_json, *point;
-    mw_error error;
-    const char *name;
-    size_t i;
-    s->known = json_object();
-    if (!s->options.path || !mw_file_exists(s->options.path) ||
-        mw_json_read(&old, s->options.path, &error) != MW_OK)
-        return;
-    if (json_equal(json_object_get(old, "inputs"), json_object_get(s->root, "inputs")))
-        json_object_foreach(json_object_get(old, "sweeps"), name, axis_json)
-            json_array_foreach(json_object_get(axis_json, "points"), i, point) {
-            const char *value = json_string_value(json_object_get(point, "value"));
-            char key[2 * MW_WORD + 2];
-            snprintf(key, sizeof key, "%.64s=%.64s", name, value ? value : "");
-            if (json_is_object(json_object_get(point, "arms"))) json_object_set(s->known, key, point);
-        }
+/* Sweeps of an earlier run with the same inputs. What else the file holds is not to be lost. */
+static mw_status recall(sweep *s, mw_error *error) {
+    const char *path = s->options.path;
+    json_t *old = NULL;
+    mw_error unread;
+    if (!path || !mw_file_exists(path)) return MW_OK;
+    if (mw_json_read(&old, path, &unread) == MW_OK &&
+        json_equal(json_object_get(old, "inputs"), json_object_get(s->root, "inputs")))
+        s->known = json_incref(json_object_get(old, "sweeps"));
     json_decref(old);
+    if (s->known || s->options.overwrite) return MW_OK;
+    return mw_fail(error, MW_ERR_MISMATCH,
+                   "'%.300s' is there already, and not of this bundle and these options; --overwrite "
+                   "replaces it",
+                   path);
 }
 
 /* The mean return of an arm with its interval over episodes. */
@@ -255,17 +251,40 @@ static mw_status put(sweep *s, mw_error *error) {
     return s->options.path ? mw_json_write(s->root, s->options.path, error) : MW_OK;
 }
 
-static json_t *known_point(const sweep *s, const axis *a, int index) {
-    char key[2 * MW_WORD + 2];
-    snprintf(key, sizeof key, "%s=%s", a->field->name, a->values[index]);
-    return json_object_get(s->known, key);
+static bool is_point(const json_t *point) {
+    return json_is_string(json_object_get(point, "value")) && json_is_object(json_object_get(point, "arms"));
 }
 
-/* What is known is there from the beginning, so that a stop anywhere keeps it. */
+static json_t *known_points(const sweep *s, const char *name) {
+    return json_object_get(json_object_get(s->known, name), "points");
+}
+
+static json_t *known_point(const sweep *s, const axis *a, int index) {
+    json_t *point;
+    size_t i;
+    json_array_foreach(known_points(s, a->field->name), i,
+                       point) if (is_point(point) &&
+                                  !strcmp(json_string_value(json_object_get(point, "value")),
+                                          a->values[index])) return point;
+    return NULL;
+}
+
+static bool names(const axis *a, const json_t *point) {
+    const char *value = json_string_value(json_object_get(point, "value"));
+    for (int k = 0; k < a->count; k++)
+        if (!strcmp(a->values[k], value)) return true;
+    return false;
+}
+
+/* What is known is there from the beginning, so that a stop anywhere keeps it; behind the values of this run
+ * those that it does not name. */
 static void add_axis(sweep *s, const axis *a) {
-    json_t *points = json_array();
+    json_t *points = json_array(), *point;
+    size_t i;
     for (int k = 0; k < a->count; k++)
         if (known_point(s, a, k)) json_array_append(points, known_point(s, a, k));
+    json_array_foreach(known_points(s, a->field->name), i, point) if (is_point(point) && !names(a, point))
+        json_array_append(points, point);
     json_object_set_new(json_object_get(s->root, "sweeps"), a->field->name,
                         json_pack("{s:s, s:o}", "symbol",
                                   a->field->symbol ? a->field->symbol : a->field->name, "points", points));
@@ -308,7 +327,8 @@ static mw_status run(sweep *s, mw_error *error) {
                         info->method, "command", s->options.command ? s->options.command : "", "cpu", cpu,
                         "inputs", inputs, "sweeps");
     if (!s->root) return mw_fail(error, MW_ERR_MEMORY, "cannot describe the sweep");
-    recall(s);
+    MW_TRY(recall(s, error));
+    if (s->known) json_object_update(json_object_get(s->root, "sweeps"), s->known);
     for (int i = 0; i < s->options.count; i++) add_axis(s, &s->axes[i]);
     for (int i = 0; i < s->options.count; i++)
         for (int k = 0; k < s->axes[i].count; k++) MW_TRY(run_value(s, &s->axes[i], k, error));
@@ -325,7 +345,7 @@ mw_status mw_sweep_run(char **json, const mw_bundle *bundle, const mw_sweep_opti
     s->bundle = bundle;
     s->started = mw_clock_seconds();
     mw_status status =
-        mw_options_take(&s->options, sizeof s->options, MW_FIELD_END(mw_sweep_options, context), given,
+        mw_options_take(&s->options, sizeof s->options, MW_FIELD_END(mw_sweep_options, overwrite), given,
                         "mw_sweep_options_init", error);
     if (status == MW_OK && !bundle) status = mw_fail(error, MW_ERR_ARGUMENT, "%s: bundle is NULL", __func__);
     if (status == MW_OK) status = mw_eval_options_take(&s->eval, s->options.eval, error);

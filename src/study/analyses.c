@@ -254,6 +254,7 @@ static mw_status sweeps_of(mw_chain *c, const mw_bundle *bundle, mw_error *error
     o.command = c->options->command;
     o.progress = sweep_progress;
     o.context = c;
+    o.overwrite = true; /* what is out of date */
     MW_TRY(mw_sweep_run(&text, bundle, &o, error));
     free(text); /* the file has it with all digits */
     MW_TRY(mw_json_read(&root, c->files[MW_STUDY_SWEEPS], error));

@@ -42,7 +42,7 @@ static void outputs_first(void **state) {
                    "old.json' is there already; --overwrite replaces it");
     program_expect(1, "eval spread-medium --sweep M=1 --json=/nowhere/x", "folder '/nowhere'");
     program_expect(1, "eval spread-medium --sweep M=1 --json=%/old.json",
-                   "old.json' is there already; --overwrite replaces it");
+                   "old.json' is there already, and not of this bundle and these options; --overwrite ");
     program_expect(1, "diagnose --routing spread-medium data --json=%/old.json",
                    "old.json' is there already; --overwrite replaces it");
     program_expect(1, "diagnose --routing spread-medium data --page %/old.json", "--overwrite replaces it");

@@ -87,7 +87,7 @@ static void same_episodes(void **state) {
 
 static void continues(void **state) {
     (void)state;
-    static const char *const some[] = {"K=1,2"}, *const more[] = {"K=1,2,3"};
+    static const char *const some[] = {"K=1,2"}, *const more[] = {"K=1,2,3"}, *const other[] = {"M=1", "K=4"};
     mw_bundle *bundle = tiny_bundle("spread", NULL);
     json_t *first = swept(bundle, some, 1, scratch("sweep.json"));
     json_t *second = swept(bundle, more, 1, scratch("sweep.json"));
@@ -95,7 +95,34 @@ static void continues(void **state) {
         CHECK_NEAR(plan_at(first, "sampling_steps", i, "seconds"),
                    plan_at(second, "sampling_steps", i, "seconds"), 1e-9);
     assert_non_null(point_at(second, "sampling_steps", 2));
-    bundle->plan.guidance = 2; /* other plans have other results */
+    json_t *fourth = swept(bundle, other, 2, scratch("sweep.json")); /* nothing that was known is lost */
+    assert_int_equal(values_done, 2);
+    assert_string_equal(json_string_value(json_object_get(point_at(fourth, "sampling_steps", 0), "value")),
+                        "4");
+    for (size_t i = 0; i < 3; i++)
+        assert_true(
+            json_equal(point_at(second, "sampling_steps", i), point_at(fourth, "sampling_steps", i + 1)));
+    json_decref(fourth);
+    mw_error error;
+    fourth = swept(bundle, more, 1, scratch("sweep.json"));
+    assert_non_null(point_at(fourth, "candidates", 0));
+    json_decref(fourth);
+    bundle->plan.guidance = 2; /* other plans have other results, which do not replace these unasked */
+    char *text;
+    const mw_eval_options few_episodes = few();
+    mw_sweep_options other_plan;
+    mw_sweep_options_init(&other_plan, sizeof other_plan);
+    other_plan.sweeps = some;
+    other_plan.count = 1;
+    other_plan.eval = &few_episodes;
+    other_plan.path = scratch("sweep.json");
+    CHECK_FAILS(mw_sweep_run(&text, bundle, &other_plan, &error), MW_ERR_MISMATCH, error, "is there already");
+    CHECK_OK(mw_json_read(&fourth, scratch("sweep.json"), &error), error);
+    assert_non_null(point_at(fourth, "sampling_steps", 3));
+    json_decref(fourth);
+    other_plan.overwrite = true;
+    CHECK_OK(mw_sweep_run(&text, bundle, &other_plan, &error), error);
+    free(text);
     json_t *third = swept(bundle, some, 1, scratch("sweep.json"));
     assert_true(plan_at(third, "sampling_steps", 0, "seconds") !=
                 plan_at(first, "sampling_steps", 0, "seconds"));
@@ -115,8 +142,6 @@ static void continues(void **state) {
     o.sweeps = some;
     o.count = 1;
     o.eval = &e;
-    char *text;
-    mw_error error;
     CHECK_OK(mw_sweep_run(&text, bundle, &o, &error), error);
     CHECK_OK(mw_json_parse(&first, text, strlen(text), "the sweep", &error), error);
     assert_string_equal(json_string_value(json_object_get(first, "rules")), "mpe-omar-1");

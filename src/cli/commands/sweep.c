@@ -68,14 +68,6 @@ static void print_table(const json_t *root, mw_show show) {
         json_number_value(json_object_get(point, "return")), json_number_value(json_object_get(point, "ms")));
 }
 
-/* A sweep that is continued, or begun anew. */
-static bool holds_sweep(const char *path) {
-    json_t *root = path ? json_load_file(path, 0, NULL) : NULL;
-    const bool holds = json_is_object(json_object_get(root, "sweeps"));
-    json_decref(root);
-    return holds;
-}
-
 int mw_cli_sweep(const mw_eval_options *eval, const mw_strings *sweeps, const char *path, const char *json,
                  bool overwrite, mw_show show, const char *command) {
     mw_bundle *bundle;
@@ -89,8 +81,9 @@ int mw_cli_sweep(const mw_eval_options *eval, const mw_strings *sweeps, const ch
     o.path = json && *json ? json : NULL;
     o.command = command;
     o.progress = show_value;
+    o.overwrite = overwrite;
     char file[4096];
-    if (mw_cli_output(o.path, overwrite || holds_sweep(o.path), &error) != MW_OK ||
+    if (mw_cli_output(o.path, true, &error) != MW_OK ||
         mw_cli_bundle_path(file, sizeof file, path, &error) != MW_OK ||
         mw_bundle_load(&bundle, file, &error) != MW_OK)
         return mw_cli_fail(&error);
