@@ -22,6 +22,8 @@
     X(mw_dense_flops)                                                                                        \
     X(mw_silu_forward)                                                                                       \
     X(mw_silu_slope)                                                                                         \
+    X(mw_gelu_forward)                                                                                       \
+    X(mw_gelu_slope)                                                                                         \
     X(mw_mish_forward)                                                                                       \
     X(mw_mish_backward)                                                                                      \
     X(mw_relu_forward)                                                                                       \
@@ -81,6 +83,8 @@ MW_HOT(MW_DECLARE)
 #define mw_dense_flops             MW_PICK(mw_dense_flops)
 #define mw_silu_forward            MW_PICK(mw_silu_forward)
 #define mw_silu_slope              MW_PICK(mw_silu_slope)
+#define mw_gelu_forward            MW_PICK(mw_gelu_forward)
+#define mw_gelu_slope              MW_PICK(mw_gelu_slope)
 #define mw_mish_forward            MW_PICK(mw_mish_forward)
 #define mw_mish_backward           MW_PICK(mw_mish_backward)
 #define mw_relu_forward            MW_PICK(mw_relu_forward)

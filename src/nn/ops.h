@@ -9,6 +9,8 @@
 /* ---- activations over n values; x and y may be the same array in forward, dx and dy in backward ---- */
 void mw_silu_forward(float *y, const float *x, int n);
 void mw_silu_slope(float *y, float *slope, const float *x, int n); /* y and dy/dx together */
+void mw_gelu_forward(float *y, const float *x, int n);
+void mw_gelu_slope(float *y, float *slope, const float *x, int n);
 void mw_mish_forward(float *y, const float *x, int n);
 void mw_mish_backward(float *dx, const float *dy, const float *x, int n);
 void mw_relu_forward(float *y, const float *x, int n);

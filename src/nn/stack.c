@@ -1,10 +1,8 @@
 /* Perceptrons with layer norms; see stack.h. */
 #include "nn/stack.h"
 
-#include "core/math.h"
 #include "nn/ops.h"
 
-#include <math.h>
 #include <string.h>
 
 mw_norm mw_norm_add(mw_params *p, const char *name, int size) {
@@ -42,27 +40,6 @@ void mw_stack_pack(const mw_stack *stack, const float *values, float *packed, bo
     for (int i = 0; i < stack->layers; i++) mw_dense_pack(&stack->layer[i].dense, values, packed, backward);
 }
 
-/* The normal distribution function, by Abramowitz and Stegun 7.1.26 (error below 1.5e-7, beneath that of
- * single precision in what follows), and GELU's slope. */
-static double normal_below(double x) {
-    const double z = fabs(x) * 0.70710678118654752, t = 1 / (1 + 0.3275911 * z);
-    const double tail =
-        t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429)))) *
-        mw_exp(-z * z);
-    return x < 0 ? 0.5 * tail : 1 - 0.5 * tail;
-}
-
-static void gelu(float *y, const float *x, int n) {
-    for (int i = 0; i < n; i++) y[i] = (float)((double)x[i] * normal_below((double)x[i]));
-}
-
-static void gelu_backward(float *dx, const float *x, int n) {
-    for (int i = 0; i < n; i++) {
-        const double v = (double)x[i];
-        dx[i] *= (float)(normal_below(v) + v * 0.39894228040143268 * mw_exp(-0.5 * v * v));
-    }
-}
-
 float *mw_stack_forward(const mw_stack *stack, mw_stack_acts *a, const float *x, const float *values,
                         const float *packed, int rows) {
     const int last = stack->layers - 1;
@@ -83,7 +60,7 @@ float *mw_stack_forward(const mw_stack *stack, mw_stack_acts *a, const float *x,
             pre = a->between[i];
         }
         if (stack->gelu)
-            gelu(a->active[i], pre, rows * dense->out);
+            mw_gelu_forward(a->active[i], pre, rows * dense->out);
         else
             mw_silu_forward(a->active[i], pre, rows * dense->out);
     }
@@ -95,12 +72,11 @@ static void activation_backward(const mw_stack *stack, mw_stack_acts *a, int i, 
     const mw_norm *between = &stack->layer[i].between;
     const int out = stack->layer[i].dense.out;
     const float *pre = between->size ? a->between[i] : a->linear[i];
-    if (stack->gelu) {
-        gelu_backward(grad, pre, rows * out);
-    } else {
+    if (stack->gelu)
+        mw_gelu_slope(a->active[i], a->slope, pre, rows * out);
+    else
         mw_silu_slope(a->active[i], a->slope, pre, rows * out);
-        mw_multiply(grad, a->slope, rows * out);
-    }
+    mw_multiply(grad, a->slope, rows * out);
     if (between->size)
         mw_layernorm_backward(grad, grads + between->w, grads + between->b, grad, a->linear[i],
                               a->stats[i][1], values + between->w, rows, out);

@@ -6,7 +6,7 @@
 #include "nn/level.h"
 #include "nn/vec.h"
 
-enum { SIZE = 4096, RESULTS = 6 };
+enum { SIZE = 4096, RESULTS = 9 };
 
 static float in[4][SIZE], out[RESULTS][SIZE];
 static double sums[8];
@@ -24,6 +24,8 @@ static void draw(uint64_t index, float scale) {
 static void activations(int n) {
     mw_silu_forward(out[0], in[0], n);
     mw_silu_slope(out[1], out[2], in[0], n);
+    mw_gelu_forward(out[6], in[0], n);
+    mw_gelu_slope(out[7], out[8], in[0], n);
     mw_mish_forward(out[3], in[0], n);
     mw_mish_backward(out[4], in[1], in[0], n);
     mw_relu_slope(out[5], out[2], in[0], n);

@@ -9,6 +9,9 @@
 static double silu(double x) {
     return x / (1 + exp(-x));
 }
+static double gelu(double x) {
+    return 0.5 * x * erfc(-x * 0.70710678118654752);
+}
 static double mish(double x) {
     return x * tanh(x > 40 ? x : log1p(exp(x)));
 }
@@ -18,7 +21,7 @@ static double relu(double x) {
 
 enum { MOST_POINTS = 13000 };
 
-/* Two activations come with their slopes; the values beside them must be those of the plain function. */
+/* Three activations come with their slopes; the values beside them must be those of the plain function. */
 static void through_slope(float *dx, const float *dy, const float *x, int n,
                           void (*forward)(float *, const float *, int),
                           void (*with_slope)(float *, float *, const float *, int)) {
@@ -33,6 +36,9 @@ static void through_slope(float *dx, const float *dy, const float *x, int n,
 static void silu_forward(float *y, const float *x, int n) {
     mw_silu_forward(y, x, n);
 }
+static void gelu_forward(float *y, const float *x, int n) {
+    mw_gelu_forward(y, x, n);
+}
 static void mish_forward(float *y, const float *x, int n) {
     mw_mish_forward(y, x, n);
 }
@@ -45,6 +51,9 @@ static void mish_backward(float *dx, const float *dy, const float *x, int n) {
 static void silu_backward(float *dx, const float *dy, const float *x, int n) {
     through_slope(dx, dy, x, n, mw_silu_forward, mw_silu_slope);
 }
+static void gelu_backward(float *dx, const float *dy, const float *x, int n) {
+    through_slope(dx, dy, x, n, mw_gelu_forward, mw_gelu_slope);
+}
 static void relu_backward(float *dx, const float *dy, const float *x, int n) {
     through_slope(dx, dy, x, n, mw_relu_forward, mw_relu_slope);
 }
@@ -54,12 +63,14 @@ typedef struct {
     void (*forward)(float *, const float *, int);
     void (*backward)(float *, const float *, const float *, int);
     double (*formula)(double);
+    double near; /* error allowed beside the relative one: gelu's formula has an absolute error */
 } activation;
 
 static const activation activations[] = {
-    {"silu", silu_forward, silu_backward, silu},
-    {"mish", mish_forward, mish_backward, mish},
-    {"relu", relu_forward, relu_backward, relu},
+    {"silu", silu_forward, silu_backward, silu, 0},
+    {"gelu", gelu_forward, gelu_backward, gelu, 4e-7},
+    {"mish", mish_forward, mish_backward, mish, 0},
+    {"relu", relu_forward, relu_backward, relu, 0},
 };
 enum { ACTIVATIONS = sizeof activations / sizeof *activations };
 
@@ -85,7 +96,8 @@ static void activation_values(void **state) {
         for (int i = 0; i < n; i++) {
             const double exact = activations[k].formula(x[i]);
             CHECK_ERROR(fabs(y[i] - exact),
-                        (6e-7 + 1e-7 * fabs(x[i])) * fabs(exact) + 1e-37 * fabs(x[i]) + 1e-44,
+                        (6e-7 + 1e-7 * fabs(x[i])) * fabs(exact) + 1e-37 * fabs(x[i]) + 1e-44 +
+                            activations[k].near,
                         "%s(%g) = %g, not %g", activations[k].name, x[i], y[i], exact);
         }
     }
