@@ -33,6 +33,7 @@ MW_API const char *mw_study_stage_name(mw_study_stage stage); /* "data", "train"
 typedef enum mw_study_part {
     MW_STUDY_MAIN,       /* data, training, evaluation, diagnosis of every setting; the others need it */
     MW_STUDY_PAPER,      /* the same by the paper's method */
+    MW_STUDY_LONGER,     /* that with the world model's steps as published, where the paper ranks one state */
     MW_STUDY_MORE_SEEDS, /* further training seeds of the nine middle settings */
     MW_STUDY_ROUTINGS,
     MW_STUDY_COMPARED, /* selectors */
@@ -107,10 +108,10 @@ MW_API mw_status mw_study_run(const mw_study_options *options, int *failed, mw_e
 /* ---- report -------------------------------------------------------------------------------------------- */
 
 /* Reads what there is in studies' folders[count] (of a file in several the last one counts): the summaries of
- * settings in results/ or settings/, and beside them paper/, seeds/, selectors/, routing/, sweeps/ and
- * cost.json (see docs/study.md). Refuses results of different revisions. Writes output/index.html and a page
- * per chapter, README.md, settings.csv, summary.json and the files it was made of, without single episodes.
- * *present (may be NULL): how many settings there were; none is a failure. */
+ * settings in results/ or settings/, and beside them paper/, longer/, seeds/, selectors/, routing/, sweeps/
+ * and cost.json (see docs/study.md). Refuses results of different revisions. Writes output/index.html and a
+ * page per chapter, README.md, settings.csv, summary.json and the files it was made of, without single
+ * episodes. *present (may be NULL): how many settings there were; none is a failure. */
 MW_API mw_status mw_study_report(const char *const *folders, int count, const char *output, int *present,
                                  mw_error *error);
 

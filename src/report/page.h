@@ -89,6 +89,7 @@ void mw_item_alignment(mw_page *page);
 void mw_item_calibration(mw_page *page);
 void mw_item_boxgrid(mw_page *page);
 void mw_item_same_state(mw_page *page);
+void mw_item_longer(mw_page *page);
 void mw_item_rollout(mw_page *page);
 void mw_item_experts(mw_page *page);
 void mw_item_context(mw_page *page);

@@ -7,8 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const method_places[] = {"paper/results", "paper/settings", NULL};
 static const char *const selector_places[] = {"selectors", NULL};
+const char *const mw_branch_folders[MW_BRANCHES] = {
+    [MW_BRANCH_PAPER] = "paper", [MW_BRANCH_LONGER] = "longer"};
 const char *const mw_source_folders[MW_SOURCE_KINDS] = {[MW_SOURCE_ROUTING] = "routing",
                                                         [MW_SOURCE_SWEEPS] = "sweeps",
                                                         [MW_SOURCE_PAPER_ROUTING] = "paper/routing"};
@@ -81,7 +82,8 @@ static mw_status check_table(mw_sources *s, const mw_study_table *t, const char 
 
 static mw_status check_revisions(mw_sources *s, mw_error *error) {
     MW_TRY(check_table(s, &s->table, "results", error));
-    MW_TRY(check_table(s, &s->method, "paper/results", error));
+    for (int k = 0; k < MW_BRANCHES; k++)
+        MW_TRY(check_table(s, &s->branches[k], mw_branch_folders[k], error));
     MW_TRY(check_table(s, &s->selectors, "selectors", error));
     for (int k = 0; k < MW_SOURCES_SEEDS; k++) MW_TRY(check_table(s, &s->seeds[k], "seeds", error));
     for (int k = 0; k < MW_SOURCE_KINDS; k++)
@@ -90,13 +92,27 @@ static mw_status check_revisions(mw_sources *s, mw_error *error) {
     return check_file(s, ".", "cost", s->cost, error);
 }
 
+/* Where a study of its own within the folders left its summaries, or an earlier report. */
+static mw_status read_within(mw_study_table *table, const char *folder, const char *const *folders, int count,
+                             mw_error *error) {
+    char results[48], settings[48];
+    const char *const places[] = {results, settings, NULL};
+    snprintf(results, sizeof results, "%s/results", folder);
+    snprintf(settings, sizeof settings, "%s/settings", folder);
+    return mw_study_table_read(table, folders, count, places, error);
+}
+
+static mw_status read_branches(mw_sources *s, const char *const *folders, int count, mw_error *error) {
+    for (int k = 0; k < MW_BRANCHES; k++)
+        MW_TRY(read_within(&s->branches[k], mw_branch_folders[k], folders, count, error));
+    return MW_OK;
+}
+
 static mw_status read_seeds(mw_sources *s, const char *const *folders, int count, mw_error *error) {
     for (int k = 0; k < MW_SOURCES_SEEDS; k++) {
-        char results[32], settings[32];
-        const char *const places[] = {results, settings, NULL};
-        snprintf(results, sizeof results, "seeds/%d/results", k + 1);
-        snprintf(settings, sizeof settings, "seeds/%d/settings", k + 1);
-        MW_TRY(mw_study_table_read(&s->seeds[k], folders, count, places, error));
+        char folder[24];
+        snprintf(folder, sizeof folder, "seeds/%d", k + 1);
+        MW_TRY(read_within(&s->seeds[k], folder, folders, count, error));
     }
     mw_table_training_seeds(&s->table, s->seeds, MW_SOURCES_SEEDS);
     return MW_OK;
@@ -107,7 +123,7 @@ mw_status mw_sources_read(mw_sources *s, const char *const *folders, int count, 
     memset(s, 0, sizeof *s);
     s->output = output;
     mw_status status = mw_study_table_read(&s->table, folders, count, mw_study_places, error);
-    if (status == MW_OK) status = mw_study_table_read(&s->method, folders, count, method_places, error);
+    if (status == MW_OK) status = read_branches(s, folders, count, error);
     if (status == MW_OK) status = mw_study_table_read(&s->selectors, folders, count, selector_places, error);
     if (status == MW_OK) status = read_seeds(s, folders, count, error);
     for (int f = 0; status == MW_OK && f < count; f++) status = read_files(s, folders[f], error);
@@ -118,7 +134,7 @@ mw_status mw_sources_read(mw_sources *s, const char *const *folders, int count, 
 
 void mw_sources_free(mw_sources *s) {
     mw_study_table_free(&s->table);
-    mw_study_table_free(&s->method);
+    for (int k = 0; k < MW_BRANCHES; k++) mw_study_table_free(&s->branches[k]);
     mw_study_table_free(&s->selectors);
     for (int k = 0; k < MW_SOURCES_SEEDS; k++) mw_study_table_free(&s->seeds[k]);
     for (int k = 0; k < MW_SOURCE_KINDS; k++)
@@ -193,7 +209,10 @@ static mw_status write_files(const mw_sources *s, mw_source_kind kind, const cha
 mw_status mw_sources_write(const mw_sources *s, const char *folder, mw_error *error) {
     char path[1200];
     MW_TRY(write_table(&s->table, folder, "settings", error));
-    MW_TRY(write_table(&s->method, folder, "paper/settings", error));
+    for (int k = 0; k < MW_BRANCHES; k++) {
+        snprintf(path, sizeof path, "%s/settings", mw_branch_folders[k]);
+        MW_TRY(write_table(&s->branches[k], folder, path, error));
+    }
     MW_TRY(write_table(&s->selectors, folder, "selectors", error));
     for (int k = 0; k < MW_SOURCES_SEEDS; k++) {
         snprintf(path, sizeof path, "seeds/%d/settings", k + 1);

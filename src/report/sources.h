@@ -17,9 +17,17 @@ typedef enum mw_source_kind {
 } mw_source_kind;
 extern const char *const mw_source_folders[MW_SOURCE_KINDS];
 
+/* Settings once more, trained and planned otherwise, in a folder of their own. */
+typedef enum mw_branch {
+    MW_BRANCH_PAPER,  /* by the paper's method */
+    MW_BRANCH_LONGER, /* the same, its world model trained for as many steps as published */
+    MW_BRANCHES
+} mw_branch;
+extern const char *const mw_branch_folders[MW_BRANCHES];
+
 typedef struct mw_sources {
     mw_study_table table;                   /* FOLDER/results or FOLDER/settings */
-    mw_study_table method;                  /* FOLDER/paper/...: trained and planned by the paper's method */
+    mw_study_table branches[MW_BRANCHES];   /* FOLDER/paper/... and so on */
     mw_study_table seeds[MW_SOURCES_SEEDS]; /* FOLDER/seeds/1 and so on: further training seeds */
     mw_study_table selectors;               /* FOLDER/selectors: evaluations with one arm per selector */
     json_t *files[MW_SOURCE_KINDS][MW_TABLE_ROWS]; /* FOLDER/routing, FOLDER/sweeps; NULL: missing */

@@ -59,9 +59,10 @@ static mw_status find_rules(mw_chain *c, mw_error *error) {
     return MW_OK;
 }
 
-mw_status mw_chain_preset(mw_preset *preset, const char *method, const char *task,
-                          const mw_study_options *options, mw_error *error) {
-    MW_TRY(mw_preset_choose(preset, method, task, options->budget, error));
+mw_status mw_chain_preset(mw_preset *preset, const mw_study_line *line, const mw_study_options *options,
+                          mw_error *error) {
+    MW_TRY(mw_preset_choose(preset, line->method, mw_setting_at(line->place)->task, options->budget, error));
+    if (line->assignment) MW_TRY(mw_preset_set(preset, line->assignment, error));
     for (int i = 0; i < options->assignment_count; i++)
         MW_TRY(mw_preset_set(preset, options->assignments[i], error));
     return mw_preset_check(preset, error);
@@ -110,6 +111,9 @@ static void name_files(mw_chain *c) {
     snprintf(c->data, sizeof c->data, "%.400s/data/%s", folder, c->name);
     snprintf(c->bundle, sizeof c->bundle, "%s/bundles/%s.safetensors", root, c->name);
     snprintf(c->earlier_bundle, sizeof c->earlier_bundle, "%.600s.before", c->bundle);
+    if (c->line->base)
+        snprintf(c->base_bundle, sizeof c->base_bundle, "%.400s/%s/bundles/%s.safetensors", folder,
+                 c->line->base, c->name);
     snprintf(c->selectors_bundle, sizeof c->selectors_bundle, "%s/bundles/%s.selectors.safetensors", root,
              c->name);
     snprintf(c->result, sizeof c->result, "%s/results/%s.json", root, c->name);
@@ -131,7 +135,7 @@ mw_status mw_chain_start(mw_chain *c, const mw_study_options *options, const mw_
     snprintf(c->data_command, sizeof c->data_command,
              "mawam data make %s -o DIR --transitions %ld --seed %llu", c->name, c->transitions,
              (unsigned long long)options->seed);
-    MW_TRY(mw_chain_preset(&c->preset, line->method, setting->task, options, error));
+    MW_TRY(mw_chain_preset(&c->preset, line, options, error));
     MW_TRY(find_rules(c, error));
     MW_TRY(behavior_checksum(c, error));
     return describe_inputs(c, error);

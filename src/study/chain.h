@@ -15,6 +15,7 @@ typedef struct mw_chain {
     char name[64], rules[64];
     const char *family;
     char data[512], bundle[640], earlier_bundle[640], selectors_bundle[640], result[640];
+    char base_bundle[640];            /* of the line that this one shares most settings with; "": of none */
     char files[MW_STUDY_STAGES][640]; /* what stages write as JSON */
     mw_preset preset;
     uint64_t behavior;               /* checksum of the behaviour file; 0: random play */
@@ -34,9 +35,9 @@ mw_status mw_chain_start(mw_chain *chain, const mw_study_options *options, const
                          mw_error *error);
 void mw_chain_free(mw_chain *chain);
 
-/* The preset of a task by a method, with the options' assignments. */
-mw_status mw_chain_preset(mw_preset *preset, const char *method, const char *task,
-                          const mw_study_options *options, mw_error *error);
+/* The preset of a line's task by its method, with its own and the options' assignments. */
+mw_status mw_chain_preset(mw_preset *preset, const mw_study_line *line, const mw_study_options *options,
+                          mw_error *error);
 
 /* chain->checksum from the file that is there; "" if there is none. */
 void mw_chain_find_checksum(mw_chain *chain);

@@ -150,16 +150,18 @@ mw_status mw_chain_train(mw_chain *c, mw_training_request request, mw_training_r
     return status;
 }
 
-/* Of a bundle that does not belong here any more, what would come out the same is kept. */
+/* Of a bundle that does not belong here any more, or else of the base's, what would come out the same is
+ * kept. */
 static mw_status train_run(mw_chain *c, mw_error *error) {
     mw_training_report r;
     mw_training_request request = {.preset = &c->preset, .output = c->bundle, .progress = train_progress};
     bool plan;
     if (mw_file_exists(c->bundle) && rename(c->bundle, c->earlier_bundle) != 0)
         return mw_fail(error, MW_ERR_IO, "cannot rename '%s'", c->bundle);
-    const unsigned kept = mw_chain_kept_parts(c, &c->preset, c->earlier_bundle, &plan);
+    const char *with = mw_file_exists(c->earlier_bundle) ? c->earlier_bundle : c->base_bundle;
+    const unsigned kept = mw_chain_kept_parts(c, &c->preset, with, &plan);
     if (kept) {
-        request.with = c->earlier_bundle;
+        request.with = with;
         request.only = c->preset.parts & ~kept;
         request.nothing = !request.only;
     }

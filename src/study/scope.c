@@ -1,6 +1,8 @@
 /* The table of what the study does with which setting; see scope.h. */
 #include "study/scope.h"
 
+#include "report/paper.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -31,9 +33,9 @@ bool mw_study_middle(const mw_setting *setting) {
 }
 
 static const char *const part_names[MW_STUDY_PARTS] = {
-    [MW_STUDY_MAIN] = "main",        [MW_STUDY_PAPER] = "paper",        [MW_STUDY_MORE_SEEDS] = "seeds",
-    [MW_STUDY_ROUTINGS] = "routing", [MW_STUDY_COMPARED] = "selectors", [MW_STUDY_SWEPT] = "sweeps",
-    [MW_STUDY_COSTS] = "cost"};
+    [MW_STUDY_MAIN] = "main",        [MW_STUDY_PAPER] = "paper",      [MW_STUDY_LONGER] = "longer",
+    [MW_STUDY_MORE_SEEDS] = "seeds", [MW_STUDY_ROUTINGS] = "routing", [MW_STUDY_COMPARED] = "selectors",
+    [MW_STUDY_SWEPT] = "sweeps",     [MW_STUDY_COSTS] = "cost"};
 
 const char *mw_study_part_name(int part) {
     return part >= 0 && part < MW_STUDY_PARTS ? part_names[part] : NULL;
@@ -54,6 +56,23 @@ int mw_study_episodes(const mw_study_options *options, const char *family) {
 
 /* ---- lines ---- */
 
+enum {
+    MAIN_STAGES = 1u << MW_STUDY_DATA | 1u << MW_STUDY_TRAIN | 1u << MW_STUDY_EVAL | 1u << MW_STUDY_DIAGNOSE
+};
+
+/* The paper names 100,000 steps, and ranks the candidates of one state on five settings. */
+static const struct {
+    mw_study_part part;
+    const char *method, *assignment;
+    mw_branch base;
+    unsigned stages; /* of those that the setting has */
+    bool one_state;  /* only where the paper has it */
+} branches[MW_BRANCHES] = {
+    [MW_BRANCH_PAPER] = {MW_STUDY_PAPER, "paper", NULL, MW_BRANCHES, MAIN_STAGES | 1u << MW_STUDY_ROUTING,
+                         false},
+    [MW_BRANCH_LONGER] = {MW_STUDY_LONGER, "paper", "rwm.steps=100000", MW_BRANCH_PAPER, MAIN_STAGES, true},
+};
+
 static bool asked(const mw_study_options *o, const mw_setting *setting) {
     for (int k = 0; k < o->count; k++)
         if (o->settings[k] == setting) return true;
@@ -71,8 +90,7 @@ static void add(mw_study_line *line, int place, const char *folder, const char *
 
 static unsigned stages_of(const mw_study_options *o, const mw_setting *setting) {
     const int row = row_of(setting);
-    unsigned stages =
-        1u << MW_STUDY_DATA | 1u << MW_STUDY_TRAIN | 1u << MW_STUDY_EVAL | 1u << MW_STUDY_DIAGNOSE;
+    unsigned stages = MAIN_STAGES;
     if (mw_study_wants(o, MW_STUDY_ROUTINGS)) stages |= 1u << MW_STUDY_ROUTING;
     if (row >= 0 && rows[row].selectors && mw_study_wants(o, MW_STUDY_COMPARED))
         stages |= 1u << MW_STUDY_SELECTORS;
@@ -80,16 +98,34 @@ static unsigned stages_of(const mw_study_options *o, const mw_setting *setting) 
     return stages;
 }
 
+/* No lines has a branch that is the study's own method anyway, or that says itself how long to train where
+ * little is wanted. */
+static int add_branch(mw_study_line *lines, mw_branch branch, const mw_study_options *o) {
+    const char *assignment = branches[branch].assignment;
+    int n = 0;
+    if (!mw_study_wants(o, branches[branch].part) || (assignment && o->budget == MW_BUDGET_QUICK) ||
+        (!assignment && o->method && !strcmp(o->method, branches[branch].method)))
+        return 0;
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        const mw_setting *setting = mw_setting_at(i);
+        char name[64];
+        mw_setting_name(setting, name, sizeof name);
+        if (!asked(o, setting) || (branches[branch].one_state && !mw_paper_state_find(name))) continue;
+        add(&lines[n], i, mw_branch_folders[branch], branches[branch].method, o->seed,
+            stages_of(o, setting) & branches[branch].stages);
+        lines[n].assignment = assignment;
+        if (branches[branch].base < MW_BRANCHES) lines[n].base = mw_branch_folders[branches[branch].base];
+        n++;
+    }
+    return n;
+}
+
 int mw_study_lines(mw_study_line lines[MW_STUDY_LINES], const mw_study_options *o) {
-    const unsigned analyses = 1u << MW_STUDY_SELECTORS | 1u << MW_STUDY_SWEEPS;
-    const bool papers = o->method && !strcmp(o->method, "paper");
     int n = 0;
     for (int i = 0; i < MW_TABLE_ROWS; i++)
         if (asked(o, mw_setting_at(i)))
             add(&lines[n++], i, "", o->method, o->seed, stages_of(o, mw_setting_at(i)));
-    for (int i = 0; i < MW_TABLE_ROWS && mw_study_wants(o, MW_STUDY_PAPER) && !papers; i++)
-        if (asked(o, mw_setting_at(i)))
-            add(&lines[n++], i, "paper", "paper", o->seed, stages_of(o, mw_setting_at(i)) & ~analyses);
+    for (int k = 0; k < MW_BRANCHES; k++) n += add_branch(&lines[n], (mw_branch)k, o);
     for (int k = 1; k < o->training_seeds && mw_study_wants(o, MW_STUDY_MORE_SEEDS); k++)
         for (int i = 0; i < MW_TABLE_ROWS; i++) {
             char folder[24];

@@ -1,14 +1,14 @@
-/* What the study does with which setting: its own data, training, evaluation and diagnosis everywhere, the
- * paper's method beside it, further training seeds, and analyses on stated settings. One table, so that
- * nothing of it is decided elsewhere. */
+/* What the study does with which setting: its own data, training, evaluation and diagnosis everywhere,
+ * branches by other methods beside it, further training seeds, and analyses on stated settings. Two tables,
+ * so that nothing of it is decided elsewhere. */
 #ifndef MW_STUDY_SCOPE_H
 #define MW_STUDY_SCOPE_H
 
-#include "report/table.h"
+#include "report/sources.h"
 
 #include "mawam/study.h"
 
-enum { MW_STUDY_LINES = MW_TABLE_ROWS * (MW_STUDY_SEEDS + 1) };
+enum { MW_STUDY_LINES = MW_TABLE_ROWS * (MW_STUDY_SEEDS + MW_BRANCHES) };
 
 /* One way through the chain: a setting by one method with one training seed. */
 typedef struct mw_study_line {
@@ -16,12 +16,14 @@ typedef struct mw_study_line {
     char folder[24]; /* within the study's: "", "paper", "seeds/1" */
     char label[96];  /* "paper/spread-medium" */
     const char *method;
-    uint64_t seed;   /* of the training; data have the study's */
-    unsigned stages; /* 1 << mw_study_stage */
+    const char *assignment; /* of a training setting beyond the method's; NULL: none */
+    const char *base;       /* folder of the line that it shares all other settings with; NULL: none */
+    uint64_t seed;          /* of the training; data have the study's */
+    unsigned stages;        /* 1 << mw_study_stage */
 } mw_study_line;
 
 /* Lines of what the options ask for: first everything by the study's own method in the order of the settings'
- * table, then the paper's method, then further seeds. */
+ * table, then the branches, then further seeds. */
 int mw_study_lines(mw_study_line lines[MW_STUDY_LINES], const mw_study_options *options);
 
 bool mw_study_wants(const mw_study_options *options, mw_study_part part);

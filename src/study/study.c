@@ -182,6 +182,10 @@ static mw_status open_folder(study *s, mw_error *error) {
 
 /* ---- how long ---- */
 
+static bool alike(const mw_study_line *a, const mw_study_line *b) {
+    return a->method == b->method && a->assignment == b->assignment;
+}
+
 /* Of lines by the same method; family and task NULL: any. */
 static double mean_known(const study *s, mw_study_stage stage, const mw_study_line *like, const char *task,
                          const char *family) {
@@ -189,7 +193,7 @@ static double mean_known(const study *s, mw_study_stage stage, const mw_study_li
     int count = 0;
     for (int i = 0; i < s->count; i++) {
         const char *other = mw_setting_at(s->lines[i].place)->task;
-        if (isnan(s->known[i][stage]) || (like && s->lines[i].method != like->method) ||
+        if (isnan(s->known[i][stage]) || (like && !alike(like, &s->lines[i])) ||
             (task && strcmp(other, task)) || (family && strcmp(mw_study_family(other), family)))
             continue;
         sum += s->known[i][stage];
@@ -415,7 +419,7 @@ mw_status mw_study_run(const mw_study_options *given, int *failed, mw_error *err
     for (int i = 0; status == MW_OK && i < s->count; i++) {
         mw_preset preset;
         const mw_study_line *line = &s->lines[i];
-        status = mw_chain_preset(&preset, line->method, mw_setting_at(line->place)->task, &options, error);
+        status = mw_chain_preset(&preset, line, &options, error);
     }
     if (status == MW_OK) status = open_folder(s, error);
     if (status == MW_OK) status = run_all(s, failed, error);

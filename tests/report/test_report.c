@@ -363,11 +363,15 @@ static void test_folders(void **state) {
 /* Of an earlier report nothing stays that is not of this one; a study's own files do. */
 static void test_leftovers(void **state) {
     (void)state;
-    static const char *const left[] = {"settings/3m-poor.json",         "selectors/3m-poor.json",
-                                       "sweeps/3m-poor.json",           "paper/routing/3m-poor.json",
-                                       "seeds/2/settings/3m-poor.json", "cost.json"};
-    static const char *const folders[] = {"settings", "selectors", "sweeps", "paper/routing",
-                                          "seeds/2/settings"};
+    static const char *const left[] = {"settings/3m-poor.json",
+                                       "selectors/3m-poor.json",
+                                       "sweeps/3m-poor.json",
+                                       "paper/routing/3m-poor.json",
+                                       "longer/settings/3m-poor.json",
+                                       "seeds/2/settings/3m-poor.json",
+                                       "cost.json"};
+    static const char *const folders[] = {"settings",      "selectors",       "sweeps",
+                                          "paper/routing", "longer/settings", "seeds/2/settings"};
     mw_error error;
     char path[128];
     CHECK_OK(mw_dir_make(scratch("single/results"), &error), error);
@@ -437,9 +441,9 @@ static void test_protocols(void **state) {
 /* Sweeps, cost, routes, selectors and the paper's method appear once their files are there, and only then. */
 static void test_beside(void **state) {
     (void)state;
-    static const char *const folders_made[] = {"beside/results",   "beside/sweeps",
-                                               "beside/routing",   "beside/paper/routing",
-                                               "beside/selectors", "beside/paper/results"};
+    static const char *const folders_made[] = {
+        "beside/results",   "beside/sweeps",        "beside/routing",       "beside/paper/routing",
+        "beside/selectors", "beside/paper/results", "beside/longer/results"};
     mw_error error;
     for (size_t i = 0; i < sizeof folders_made / sizeof *folders_made; i++)
         CHECK_OK(mw_dir_make(scratch(folders_made[i]), &error), error);
@@ -486,7 +490,14 @@ static void test_beside(void **state) {
     make_file(
         "beside/paper/results/tag-medium.json",
         "{\"setting\": \"tag-medium\", \"eval\": {\"arms\": {\"reactive\": {\"score\": 31.5}, \"plan\": "
-        "{\"score\": 44.5, \"gain\": {\"mean\": 9, \"low\": 8, \"high\": 10}}}}}");
+        "{\"score\": 44.5, \"gain\": {\"mean\": 9, \"low\": 8, \"high\": 10}}}}, \"same_state\": "
+        "{\"normalized_regret\": 0.5}}");
+    make_file(
+        "beside/longer/results/tag-medium.json",
+        "{\"setting\": \"tag-medium\", \"training\": {\"rwm\": {\"configuration\": {\"steps\": "
+        "70000}}}, \"same_state\": {\"normalized_regret\": 0.375, \"random_normalized_regret\": 0.625}}");
+    make_file("beside/results/tag-medium.json",
+              "{\"setting\": \"tag-medium\", \"same_state\": {\"normalized_regret\": 0.25}}");
     for (int again = 0; again < 2; again++) { /* the second time from what the first one wrote */
         const char *from[] = {scratch(again ? "report3" : "beside")};
         CHECK_OK(mw_sources_read(&sources, from, 1, scratch("report3"), &error), error);
@@ -508,6 +519,9 @@ static void test_beside(void **state) {
         {"routing", "in 1 of 1 settings; mean difference 0.250"},
         {"routing", "in 1 of 1 settings; mean difference 0.500"},
         {"selectors", "largest mean in 0 of 2 settings"},
+        {"ranking", "0.375 after the published steps (a random choice 0.625); ours 0.250, published 0.506."},
+        {"ranking", "Longer training closes 50% of the distance to ours."},
+        {"ranking", ">70000</td>"},
         {"controls", "better than its reactive policy in 1 of 1 (1 with an interval above zero)"}};
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         char path[300];

@@ -6,7 +6,7 @@
 #include "report/table.h"
 #include "scratch.h"
 #include "study/played.h"
-#include "study/scope.h"
+#include "study/chain.h"
 
 static const char *const tiny[] = {"flow.dim=16",
                                    "flow.steps=8",
@@ -38,6 +38,7 @@ enum { TINY = sizeof tiny / sizeof *tiny };
 /* What happened, one letter a stage: d(one), k(ept), F(ailed); a space between settings. */
 typedef struct {
     char letters[128], failure[400];
+    char longer[200]; /* what was trained there */
     int last;
     double left; /* after the first training: all other lines are still to come */
 } events;
@@ -55,6 +56,8 @@ static void listen(void *context, const mw_study_event *e) {
              e->what == MW_STUDY_DONE   ? "d"
              : e->what == MW_STUDY_KEPT ? "k"
                                         : "F");
+    if (e->what == MW_STUDY_DONE && e->stage == MW_STUDY_TRAIN && !strncmp(e->setting, "longer/", 7))
+        snprintf(seen.longer, sizeof seen.longer, "%s", e->note);
     if (e->index == 1 && e->stage == MW_STUDY_DIAGNOSE) seen.left = e->left;
     seen.last = e->index;
 }
@@ -98,10 +101,11 @@ static mw_study_options options(void) {
     return o;
 }
 
-static const char *const written[] = {
-    "results/tag-medium",       "results/3m-medium",         "paper/results/3m-medium",
-    "paper/routing/tag-medium", "seeds/1/results/3m-medium", "routing/3m-medium",
-    "selectors/tag-medium",     "sweeps/3m-medium",          "cost"};
+static const char *const written[] = {"results/tag-medium",        "results/3m-medium",
+                                      "paper/results/3m-medium",   "paper/routing/tag-medium",
+                                      "longer/results/tag-medium", "seeds/1/results/3m-medium",
+                                      "routing/3m-medium",         "selectors/tag-medium",
+                                      "sweeps/3m-medium",          "cost"};
 
 static json_t *result(const char *name) {
     char path[128];
@@ -115,10 +119,11 @@ static json_t *result(const char *name) {
 static void test_chain(void **state) {
     (void)state;
     mw_study_options o = options();
-    assert_int_equal(expect(&o, "dddddd ddddddd kdddd kdddd kdd kdd d"), 0);
+    assert_int_equal(expect(&o, "dddddd ddddddd kdddd kdddd kddd kdd kdd d"), 0);
     assert_true(isfinite(seen.left) && seen.left > 0);
+    assert_non_null(strstr(seen.longer, "flow kept")); /* a branch trains only what its base does not have */
     o.resume = true;
-    assert_int_equal(expect(&o, "kkkkkk kkkkkkk kkkkk kkkkk kkk kkk k"), 0);
+    assert_int_equal(expect(&o, "kkkkkk kkkkkkk kkkkk kkkkk kkkk kkk kkk k"), 0);
     for (size_t i = 0; i < sizeof written / sizeof *written; i++) {
         json_t *root = result(written[i]);
         const json_t *stamp = json_object_get(root, "study");
@@ -167,7 +172,8 @@ static void test_protocol(void **state) {
     assert_int_equal(mw_study_episodes(&o, "ant"), 16);
 }
 
-/* All 30 by both methods, nine middle ones twice more, ten compared, three swept. */
+/* All 30 by both methods, five with the paper's steps, nine middle ones twice more, ten compared, three
+ * swept. */
 static void test_scope(void **state) {
     (void)state;
     static mw_study_line lines[MW_STUDY_LINES];
@@ -175,7 +181,17 @@ static void test_scope(void **state) {
     mw_study_options_init(&o, sizeof o);
     int counts[MW_STUDY_STAGES] = {0};
     const int n = mw_study_lines(lines, &o);
-    assert_int_equal(n, 30 + 30 + 2 * 9);
+    assert_int_equal(n, 30 + 30 + 5 + 2 * 9);
+    for (int i = 60; i < 65; i++) {
+        assert_string_equal(lines[i].folder, "longer");
+        assert_string_equal(lines[i].base, "paper");
+        mw_preset preset;
+        mw_error error;
+        CHECK_OK(mw_chain_preset(&preset, &lines[i], &o, &error), error);
+        json_t *settings = mw_preset_json(&preset);
+        CHECK_NEAR(mw_json_number(settings, "rwm.steps"), 100000, 0);
+        json_decref(settings);
+    }
     for (int i = 0; i < n; i++)
         for (int k = 0; k < MW_STUDY_STAGES; k++) counts[k] += (lines[i].stages >> k) & 1;
     assert_int_equal(counts[MW_STUDY_EVAL], n);
@@ -184,6 +200,8 @@ static void test_scope(void **state) {
     assert_int_equal(counts[MW_STUDY_SWEEPS], 3);
     o.method = "paper";
     o.training_seeds = 1;
+    assert_int_equal(mw_study_lines(lines, &o), 30 + 5);
+    o.budget = MW_BUDGET_QUICK;
     assert_int_equal(mw_study_lines(lines, &o), 30);
 }
 
@@ -234,12 +252,12 @@ static void test_other_revision(void **state) {
     mw_study_options o = options();
     o.resume = true;
     mw_log_set(hear, NULL);
-    expect(&o, "kkkkkk kkkkkkk kkkkk kkkkk kkk kkk k");
+    expect(&o, "kkkkkk kkkkkkk kkkkk kkkkk kkkk kkk kkk k");
     assert_string_equal(warning, "");
     FILE *record = fopen(scratch("whole/stages.jsonl"), "a");
     assert_true(record && fputs("{\"setting\":\"tag-medium\",\"revision\":\"v0\"}\n", record) >= 0 &&
                 fclose(record) == 0);
-    expect(&o, "kkkkkk kkkkkkk kkkkk kkkkk kkk kkk k");
+    expect(&o, "kkkkkk kkkkkkk kkkkk kkkkk kkkk kkk kkk k");
     assert_non_null(strstr(warning, "revision v0 has worked in"));
     mw_log_set(NULL, NULL);
 }

@@ -100,6 +100,10 @@ static const mw_item items[] = {
      "Candidates of one state are scored by the world model, then executed in the restored simulator. "
      "Chance with M = 8: Top-1 0.125, Top-2 0.25, pairs 0.5.",
      mw_item_same_state},
+    {"own:longer", "ranking", "The paper's world model, trained for as long as the paper says",
+     "By the paper's method with the budget of the study and with its published steps; everything else, "
+     "candidates included, is the same. Ours among its own candidates.",
+     mw_item_longer},
     {"rollout_summary", "rollout", "Open-loop error of observations",
      "Mean squared error after exactly so many imagined steps, in squared units of observations. (a) medians "
      "and quartiles of settings; (b) the distribution at H = 8.",

@@ -23,12 +23,13 @@ static void baseline_cells(mw_sheet *sheet, const mw_study_row *row, const mw_pa
 static void family_results(mw_page *page, const char *family) {
     static const int arms[] = {MW_ARM_PLAN, MW_ARM_REACTIVE};
     const mw_paper_methods *methods = mw_paper_methods_of(family);
+    const mw_study_table *by_paper = &page->sources->branches[MW_BRANCH_PAPER];
     mw_sheet *sheet = mw_page_settings_sheet();
     mw_sheet_column(sheet, "mawam", "planning", NULL);
     mw_sheet_column(sheet, "mawam", "reactive", NULL);
     mw_sheet_column(sheet, "mawam", "data", "mean of our dataset's episodes");
     mw_sheet_column(sheet, "mawam", "K", "sampling steps");
-    if (page->sources->method.present)
+    if (by_paper->present)
         mw_sheet_column(sheet, "mawam", "paper's method",
                         "trained and planned by --method paper, at compact size");
     for (int m = methods->count - 1; m >= 0; m--)
@@ -43,10 +44,9 @@ static void family_results(mw_page *page, const char *family) {
                             row->value[MW_COL_OF(arms[k], MW_FIELD_REPORTED_STD)]);
         mw_sheet_number(sheet, format, row->value[MW_COL_DATA]);
         mw_sheet_number(sheet, "%.0f", row->value[MW_COL_EVAL_K]);
-        const double *method = page->sources->method.rows[i].value;
-        if (page->sources->method.present)
-            mw_sheet_spread(sheet, format, method[MW_COL_PLAN],
-                            method[MW_COL_OF(MW_ARM_PLAN, MW_FIELD_REPORTED_STD)]);
+        if (by_paper->present)
+            mw_sheet_spread(sheet, format, by_paper->rows[i].value[MW_COL_PLAN],
+                            by_paper->rows[i].value[MW_COL_OF(MW_ARM_PLAN, MW_FIELD_REPORTED_STD)]);
         baseline_cells(sheet, row, methods);
     }
     mw_page_table(page, sheet, mw_report_family_title(family));
@@ -197,7 +197,7 @@ void mw_item_as_drawn(mw_page *page) {
 
 void mw_item_method_paper(mw_page *page) {
     static const char regret[] = "normalised regret among candidates of one state, as each method draws them";
-    const mw_study_table *method = &page->sources->method;
+    const mw_study_table *method = &page->sources->branches[MW_BRANCH_PAPER];
     char text[160];
     if (!method->present) {
         mw_page_missing(page, "no study by the paper's method",

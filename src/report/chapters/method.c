@@ -93,10 +93,13 @@ void mw_item_origin(mw_page *page) {
     mw_sheet_column(sheet, NULL, "bundle", "checksum");
     mw_sheet_column(sheet, NULL, "command", NULL);
     origin_rows(sheet, &s->table, "settings");
-    origin_rows(sheet, &s->method, "paper/settings");
+    char place[48];
+    for (int k = 0; k < MW_BRANCHES; k++) {
+        snprintf(place, sizeof place, "%s/settings", mw_branch_folders[k]);
+        origin_rows(sheet, &s->branches[k], place);
+    }
     origin_rows(sheet, &s->selectors, "selectors");
     for (int k = 0; k < MW_SOURCES_SEEDS; k++) {
-        char place[32];
         snprintf(place, sizeof place, "seeds/%d/settings", k + 1);
         origin_rows(sheet, &s->seeds[k], place);
     }

@@ -311,6 +311,85 @@ void mw_item_same_state(mw_page *page) {
                         "mawam study run --dir study --resume");
 }
 
+/* ---- the paper's world model, trained longer ---- */
+
+static void longer_columns(mw_sheet *sheet, const char *group) {
+    mw_sheet_column(sheet, group, "steps", "of training the world model");
+    mw_sheet_column(sheet, group, "held-out reward", "mean squared error of an agent's reward");
+    mw_sheet_column(sheet, group, "Spearman", "of snippets at H = 8");
+    mw_sheet_column(sheet, group, "n-regret", "of candidates of one state");
+    mw_sheet_column(sheet, group, "reactive", NULL);
+    mw_sheet_column(sheet, group, "planning", NULL);
+}
+
+static void longer_cells(mw_sheet *sheet, const mw_study_row *row) {
+    const char *format = mw_row_format(row);
+    mw_sheet_number(sheet, "%.0f", mw_json_number(row->summary, "training.rwm.configuration.steps"));
+    mw_sheet_number(sheet, "%.4g", mw_json_number(row->summary, "training.rwm.details.held.reward"));
+    mw_sheet_number(sheet, "%.2f", row->snippets[MW_SNIPPET_SPEARMAN][7]);
+    mw_sheet_number(sheet, "%.3f", row->value[MW_COL_STATE_REGRET]);
+    mw_sheet_number(sheet, format, row->value[MW_COL_REACTIVE]);
+    mw_sheet_number(sheet, format, row->value[MW_COL_PLAN]);
+}
+
+/* Regrets of the settings that have all of them: the paper's model briefly and long trained, ours, published;
+ * chance among the paper's candidates. */
+enum { LONGER_REGRETS = 5 };
+static int longer_regrets(const mw_page *page, double means[LONGER_REGRETS]) {
+    double regrets[LONGER_REGRETS][MW_TABLE_ROWS];
+    int n = 0;
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        const double *brief = page->sources->branches[MW_BRANCH_PAPER].rows[i].value,
+                     *longer = page->sources->branches[MW_BRANCH_LONGER].rows[i].value;
+        const mw_paper_state *published = mw_paper_state_find(page->table->rows[i].name);
+        const double all[LONGER_REGRETS] = {brief[MW_COL_STATE_REGRET], longer[MW_COL_STATE_REGRET],
+                                            page->table->rows[i].value[MW_COL_STATE_REGRET],
+                                            published ? published->regret : (double)NAN,
+                                            longer[MW_COL_STATE_RANDOM_REGRET]};
+        bool whole = true;
+        for (int k = 0; k < LONGER_REGRETS; k++) whole = whole && !isnan(all[k]);
+        for (int k = 0; k < LONGER_REGRETS && whole; k++) regrets[k][n] = all[k];
+        n += whole;
+    }
+    for (int k = 0; k < LONGER_REGRETS; k++) means[k] = mw_mean_of(regrets[k], n);
+    return n;
+}
+
+void mw_item_longer(mw_page *page) {
+    const mw_study_table *brief = &page->sources->branches[MW_BRANCH_PAPER],
+                         *longer = &page->sources->branches[MW_BRANCH_LONGER];
+    double mean[LONGER_REGRETS];
+    if (!longer->present) {
+        mw_page_missing(page, "no world model was trained for the published steps",
+                        "mawam study run --parts main,paper,longer --resume; mawam study report --dir study");
+        return;
+    }
+    const int n = longer_regrets(page, mean);
+    if (n)
+        mw_page_say(page,
+                    "Normalised regret in one state, mean of %d setting%s: %.3f after the study's budget, "
+                    "%.3f after the published steps (a random choice %.3f); ours %.3f, published %.3f.",
+                    n, n == 1 ? "" : "s", mean[0], mean[1], mean[4], mean[2], mean[3]);
+    if (mean[0] > mean[2])
+        mw_page_say(page, "Longer training closes %.0f%% of the distance to ours.",
+                    100 * (mean[0] - mean[1]) / (mean[0] - mean[2]));
+    mw_sheet *sheet = mw_page_settings_sheet();
+    longer_columns(sheet, "paper's, study's budget");
+    longer_columns(sheet, "paper's, published steps");
+    longer_columns(sheet, "mawam's");
+    mw_sheet_column(sheet, "published", "n-regret", NULL);
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        const mw_paper_state *published = mw_paper_state_find(longer->rows[i].name);
+        if (!longer->rows[i].summary) continue;
+        mw_sheet_row(sheet, longer->rows[i].name, NULL);
+        longer_cells(sheet, &brief->rows[i]);
+        longer_cells(sheet, &longer->rows[i]);
+        longer_cells(sheet, &page->table->rows[i]);
+        mw_sheet_number(sheet, "%.3f", published ? published->regret : (double)NAN);
+    }
+    mw_page_table(page, sheet, NULL);
+}
+
 /* ---- rollout error ---- */
 
 void mw_item_rollout(mw_page *page) {
