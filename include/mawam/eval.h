@@ -21,6 +21,7 @@ typedef enum mw_arm_id { /* the first ones of the table */
                          MW_ARM_PAPER,
                          MW_ARM_ORACLE,
                          MW_ARM_STANDARD, /* how many are played unless others are named */
+                         MW_ARM_CEILING = MW_ARM_STANDARD,
 } mw_arm_id;
 
 enum { MW_ARMS = 32 }; /* at most */

@@ -15,6 +15,8 @@ static const mw_arm rows[] = {
                       "planner", "scorer=rwm choice=best " MW_AS_DRAWN},
     [MW_ARM_ORACLE] = {"oracle", "as plan, judged by the true simulator", "planner",
                        "scorer=oracle choice=best caution=0"},
+    [MW_ARM_CEILING] = {"ceiling", "the best of M by the true simulator, candidates as the policy draws them",
+                        "planner", "scorer=oracle choice=best " MW_AS_DRAWN},
     {"behavior", "the policy that made the data, with its exploration", "behavior", ""},
     {"uniform", "uniformly random legal actions", "uniform", ""},
 };

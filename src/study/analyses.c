@@ -12,7 +12,7 @@
 
 /* What a comparison adds to the bundle, and who then plays. */
 static const char selectors[] = "mono,independent,q,direct",
-                  compared[] = "reactive,random,paper,oracle,mono,independent,q,direct";
+                  compared[] = "reactive,random,paper,ceiling,mono,independent,q,direct";
 
 /* Sweeps play one seed of their own, so that the study's are seen by its arms alone. */
 enum { SWEEPS = 5, SWEEP_SEEDS_BEHIND = 100 };

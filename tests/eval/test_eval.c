@@ -203,6 +203,27 @@ static void one_candidate(void **state) {
     mw_bundle_free(bundle);
 }
 
+/* The ceiling is the oracle among candidates as drawn, whatever the bundle's plan does with them. */
+static void ceiling(void **state) {
+    (void)state;
+    mw_error error;
+    mw_bundle *bundle = tiny_bundle("spread", NULL);
+    mw_eval_options options = small_options();
+    mw_eval_result result;
+    double totals[2];
+    options.arms = 1u << MW_ARM_ORACLE | 1u << MW_ARM_CEILING;
+    for (int shifted = 0; shifted < 2; shifted++) {
+        bundle->plan.action_offset = shifted ? 0.5f : 0;
+        bundle->plan.warm_start = shifted;
+        CHECK_OK(mw_eval_run(&result, bundle, &options, &error), error);
+        totals[shifted] = result.arm[MW_ARM_CEILING].total;
+        assert_true((result.arm[MW_ARM_ORACLE].total != totals[0]) == shifted);
+        mw_eval_result_clear(&result);
+    }
+    CHECK_NEAR(totals[1], totals[0], 0);
+    mw_bundle_free(bundle);
+}
+
 /* ---- summaries ---- */
 
 static void summaries(void **state) {
@@ -503,6 +524,7 @@ int main(void) {
         cmocka_unit_test(pairing_battles),
         cmocka_unit_test(seeds),
         cmocka_unit_test(one_candidate),
+        cmocka_unit_test(ceiling),
         cmocka_unit_test(summaries),
         cmocka_unit_test(refusals),
         cmocka_unit_test(command_line),

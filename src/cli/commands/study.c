@@ -63,7 +63,7 @@ static const char report_help[] =
     "  DIR/paper/results/          the same by the paper's method\n"
     "  DIR/longer/results/         that with the published steps of its world model\n"
     "  DIR/seeds/N/results/        the same with further training seeds\n"
-    "  DIR/selectors/SETTING.json  the same, or of mawam eval --arms reactive,random,paper,oracle,...\n"
+    "  DIR/selectors/SETTING.json  the same, or of mawam eval --arms reactive,random,paper,ceiling,...\n"
     "                              --json\n"
     "  DIR/routing/SETTING.json    the same, or of mawam diagnose --routing --json\n"
     "  DIR/sweeps/SETTING.json     the same, or of mawam eval --sweep --json\n"

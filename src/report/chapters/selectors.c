@@ -15,7 +15,7 @@ static int selectors_of(const mw_study_table *t, int arms[MOST_SELECTORS]) {
     mw_arm arm;
     for (int a = MW_ARM_PAPER; mw_arm_at(a, &arm); a++) {
         int played = 0;
-        if (strncmp(arm.settings, "scorer=", 7) || a == MW_ARM_ORACLE) continue;
+        if (strncmp(arm.settings, "scorer=", 7) || !strncmp(arm.settings, "scorer=oracle", 13)) continue;
         for (int i = 0; i < MW_TABLE_ROWS; i++)
             played += !isnan(t->rows[i].value[MW_COL_OF(a, MW_FIELD_REPORTED)]);
         if (played) arms[n++] = a;
@@ -71,13 +71,15 @@ static void family_bars(mw_page *page, const mw_study_table *t, const char *fami
 }
 
 static mw_sheet *selector_sheet(const mw_study_table *t, const int *arms, int count) {
-    static const int lines[] = {MW_ARM_REACTIVE, MW_ARM_RANDOM, MW_ARM_ORACLE};
+    static const int lines[] = {MW_ARM_REACTIVE, MW_ARM_RANDOM, MW_ARM_CEILING, MW_ARM_ORACLE};
+    enum { LINES = sizeof lines / sizeof *lines };
     mw_sheet *sheet = mw_page_settings_sheet();
     mw_sheet_column(sheet, NULL, "episodes", "of an arm, of all seeds");
-    for (int k = 0; k < 3; k++)
+    for (int k = 0; k < LINES; k++)
         mw_sheet_column(sheet, "lines", mw_arm_name(lines[k]),
-                        lines[k] == MW_ARM_ORACLE ? "of the candidates and steps of the task's own plan"
-                                                  : NULL);
+                        lines[k] == MW_ARM_ORACLE    ? "of the candidates and steps of the task's own plan"
+                        : lines[k] == MW_ARM_CEILING ? "the true simulator's choice among the same candidates"
+                                                     : NULL);
     for (int k = 0; k < count; k++) mw_sheet_column(sheet, "selectors", title_of(arms[k]), NULL);
     mw_sheet_column(sheet, NULL, "best", NULL);
     mw_sheet_column(sheet, NULL, "strongest other", "than RWM");
@@ -89,7 +91,7 @@ static mw_sheet *selector_sheet(const mw_study_table *t, const int *arms, int co
         const mw_interval d = mw_row_difference(row, MW_ARM_PAPER, arms[s.alternative]);
         mw_sheet_row(sheet, row->name, NULL);
         mw_sheet_number(sheet, "%.0f", row->value[MW_COL_EVAL_SEEDS] * row->value[MW_COL_EVAL_EPISODES]);
-        for (int k = 0; k < 3; k++)
+        for (int k = 0; k < LINES; k++)
             mw_sheet_number(sheet, mw_row_format(row), row->value[MW_COL_OF(lines[k], MW_FIELD_REPORTED)]);
         for (int k = 0; k < count; k++) {
             mw_sheet_spread(sheet, mw_row_format(row), row->value[MW_COL_OF(arms[k], MW_FIELD_REPORTED)],
@@ -163,7 +165,7 @@ void mw_item_selectors(mw_page *page) {
     if (!compared) {
         mw_page_missing(page, "no evaluation of selectors beside the world model",
                         "mawam eval study/bundles/SETTING.safetensors --arms "
-                        "reactive,random,paper,oracle,mono,independent,q,direct --json="
+                        "reactive,random,paper,ceiling,mono,independent,q,direct --json="
                         "study/selectors/SETTING.json");
         mw_page_say(page, "Paper: the world model has the largest mean in %d of %d settings.", p->rwm_best,
                     p->settings);
