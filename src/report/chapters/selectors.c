@@ -4,6 +4,7 @@
 #include "report/report.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { MOST_SELECTORS = MW_ARMS };
@@ -105,6 +106,44 @@ static mw_sheet *selector_sheet(const mw_study_table *t, const int *arms, int co
     return sheet;
 }
 
+static double regret_of(const mw_study_row *row, int arm) {
+    char path[96];
+    snprintf(path, sizeof path, "same_state.scorers.%.40s.normalized_regret",
+             arm == MW_ARM_PAPER ? "rwm" : mw_arm_name(arm));
+    return mw_json_number(row->summary, path);
+}
+
+static double training_seconds_of(const mw_study_row *row, int arm) {
+    char path[96];
+    snprintf(path, sizeof path, "training.%.40s.seconds", arm == MW_ARM_PAPER ? "rwm" : mw_arm_name(arm));
+    return mw_json_number(row->summary, path);
+}
+
+/* What each costs and how well it ranks, by setting; times only where the files have them. */
+static mw_sheet *ranking_sheet(const mw_study_table *t, const int *arms, int count) {
+    mw_sheet *sheet = mw_page_settings_sheet();
+    bool trained = false;
+    for (int i = 0; i < MW_TABLE_ROWS; i++)
+        trained = trained || !isnan(training_seconds_of(&t->rows[i], MW_ARM_PAPER));
+    mw_sheet_column(sheet, "same-state n-regret", "chance", NULL);
+    for (int k = 0; k < count; k++) mw_sheet_column(sheet, "same-state n-regret", title_of(arms[k]), NULL);
+    for (int k = 0; k < count; k++) mw_sheet_column(sheet, "scoring, ms", title_of(arms[k]), NULL);
+    for (int k = 0; k < count && trained; k++)
+        mw_sheet_column(sheet, "training, s", title_of(arms[k]), "as many steps for all");
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        const mw_study_row *row = &t->rows[i];
+        if (!takes_part(row, arms, count)) continue;
+        mw_sheet_row(sheet, row->name, NULL);
+        mw_sheet_number(sheet, "%.3f", row->value[MW_COL_STATE_RANDOM_REGRET]);
+        for (int k = 0; k < count; k++) mw_sheet_number(sheet, "%.3f", regret_of(row, arms[k]));
+        for (int k = 0; k < count; k++)
+            mw_sheet_number(sheet, "%.2f", row->value[MW_COL_OF(arms[k], MW_FIELD_MS_SCORING)]);
+        for (int k = 0; k < count && trained; k++)
+            mw_sheet_number(sheet, "%.0f", training_seconds_of(row, arms[k]));
+    }
+    return sheet;
+}
+
 /* How often each is best or the strongest other, beside the paper's counts. */
 static mw_sheet *count_sheet(const mw_study_table *t, const int *arms, int count) {
     const mw_paper_selectors *p = mw_paper_selector_counts();
@@ -120,14 +159,11 @@ static mw_sheet *count_sheet(const mw_study_table *t, const int *arms, int count
     for (int k = 0; k < count; k++) {
         double ms[MW_TABLE_ROWS], regret[MW_TABLE_ROWS], theirs = NAN;
         int best = 0, other = 0;
-        char path[96];
         const mw_comparison c = mw_table_compare_arms(t, NULL, MW_ARM_PAPER, arms[k]);
-        snprintf(path, sizeof path, "same_state.scorers.%.40s.normalized_regret",
-                 k ? mw_arm_name(arms[k]) : "rwm");
         for (int i = 0; i < MW_TABLE_ROWS; i++) {
             const mw_study_row *row = &t->rows[i];
             ms[i] = row->value[MW_COL_OF(arms[k], MW_FIELD_MS_SCORING)];
-            regret[i] = mw_json_number(row->summary, path);
+            regret[i] = regret_of(row, arms[k]);
             if (!takes_part(row, arms, count)) continue;
             const mw_selection s = selection_of(row, arms, count);
             best += s.best == k;
@@ -183,4 +219,5 @@ void mw_item_selectors(mw_page *page) {
     for (int f = 0; f < 3; f++) family_bars(page, t, mw_report_families[f], arms, count);
     mw_page_figure_end(page, selector_sheet(t, arms, count));
     mw_page_table(page, selector_sheet(t, arms, count), NULL);
+    mw_page_table(page, ranking_sheet(t, arms, count), "How well they rank one state, and what that takes");
 }
