@@ -83,6 +83,12 @@ def results():
     yield f"- Above the mean return of the data that was learned from: {data['wins']} of {data['settings']}."
     yield (f"- Where choosing by the true simulator clearly gains ({every['oracle_share_settings']} settings), planning by "
            f"the learned models reaches {every['oracle_share_median']:.2f} of that gain (median).")
+    judges = summary["selectors"]
+    if judges["settings"]:
+        yield (f"- Of five learned judges of the same candidates as drawn ([docs/selectors.md](docs/selectors.md)), the "
+               f"routed world model has the largest mean in {judges['rwm_best']} of {judges['settings']} settings; against "
+               f"the best of the others it is clearly better in {judges['clear_wins']}, clearly worse in "
+               f"{judges['clear_losses']}.")
     ant = summary["families"]["ant"]["oracle_vs_reactive"]
     yield (f"- On Ant a learned advantage judges the candidates: as judge of eight steps even the true simulator is clearly "
            f"better than the policy alone in only {ant['clear_wins']} of {ant['settings']} settings.")

@@ -337,6 +337,11 @@ static json_t *summary_json(const mw_sources *sources) {
     json_object_set_new(root, "all", family_json(t, NULL));
     json_object_set_new(root, "families", families);
     json_object_set_new(root, "uncertainty", uncertainty_json(t));
+    const mw_selector_counts selectors = mw_selectors_count(sources);
+    json_object_set_new(root, "selectors",
+                        json_pack("{s:i, s:i, s:i, s:i}", "settings", selectors.settings, "rwm_best",
+                                  selectors.best, "clear_wins", selectors.clear_wins, "clear_losses",
+                                  selectors.clear_losses));
     json_object_set_new(root, "seconds", seconds);
     json_object_set_new(root, "provenance", origin);
     return root;

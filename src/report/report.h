@@ -13,6 +13,13 @@ mw_status mw_report_write(const mw_sources *sources, const char *folder, mw_erro
 extern const char *const mw_report_families[3];         /* "mpe", "battle", "ant" */
 const char *mw_report_family_title(const char *family); /* "MPE", "SMAC", "Ant"; NULL: "all" */
 
+/* The world model against the strongest other selector, which chooses among the same candidates. */
+typedef struct mw_selector_counts {
+    int settings, best; /* compared; of them those in which its mean is the largest */
+    int clear_wins, clear_losses;
+} mw_selector_counts;
+mw_selector_counts mw_selectors_count(const mw_sources *sources);
+
 /* One line of "what, paper, ours": texts are for people, "-" where a number is missing. */
 typedef struct mw_report_line {
     char what[96], paper[64], ours[112];

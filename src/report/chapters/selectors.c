@@ -184,21 +184,35 @@ static mw_sheet *count_sheet(const mw_study_table *t, const int *arms, int count
     return sheet;
 }
 
-void mw_item_selectors(mw_page *page) {
-    const mw_study_table *t = page->sources->selectors.present ? &page->sources->selectors : page->table;
-    int arms[MOST_SELECTORS], compared = 0, firsts = 0, clear = 0, lost = 0;
+/* In a folder of their own, or among the arms of the study. */
+static const mw_study_table *table_of(const mw_sources *sources) {
+    return sources->selectors.present ? &sources->selectors : &sources->table;
+}
+
+mw_selector_counts mw_selectors_count(const mw_sources *sources) {
+    const mw_study_table *t = table_of(sources);
+    mw_selector_counts found = {0};
+    int arms[MOST_SELECTORS];
     const int count = selectors_of(t, arms);
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
         if (count < 2 || arms[0] != MW_ARM_PAPER || !takes_part(&t->rows[i], arms, count)) continue;
         const mw_selection s = selection_of(&t->rows[i], arms, count);
         const mw_interval d = mw_row_difference(&t->rows[i], MW_ARM_PAPER, arms[s.alternative]);
-        compared++;
-        firsts += s.best == 0;
-        clear += d.low > 0;
-        lost += d.high < 0;
+        found.settings++;
+        found.best += s.best == 0;
+        found.clear_wins += d.low > 0;
+        found.clear_losses += d.high < 0;
     }
+    return found;
+}
+
+void mw_item_selectors(mw_page *page) {
+    const mw_study_table *t = table_of(page->sources);
+    int arms[MOST_SELECTORS];
+    const int count = selectors_of(t, arms);
+    const mw_selector_counts found = mw_selectors_count(page->sources);
     const mw_paper_selectors *p = mw_paper_selector_counts();
-    if (!compared) {
+    if (!found.settings) {
         mw_page_missing(page, "no evaluation of selectors beside the world model",
                         "mawam eval study/bundles/SETTING.safetensors --arms "
                         "reactive,random,paper,ceiling,mono,independent,q,direct --json="
@@ -210,10 +224,10 @@ void mw_item_selectors(mw_page *page) {
     mw_page_say(page,
                 "The world model has the largest mean in %d of %d settings; its difference to the strongest "
                 "other has an interval above zero in %d and below zero in %d. Paper: largest in %d of %d.",
-                firsts, compared, clear, lost, p->rwm_best, p->settings);
-    if (compared < p->settings)
+                found.best, found.settings, found.clear_wins, found.clear_losses, p->rwm_best, p->settings);
+    if (found.settings < p->settings)
         mw_page_say(page, "%d settings have not been compared yet: mawam study run --parts main,selectors.",
-                    p->settings - compared);
+                    p->settings - found.settings);
     mw_page_table(page, count_sheet(t, arms, count), NULL);
     mw_page_figure_begin(page, "Mean and std over seeds");
     for (int f = 0; f < 3; f++) family_bars(page, t, mw_report_families[f], arms, count);
