@@ -43,7 +43,7 @@ study:
 	@rm -f $(BUILD)/.configured
 	@$(MAKE) --no-print-directory all
 	$(BUILD)/mawam study run --dir $(STUDY) --resume $(OPTIONS_STUDY)
-	$(BUILD)/mawam study report --dir $(STUDY) -o results
+	$(BUILD)/mawam study report --dir $(STUDY) -o results --overwrite
 
 # The bundles that come with mawam: those of the study's middle settings, in 6 bits per weight.
 zoo: all

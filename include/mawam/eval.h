@@ -20,11 +20,10 @@ typedef enum mw_arm_id { /* the first ones of the table */
                          MW_ARM_PLAN,
                          MW_ARM_PAPER,
                          MW_ARM_ORACLE,
-                         MW_ARM_STANDARD, /* how many are played unless others are named */
-                         MW_ARM_CEILING = MW_ARM_STANDARD,
+                         MW_ARM_CEILING,
 } mw_arm_id;
 
-enum { MW_ARMS = 32 }; /* at most */
+enum { MW_ARM_STANDARD = 5, MW_ARMS = 32 }; /* the first so many unless others are named; at most */
 
 typedef struct mw_arm {
     const char *name, *help, *controller;

@@ -111,9 +111,11 @@ MW_API mw_status mw_study_run(const mw_study_options *options, int *failed, mw_e
  * settings in results/ or settings/, and beside them paper/, longer/, seeds/, selectors/, routing/, sweeps/
  * and cost.json (see docs/study.md). Refuses results of different revisions. Writes output/index.html and a
  * page per chapter, README.md, settings.csv, summary.json and the files it was made of, without single
- * episodes. *present (may be NULL): how many settings there were; none is a failure. */
-MW_API mw_status mw_study_report(const char *const *folders, int count, const char *output, int *present,
-                                 mw_error *error);
+ * episodes. Such files of an earlier report in the output that are not among what was read are removed with
+ * overwrite; without it they make the report fail. *present (may be NULL): how many settings there were; none
+ * is a failure. */
+MW_API mw_status mw_study_report(const char *const *folders, int count, const char *output, bool overwrite,
+                                 int *present, mw_error *error);
 
 #ifdef __cplusplus
 }

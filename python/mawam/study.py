@@ -52,9 +52,11 @@ def study_parts() -> List[str]:
     return names(lib.mw_study_part_name)
 
 
-def report_study(folders: Sequence[PathLike], output: PathLike) -> int:
-    """Writes the report over all settings that are in the folders; returns how many there are."""
+def report_study(folders: Sequence[PathLike], output: PathLike, *, overwrite: bool = False) -> int:
+    """Writes the report over all settings that are in the folders; returns how many there are.
+
+    overwrite: remove results of an earlier report in `output` that are not among those read, instead of failing."""
     texts: Any = (ctypes.c_char_p * max(1, len(folders)))(*map(encode, folders))
     present = ctypes.c_int()
-    call(lib.mw_study_report, texts, len(folders), encode(output), ctypes.byref(present))
+    call(lib.mw_study_report, texts, len(folders), encode(output), overwrite, ctypes.byref(present))
     return present.value

@@ -455,13 +455,13 @@ static mw_status write_page(const mw_sources *sources, const mw_chapter *chapter
     return status;
 }
 
-static mw_status write_all(const mw_sources *sources, const char *folder, mw_error *error) {
+static mw_status write_all(const mw_sources *sources, const char *folder, bool overwrite, mw_error *error) {
     const mw_chapter *chapter;
     char path[1024];
     int shown[MW_ITEMS] = {0};
     if (strlen(folder) > 900) return mw_fail(error, MW_ERR_ARGUMENT, "'%.40s...' is too long", folder);
     MW_TRY(mw_dir_make(folder, error));
-    MW_TRY(mw_sources_write(sources, folder, error));
+    MW_TRY(mw_sources_write(sources, folder, overwrite, error));
     json_t *summary = summary_json(sources);
     snprintf(path, sizeof path, "%.900s/summary.json", folder);
     const mw_status status = mw_json_write(summary, path, error);
@@ -474,7 +474,7 @@ static mw_status write_all(const mw_sources *sources, const char *folder, mw_err
     return write_page(sources, NULL, shown, folder, error);
 }
 
-mw_status mw_report_write(const mw_sources *sources, const char *folder, mw_error *error) {
+mw_status mw_report_write(const mw_sources *sources, const char *folder, bool overwrite, mw_error *error) {
     MW_PLAIN_NUMBERS;
-    return write_all(sources, folder, error);
+    return write_all(sources, folder, overwrite, error);
 }

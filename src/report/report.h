@@ -7,7 +7,7 @@
 
 /* Writes settings.csv, summary.json, README.md, what it was made of (mw_sources_write), index.html and a page
  * per chapter into the folder, which is made if need be. */
-mw_status mw_report_write(const mw_sources *sources, const char *folder, mw_error *error);
+mw_status mw_report_write(const mw_sources *sources, const char *folder, bool overwrite, mw_error *error);
 
 /* What the page and the short summary have in common. */
 extern const char *const mw_report_families[3];         /* "mpe", "battle", "ant" */

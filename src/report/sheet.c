@@ -154,16 +154,12 @@ void mw_sheet_strong(mw_sheet *s) {
 
 /* ---- HTML ---- */
 
-/* "-0.0" is shown as "0.0". */
+/* A sign that is counted is shown: "-0.0" is below zero. */
 static void put_number(FILE *out, const char *format, double value) {
-    char text[64];
-    if (isnan(value)) {
+    if (isnan(value))
         fputs("&ndash;", out);
-        return;
-    }
-    snprintf(text, sizeof text, format, value); // NOLINT: formats are the reports' own
-    if (text[0] == '-' && strtod(text, NULL) == 0) snprintf(text, sizeof text, format, 0.0);
-    fputs(text, out);
+    else
+        fprintf(out, format, value == 0 ? 0.0 : value); // NOLINT: formats are the reports' own
 }
 
 static void put_cell(FILE *out, const cell *c, bool from) {

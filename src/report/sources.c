@@ -74,6 +74,16 @@ static mw_status check_file(mw_sources *s, const char *place, const char *name, 
     return MW_OK;
 }
 
+/* A file that tells its task and quality is of the setting that it is named after. */
+static mw_status check_name(const char *place, const char *name, const json_t *root, mw_error *error) {
+    const char *task = json_string_value(json_object_get(root, "task")),
+               *quality = json_string_value(json_object_get(root, "quality"));
+    char told[160];
+    snprintf(told, sizeof told, "%.64s-%.64s", task ? task : "", quality ? quality : "");
+    if (!task || !quality || !strcmp(told, name)) return MW_OK;
+    return mw_fail(error, MW_ERR_MISMATCH, "%s/%.64s.json is of %s", place, name, told);
+}
+
 static mw_status check_table(mw_sources *s, const mw_study_table *t, const char *place, mw_error *error) {
     for (int i = 0; i < MW_TABLE_ROWS; i++)
         MW_TRY(check_file(s, place, t->rows[i].name, t->rows[i].summary, error));
@@ -87,8 +97,11 @@ static mw_status check_revisions(mw_sources *s, mw_error *error) {
     MW_TRY(check_table(s, &s->selectors, "selectors", error));
     for (int k = 0; k < MW_SOURCES_SEEDS; k++) MW_TRY(check_table(s, &s->seeds[k], "seeds", error));
     for (int k = 0; k < MW_SOURCE_KINDS; k++)
-        for (int i = 0; i < MW_TABLE_ROWS; i++)
-            MW_TRY(check_file(s, mw_source_folders[k], s->table.rows[i].name, s->files[k][i], error));
+        for (int i = 0; i < MW_TABLE_ROWS; i++) {
+            const char *name = s->table.rows[i].name;
+            MW_TRY(check_name(mw_source_folders[k], name, s->files[k][i], error));
+            MW_TRY(check_file(s, mw_source_folders[k], name, s->files[k][i], error));
+        }
     return check_file(s, ".", "cost", s->cost, error);
 }
 
@@ -168,12 +181,59 @@ static mw_status write_summary(const mw_study_row *row, const char *folder, cons
     return status;
 }
 
-/* What an earlier report left there. Where a study runs such files are its results, and stay. */
-static void drop(const char *folder, const char *place, const char *name) {
-    char path[1200], record[1024];
-    snprintf(record, sizeof record, "%.900s/stages.jsonl", folder);
-    snprintf(path, sizeof path, "%.900s/%s/%s.json", folder, place, name);
-    if (!mw_file_exists(record)) unlink(path);
+/* Files of an earlier report that this one has not read: how many, and the first of them. */
+typedef struct {
+    const char *folder;
+    bool remove;
+    int count;
+    char first[1200];
+} leftovers;
+
+static void look_at(leftovers *l, const char *place, const char *name) {
+    char path[1200];
+    snprintf(path, sizeof path, "%.900s/%s/%s.json", l->folder, place, name);
+    if (!mw_file_exists(path)) return;
+    if (!l->count++) memcpy(l->first, path, sizeof path);
+    if (l->remove) unlink(path);
+}
+
+static void look_at_table(leftovers *l, const mw_study_table *t, const char *folder, const char *place) {
+    char within[64];
+    snprintf(within, sizeof within, "%.40s%.20s", folder, place);
+    for (int i = 0; i < MW_TABLE_ROWS; i++)
+        if (!t->rows[i].summary) look_at(l, within, t->rows[i].name);
+}
+
+/* Where a study runs such files are its results, and stay. */
+static void find_leftovers(leftovers *l, const mw_sources *s) {
+    char path[1024];
+    snprintf(path, sizeof path, "%.900s/stages.jsonl", l->folder);
+    if (mw_file_exists(path)) return;
+    look_at_table(l, &s->table, "", "settings");
+    look_at_table(l, &s->selectors, "", "selectors");
+    for (int k = 0; k < MW_BRANCHES; k++)
+        look_at_table(l, &s->branches[k], mw_branch_folders[k], "/settings");
+    for (int k = 0; k < MW_SOURCES_SEEDS; k++) {
+        snprintf(path, sizeof path, "seeds/%d", k + 1);
+        look_at_table(l, &s->seeds[k], path, "/settings");
+    }
+    for (int k = 0; k < MW_SOURCE_KINDS; k++)
+        for (int i = 0; i < MW_TABLE_ROWS; i++)
+            if (!s->files[k][i]) look_at(l, mw_source_folders[k], s->table.rows[i].name);
+    if (!s->cost) look_at(l, ".", "cost");
+}
+
+static mw_status remove_leftovers(const mw_sources *s, const char *folder, bool overwrite, mw_error *error) {
+    leftovers found = {.folder = folder};
+    find_leftovers(&found, s);
+    if (found.count && !overwrite)
+        return mw_fail(
+            error, MW_ERR_MISMATCH,
+            "'%.300s' and %d more would be lost: this report has not read them; read '%.200s' too, "
+            "name another folder, or overwrite it",
+            found.first, found.count - 1, folder);
+    find_leftovers(&(leftovers){.folder = folder, .remove = true}, s);
+    return MW_OK;
 }
 
 static mw_status write_table(const mw_study_table *t, const char *folder, const char *place,
@@ -182,10 +242,7 @@ static mw_status write_table(const mw_study_table *t, const char *folder, const 
     snprintf(path, sizeof path, "%.900s/%s", folder, place);
     if (t->present) MW_TRY(mw_dir_make(path, error));
     for (int i = 0; i < MW_TABLE_ROWS; i++)
-        if (t->rows[i].summary)
-            MW_TRY(write_summary(&t->rows[i], folder, place, error));
-        else
-            drop(folder, place, t->rows[i].name);
+        if (t->rows[i].summary) MW_TRY(write_summary(&t->rows[i], folder, place, error));
     return MW_OK;
 }
 
@@ -193,21 +250,18 @@ static mw_status write_files(const mw_sources *s, mw_source_kind kind, const cha
     char path[1200];
     const char *place = mw_source_folders[kind];
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
-        const char *name = s->table.rows[i].name;
-        if (!s->files[kind][i]) {
-            drop(folder, place, name);
-            continue;
-        }
+        if (!s->files[kind][i]) continue;
         snprintf(path, sizeof path, "%.900s/%s", folder, place);
         MW_TRY(mw_dir_make(path, error));
-        snprintf(path, sizeof path, "%.900s/%s/%s.json", folder, place, name);
+        snprintf(path, sizeof path, "%.900s/%s/%s.json", folder, place, s->table.rows[i].name);
         MW_TRY(mw_json_write(s->files[kind][i], path, error));
     }
     return MW_OK;
 }
 
-mw_status mw_sources_write(const mw_sources *s, const char *folder, mw_error *error) {
+mw_status mw_sources_write(const mw_sources *s, const char *folder, bool overwrite, mw_error *error) {
     char path[1200];
+    MW_TRY(remove_leftovers(s, folder, overwrite, error));
     MW_TRY(write_table(&s->table, folder, "settings", error));
     for (int k = 0; k < MW_BRANCHES; k++) {
         snprintf(path, sizeof path, "%s/settings", mw_branch_folders[k]);
@@ -224,7 +278,5 @@ mw_status mw_sources_write(const mw_sources *s, const char *folder, mw_error *er
     snprintf(path, sizeof path, "%.900s/revision", folder);
     MW_TRY(mw_file_write(path, line, (size_t)length, error));
     snprintf(path, sizeof path, "%.900s/cost.json", folder);
-    if (s->cost) return mw_json_write(s->cost, path, error);
-    drop(folder, ".", "cost");
-    return MW_OK;
+    return s->cost ? mw_json_write(s->cost, path, error) : MW_OK;
 }

@@ -42,8 +42,8 @@ mw_status mw_sources_read(mw_sources *sources, const char *const *folders, int c
 void mw_sources_free(mw_sources *sources);
 
 /* Writes what a report was made of to the folder, without what is large (single episodes, curves), so that a
- * report of that folder is the same again: what an earlier one left of other settings goes, unless a study
- * runs there. */
-mw_status mw_sources_write(const mw_sources *sources, const char *folder, mw_error *error);
+ * report of that folder is the same again: what an earlier one left there and this one has not read goes, if
+ * that is wanted, and is refused otherwise; where a study runs it stays. */
+mw_status mw_sources_write(const mw_sources *sources, const char *folder, bool overwrite, mw_error *error);
 
 #endif

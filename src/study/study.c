@@ -431,8 +431,8 @@ mw_status mw_study_run(const mw_study_options *given, int *failed, mw_error *err
 
 /* ---- report ---- */
 
-mw_status mw_study_report(const char *const *folders, int count, const char *output, int *present,
-                          mw_error *error) {
+mw_status mw_study_report(const char *const *folders, int count, const char *output, bool overwrite,
+                          int *present, mw_error *error) {
     MW_PLAIN_NUMBERS;
     MW_NEED(folders);
     MW_NEED(output);
@@ -440,7 +440,7 @@ mw_status mw_study_report(const char *const *folders, int count, const char *out
     if (!sources) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a report");
     mw_status status = mw_sources_read(sources, folders, count, output, error);
     if (status == MW_OK) {
-        status = sources->table.present ? mw_report_write(sources, output, error)
+        status = sources->table.present ? mw_report_write(sources, output, overwrite, error)
                                         : mw_fail(error, MW_ERR_IO, "no summaries in %.300s/results",
                                                   count > 0 ? folders[0] : "no folder");
         if (present) *present = sources->table.present;

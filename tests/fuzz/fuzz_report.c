@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     fuzz_put(name, data, size);
     snprintf(folder, sizeof folder, "%s", fuzz_path(""));
     const char *const folders[] = {folder};
-    if (mw_study_report(folders, 1, fuzz_path("report"), &present, &error) == MW_OK) fuzz_accepted++;
+    if (mw_study_report(folders, 1, fuzz_path("report"), true, &present, &error) == MW_OK) fuzz_accepted++;
     fuzz_put(name, NULL, 0);
     return 0;
 }

@@ -240,7 +240,7 @@ static void null_is_refused(void **state) {
     NEEDS(mw_snippets_run(NULL, NULL, NULL, NULL, &error));
     NEEDS(mw_bundle_train(NULL, "x", NULL, NULL, &error));
     NEEDS(mw_study_run(NULL, NULL, &error));
-    NEEDS(mw_study_report(NULL, 0, "x", NULL, &error));
+    NEEDS(mw_study_report(NULL, 0, "x", false, NULL, &error));
     NEEDS(mw_arms_parse(NULL, &set, &error));
     NEEDS(mw_model_classes_parse("flow", NULL, &error));
     NEEDS(mw_bench_run(NULL, NULL, &error));

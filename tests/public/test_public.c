@@ -45,8 +45,8 @@ static void wrong_requests(void **state) {
                 "does not fit");
     CHECK_FAILS(mw_dataset_import("zip", "nothing", "nowhere", "toy", NULL, &imported, &error),
                 MW_ERR_ARGUMENT, error, "'zip'");
-    CHECK_FAILS(mw_study_report(&(const char *){"nowhere"}, 1, "nowhere", NULL, &error), MW_ERR_IO, error,
-                "no summaries in nowhere");
+    CHECK_FAILS(mw_study_report(&(const char *){"nowhere"}, 1, "nowhere", false, NULL, &error), MW_ERR_IO,
+                error, "no summaries in nowhere");
     mw_learn_preset preset = *mw_learn_preset_find("spread");
     mw_learn_options learn;
     mw_learn_options_init(&learn, sizeof learn);

@@ -241,7 +241,7 @@ static void test_files(void **state) {
     const mw_item *item;
     const char *folders[] = {scratch("study")};
     CHECK_OK(mw_sources_read(&sources, folders, 1, scratch("report"), &error), error);
-    CHECK_OK(mw_report_write(&sources, scratch("report"), &error), error);
+    CHECK_OK(mw_report_write(&sources, scratch("report"), true, &error), error);
     mw_sources_free(&sources);
     check_page("index.html");
     assert_non_null(strstr(text, "Missing so far: spread-medium-replay"));
@@ -283,7 +283,7 @@ static void test_again(void **state) {
         read_report(names[i]);
         memcpy(first, text, sizeof first);
         CHECK_OK(mw_sources_read(&sources, folders, 1, scratch("report"), &error), error);
-        CHECK_OK(mw_report_write(&sources, scratch("report"), &error), error);
+        CHECK_OK(mw_report_write(&sources, scratch("report"), true, &error), error);
         mw_sources_free(&sources);
         read_report(names[i]);
         assert_string_equal(text, first);
@@ -298,7 +298,7 @@ static void test_replays(void **state) {
     CHECK_OK(mw_dir_make(scratch("report/replays"), &error), error);
     scratch_write(scratch("report/replays/tag-expert.html"), "<p>", 3);
     CHECK_OK(mw_sources_read(&sources, folders, 1, scratch("report"), &error), error);
-    CHECK_OK(mw_report_write(&sources, scratch("report"), &error), error);
+    CHECK_OK(mw_report_write(&sources, scratch("report"), true, &error), error);
     mw_sources_free(&sources);
     read_report("gain.html");
     assert_non_null(strstr(text, "<a href='replays/tag-expert.html'>tag-expert</a>"));
@@ -356,7 +356,7 @@ static void test_folders(void **state) {
     assert_true(isnan(t.rows[4].value[MW_COL_PLAN]));
     mw_study_table_free(&t);
     CHECK_OK(mw_sources_read(&sources, folders, 2, scratch("report2"), &error), error);
-    CHECK_OK(mw_report_write(&sources, scratch("report2"), &error), error);
+    CHECK_OK(mw_report_write(&sources, scratch("report2"), true, &error), error);
     mw_sources_free(&sources);
 }
 
@@ -392,7 +392,10 @@ static void test_leftovers(void **state) {
             assert_int_equal(remove(scratch("report5/stages.jsonl")), 0);
         const char *from[] = {scratch("single")};
         CHECK_OK(mw_sources_read(&sources, from, 1, scratch("report5"), &error), error);
-        CHECK_OK(mw_report_write(&sources, scratch("report5"), &error), error);
+        if (!studied)
+            CHECK_FAILS(mw_report_write(&sources, scratch("report5"), false, &error), MW_ERR_MISMATCH, error,
+                        "3m-poor.json' and 6 more would be lost");
+        CHECK_OK(mw_report_write(&sources, scratch("report5"), !studied, &error), error);
         mw_sources_free(&sources);
         for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
             snprintf(path, sizeof path, "report5/%s", left[i]);
@@ -428,7 +431,7 @@ static void test_protocols(void **state) {
     }
     const char *from[] = {scratch("mixed")};
     CHECK_OK(mw_sources_read(&sources, from, 1, scratch("report4"), &error), error);
-    CHECK_OK(mw_report_write(&sources, scratch("report4"), &error), error);
+    CHECK_OK(mw_report_write(&sources, scratch("report4"), true, &error), error);
     mw_sources_free(&sources);
     text[scratch_read(scratch("report4/README.md"), text, sizeof text - 1)] = 0;
     assert_non_null(strstr(text, "- 3m-good: budget quick, most full; episodes 20, most 160\n- 8m-poor: "));
@@ -502,13 +505,14 @@ static void test_beside(void **state) {
     for (int again = 0; again < 2; again++) { /* the second time from what the first one wrote */
         const char *from[] = {scratch(again ? "report3" : "beside")};
         CHECK_OK(mw_sources_read(&sources, from, 1, scratch("report3"), &error), error);
-        CHECK_OK(mw_report_write(&sources, scratch("report3"), &error), error);
+        CHECK_OK(mw_report_write(&sources, scratch("report3"), true, &error), error);
         mw_sources_free(&sources);
     }
     static const struct {
         const char *page, *words;
     } expected[] = {
-        {"gain", "the oracle returns 7.5 at H = 1 and 4.2 at H = 8; most at H = 1 (7.5, reactive 5.0)"},
+        {"gain",
+         "the oracle returns 7.5 at H = 1 and 4.2 at H = 8; most at H = 1 (7.5 [7.0, 8.0], reactive 5.0)"},
         {"cost", "Ours: &lt;i&gt;fast, 2 threads, 4 environments, K = 3; mean of those"},
         {"cost", "settings that were measured: 3m-medium."},
         {"cost", "tag-expert: the same plan, measured 2 times, took 2.0 to 3.0 ms"},

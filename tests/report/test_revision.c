@@ -29,7 +29,7 @@ static mw_status report(const char *folder, mw_error *error) {
     snprintf(from, sizeof from, "%s", scratch(folder));
     snprintf(to, sizeof to, "%s-report", from);
     const char *const folders[] = {from};
-    return mw_study_report(folders, 1, to, NULL, error);
+    return mw_study_report(folders, 1, to, false, NULL, error);
 }
 
 static void test_mixture(void **state) {

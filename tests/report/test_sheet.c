@@ -55,7 +55,7 @@ static void as_html(void **state) {
     assert_non_null(strstr(text, "<a href='replays/a.html'>a</a>"));
     assert_non_null(strstr(text, "up strong"));
     assert_non_null(strstr(text, "colspan='2'>ours"));
-    assert_non_null(strstr(text, ">0.0</td>")); /* not -0.0 */
+    assert_non_null(strstr(text, ">-0.0</td>")); /* below zero, and counted so */
     assert_non_null(strstr(text, "title='a &#39;tip&#39;'"));
     free(text);
     mw_sheet_free(sheet);

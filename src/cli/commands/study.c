@@ -52,7 +52,7 @@ static const char run_help[] =
     "          mawam study run --dir study --resume\n";
 
 static const char report_help[] =
-    "usage: mawam study report [--dir DIR]... [-o FOLDER]\n"
+    "usage: mawam study report [--dir DIR]... [-o FOLDER] [--overwrite]\n"
     "\n"
     "Reads what there is in one or several study folders (of a file in several the last one counts) and\n"
     "writes FOLDER/index.html with a page per chapter of the paper, our tables and figures next to its\n"
@@ -75,6 +75,7 @@ static const char report_help[] =
     "\n"
     "  --dir DIR   a study's folder; may be given several times (study)\n"
     "  -o FOLDER   where the report goes (results)\n"
+    "  --overwrite remove results of an earlier report in FOLDER that are not among those read\n"
     "\n"
     "example: mawam study report --dir study -o results\n";
 
@@ -279,8 +280,10 @@ static int study_run(int argc, char **argv) {
 static int study_report(int argc, char **argv) {
     mw_strings folders = {0};
     const char *output = "results", *none[1];
+    bool overwrite = false;
     const mw_option options[] = {{"dir", MW_OPT_STRINGS, &folders, 0, 0},
                                  {"o", MW_OPT_STRING, &output, 0, 0},
+                                 {"overwrite", MW_OPT_FLAG, &overwrite, 0, 0},
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, report_help, none, 0, &count);
     if (code >= 0) return code;
@@ -288,7 +291,7 @@ static int study_report(int argc, char **argv) {
     mw_error error = {0};
     int present;
     mw_cli_stop(); /* what takes a moment is written whole */
-    if (mw_study_report(folders.items, folders.count, output, &present, &error) != MW_OK)
+    if (mw_study_report(folders.items, folders.count, output, overwrite, &present, &error) != MW_OK)
         return mw_cli_fail(&error);
     printf("%d of %d settings: %s/index.html, README.md, settings.csv, summary.json\n", present,
            settings_known(), output);

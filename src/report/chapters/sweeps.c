@@ -99,7 +99,13 @@ static int plot_axis(mw_page *page, mw_sheet *sheet, int i, const char *name, co
 
 /* ---- score against time ---- */
 
-/* Every axis measures the bundle's own plan once more: the least and the most milliseconds that it took. */
+/* Where the plan ends with a value, the value comes after as many steps as the horizon has. */
+static bool moves_value(const json_t *file, const char *name) {
+    return !strcmp(name, "horizon") && mw_json_number(file, "inputs.plan.value_after") > 0;
+}
+
+/* Every axis but one that changes two settings measures the bundle's own plan once more: the least and the
+ * most milliseconds that it took. */
 static int repeated(const mw_page *page, int i, double *least, double *most) {
     const json_t *file = page->sources->files[MW_SOURCE_SWEEPS][i], *axis;
     const char *name;
@@ -111,6 +117,7 @@ static int repeated(const mw_page *page, int i, double *least, double *most) {
         series s;
         snprintf(path, sizeof path, "inputs.plan.%.64s", name);
         const double own = mw_json_number(file, path);
+        if (moves_value(file, name)) continue;
         collect(&s, json_object_get(axis, "points"), mw_arm_name(MW_ARM_PLAN));
         for (int k = 0; k < s.count; k++)
             if (s.value[k] == own && s.ms[k] > 0) {
@@ -125,13 +132,30 @@ static int repeated(const mw_page *page, int i, double *least, double *most) {
 /* Times are comparable where the same plan takes the same time whenever it is measured. */
 static const double steady = 1.25;
 
+static void say_played(mw_page *page, int i) {
+    const json_t *file = page->sources->files[MW_SOURCE_SWEEPS][i];
+    const double seeds = mw_json_number(file, "inputs.seeds"),
+                 episodes = mw_json_number(file, "inputs.episodes");
+    if (seeds * episodes > 0)
+        mw_page_say(page,
+                    "%s: %.0f episodes of each arm and value, seeds from %.0f on; returns, not normalised.",
+                    page->table->rows[i].name, seeds * episodes, mw_json_number(file, "inputs.first_seed"));
+}
+
 /* What the reader must know of a sweep before its numbers. */
 static bool say_sweep(mw_page *page, int i) {
     const json_t *file = page->sources->files[MW_SOURCE_SWEEPS][i];
-    const char *swept = json_string_value(mw_json_at(file, "inputs.bundle")),
+    const char *swept = json_string_value(mw_json_at(file, "study.bundle")),
                *played = json_string_value(json_object_get(page->table->rows[i].summary, "bundle"));
     double least, most;
     const int n = repeated(page, i, &least, &most);
+    say_played(page, i);
+    if (moves_value(file, "horizon"))
+        mw_page_say(page,
+                    "%s: with H the value comes later too: H = %.0f is not the bundle's own plan, whose "
+                    "value comes after %.0f.",
+                    page->table->rows[i].name, mw_json_number(file, "inputs.plan.horizon"),
+                    mw_json_number(file, "inputs.plan.value_after"));
     const bool comparable = n < 2 || most <= steady * least;
     if (swept && played && strcmp(swept, played))
         mw_page_say(page, "%s: of the bundle %s, another one than the study's %s.", page->table->rows[i].name,
@@ -210,9 +234,11 @@ static void say_best(mw_page *page, int i, const json_t *points) {
     const int first = 0, last = oracle.count - 1;
     mw_page_say(
         page,
-        "%s: the oracle returns %.1f at H = %g and %.1f at H = %g; most at H = %g (%.1f, reactive %.1f).",
+        "%s: the oracle returns %.1f at H = %g and %.1f at H = %g; most at H = %g (%.1f [%.1f, %.1f], "
+        "reactive %.1f).",
         page->table->rows[i].name, oracle.mean[first], oracle.value[first], oracle.mean[last],
-        oracle.value[last], oracle.value[best], oracle.mean[best], reactive.mean[best]);
+        oracle.value[last], oracle.value[best], oracle.mean[best], oracle.low[best], oracle.high[best],
+        reactive.mean[best]);
 }
 
 void mw_item_oracle_horizon(mw_page *page) {
@@ -225,6 +251,7 @@ void mw_item_oracle_horizon(mw_page *page) {
         if (!oracle.count) continue;
         settings++;
         mw_sheet *sheet = sweep_sheet();
+        say_played(page, i);
         say_best(page, i, json_object_get(axis, "points"));
         mw_page_figure_begin(page, NULL);
         plot_axis(page, sheet, i, "horizon, steps", axis, arms, 3);
