@@ -76,7 +76,7 @@ MW_API mw_status mw_train_options_check(const mw_train_options *options, const c
 /* How one part came out. */
 typedef struct mw_part_report {
     const char *name;
-    bool trained; /* in this run or one that it continues; false: taken from elsewhere */
+    bool trained; /* to its last step, in this run or one that it continues; false: not finished */
     int losses;
     const char *loss_names[MW_PART_LOSSES];
     double held[MW_PART_LOSSES]; /* on held-out episodes: at the best step where that was kept, else the last;

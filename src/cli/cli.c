@@ -274,6 +274,10 @@ char *mw_cli_command(const char *group, int argc, char **argv) {
     strcpy(text, "mawam");
     if (*group) strcat(strcat(text, " "), group);
     for (int i = 0; i < argc; i++) strcat(strcat(text, " "), argv[i]);
+    json_t *words = (json_string)(text);
+    for (char *at = text; !words && *at; at++) /* it is no UTF-8, as files that name it must be */
+        if ((unsigned char)*at > 127) *at = '?';
+    json_decref(words);
     return text;
 }
 

@@ -255,6 +255,22 @@ static bool same(const mw_field *f, const void *wanted, const void *found) {
     return !memcmp(wanted, found, sizeof(int) * (f->kind == MW_FIELD_TRIPLE ? 3 : 1));
 }
 
+mw_status mw_fields_check(mw_fields fields, const void *object, const char *prefix, mw_error *error) {
+    for (int i = 0; i < fields.count; i++) {
+        const mw_field *f = &fields.list[i];
+        const void *at = (const char *)object + f->offset;
+        const double value = f->kind == MW_FIELD_REAL  ? *(const double *)at
+                             : f->kind == MW_FIELD_INT ? *(const int *)at
+                                                       : f->low;
+        char range[128];
+        if ((value >= f->low && value <= f->high) || (may_be_open(f) && isnan(value))) continue;
+        mw_field_range(range, sizeof range, f);
+        return mw_fail(error, MW_ERR_NUMERIC, "%s%s comes to %g, and must be %s", prefix, f->name, value,
+                       range);
+    }
+    return MW_OK;
+}
+
 const mw_field *mw_fields_difference(mw_fields fields, const void *wanted, const void *found) {
     for (int i = 0; i < fields.count; i++) {
         const size_t at = fields.list[i].offset;

@@ -54,6 +54,9 @@ json_t *mw_fields_json(mw_fields fields, const void *object); /* NULL: out of me
 mw_status mw_fields_read(mw_fields fields, void *object, const json_t *json, const char *what,
                          mw_error *error);
 
+/* Numbers that were not read but computed lie in their ranges too; messages begin with prefix and name. */
+mw_status mw_fields_check(mw_fields fields, const void *object, const char *prefix, mw_error *error);
+
 /* The first field in which two objects differ, or NULL. What the first leaves open ("auto") differs from
  * nothing. */
 const mw_field *mw_fields_difference(mw_fields fields, const void *wanted, const void *found);

@@ -304,6 +304,16 @@ static mw_status put_value(printer *p, const json_t *value, int depth) {
 }
 
 /* In two passes, of which neither can run out of room: jansson goes on after a key that found none. */
+json_t *mw_json_words(const char *text) {
+    json_t *value = (json_string)(text ? text : "");
+    char *copy = value ? NULL : strdup(text ? text : "");
+    for (char *at = copy; at && *at; at++)
+        if ((unsigned char)*at > 127) *at = '?';
+    if (copy) value = (json_string)(copy);
+    free(copy);
+    return mw_json_made(value);
+}
+
 char *mw_json_dumps(const json_t *value, size_t flags) {
     const size_t size = !mw_json_failed() && value ? json_dumpb(value, NULL, 0, flags) : 0;
     char *text = size ? malloc(size + 1) : NULL;

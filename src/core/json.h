@@ -51,6 +51,10 @@ static inline int mw_json_append_new(json_t *array, json_t *value) {
     return result;
 }
 
+/* A text from outside, such as a command line, for which nothing else is to fail: where it is not UTF-8, its
+ * bytes beyond ASCII become question marks. NULL is "". */
+json_t *mw_json_words(const char *text);
+
 /* The text of a value, to be freed; NULL if there is not memory for all of it, or for a part that was to be
  * built. (Jansson's own leaves out what it has no room for.) */
 char *mw_json_dumps(const json_t *value, size_t flags);

@@ -417,6 +417,15 @@ static mw_status fit_advantage(fitting *f, const mw_advantage_net *net, float *v
     return status;
 }
 
+mw_status mw_advantage_possible(const mw_advantage_net *net, const mw_dataset_spec *spec, mw_error *error) {
+    const int terms = mw_advantage_terms(&net->config), act = spec->agents * spec->act_size;
+    if ((long)terms * act <= MAX_TERMS) return MW_OK;
+    return mw_fail(error, MW_ERR_ARGUMENT,
+                   "%d terms of the state times %d action values are too many for the advantage (%d); fewer "
+                   "advantage.features may help",
+                   terms, act, MAX_TERMS);
+}
+
 mw_status mw_advantage_fit(const mw_advantage_net *net, float *values, const mw_dataset *dataset,
                            const mw_split *split, const mw_advantage_options *options,
                            mw_advantage_report *report, mw_error *error) {
@@ -426,12 +435,7 @@ mw_status mw_advantage_fit(const mw_advantage_net *net, float *values, const mw_
                  .joint = s->agents * s->obs_size,
                  .act = s->agents * s->act_size};
     *report = (mw_advantage_report){0};
-    if ((long)mw_advantage_terms(&net->config) * f.act > MAX_TERMS)
-        return mw_fail(
-            error, MW_ERR_ARGUMENT,
-            "%d terms of the state times %d action values are too many for the advantage (%d); fewer "
-            "advantage.features may help",
-            mw_advantage_terms(&net->config), f.act, MAX_TERMS);
+    MW_TRY(mw_advantage_possible(net, s, error));
     mw_status status = list_rows(&f, split, mw_advantage_terms(&net->config), error);
     if (status == MW_OK) status = choose_inputs(&f, error);
     if (status == MW_OK) status = fit_actions(&f, error);

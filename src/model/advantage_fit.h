@@ -29,6 +29,9 @@ typedef struct mw_advantage_report {
     double correlation, held; /* on the episodes that trained, and on those held out (NaN: none) */
 } mw_advantage_report;
 
+/* Fails where the regression would be too large, which is known before anything is trained. */
+mw_status mw_advantage_possible(const mw_advantage_net *net, const mw_dataset_spec *spec, mw_error *error);
+
 /* Fills values in the layout of net->params, from the split's training episodes. Real actions only. A pure
  * function of its arguments; one thread. */
 mw_status mw_advantage_fit(const mw_advantage_net *net, float *values, const mw_dataset *dataset,

@@ -87,9 +87,10 @@ static void destroy(mw_training_part *part) {
 
 static mw_status train(mw_training_part **out, const mw_model *model, const mw_training_data *data,
                        mw_error *error) {
+    *out = NULL;
+    MW_TRY(mw_advantage_possible(model->net, &data->dataset->spec, error));
     advantage_part *p = calloc(1, sizeof *p);
     float *values = calloc(model->params->total, sizeof *values);
-    *out = NULL;
     if (!p || !values) {
         free(p);
         free(values);

@@ -115,6 +115,7 @@ static mw_status check_settings(const mw_training_state *t, const json_t *settin
     for (int i = 0; i < t->count; i++) {
         const mw_model_class *class = t->model[i]->kind;
         mw_model_config theirs = {0};
+        if (!json_object_get(settings, class->name)) continue; /* not begun yet */
         char found[MW_WORD], wanted[MW_WORD];
         MW_TRY(mw_fields_read(class->fields, &theirs, json_object_get(settings, class->name), path, error));
         const mw_field *field = mw_fields_difference(class->fields, &t->model[i]->config, &theirs);
@@ -145,7 +146,9 @@ static mw_status check_identity(const mw_training_state *t, const json_t *root, 
     mw_provenance_free(&theirs);
     MW_TRY(status);
     const char *units = json_string_value(json_object_get(root, "units"));
-    if (!units || strcmp(units, t->units.text))
+    bool counts = false;
+    for (int i = 0; i < t->count; i++) counts = counts || t->model[i]->kind->normalised;
+    if (!units || (counts && strcmp(units, t->units.text)))
         return mw_fail(error, MW_ERR_MISMATCH,
                        "%s was made in the units of another bundle: the normalisers differ", path);
     return check_settings(t, json_object_get(root, "settings"), path, error);
@@ -185,12 +188,29 @@ static mw_status load(const mw_safetensors *file, const mw_training_state *t, do
         return mw_fail(error, MW_ERR_FORMAT, "%s is damaged: its checksum is not %.16s", file->path,
                        checksum);
     MW_TRY(mw_json_parse(&root, text, strlen(text), file->path, error));
-    const mw_status status = check_identity(t, root, file->path, error);
+    mw_status status = check_identity(t, root, file->path, error);
     *seconds = json_number_value(json_object_get(root, "seconds"));
+    for (int i = 0; status == MW_OK && i < t->count; i++)
+        if (json_object_get(json_object_get(root, "settings"), t->part[i]->name))
+            status = load_part(file, t->part[i], error);
     json_decref(root);
-    MW_TRY(status);
-    for (int i = 0; i < t->count; i++) MW_TRY(load_part(file, t->part[i], error));
-    return MW_OK;
+    return status;
+}
+
+unsigned mw_checkpoint_parts(const char *path) {
+    mw_safetensors file;
+    mw_error error;
+    unsigned parts = 0;
+    if (mw_safetensors_open(&file, path, &error) != MW_OK) return 0;
+    const char *text = mw_safetensors_meta(&file, "training");
+    json_t *root = NULL;
+    if (text && mw_json_parse(&root, text, strlen(text), path, &error) == MW_OK)
+        for (int i = 0; mw_model_class_at(i); i++)
+            if (json_object_get(json_object_get(root, "settings"), mw_model_class_at(i)->name))
+                parts |= 1u << i;
+    json_decref(root);
+    mw_safetensors_close(&file);
+    return parts;
 }
 
 mw_status mw_checkpoint_load(const char *path, const mw_training_state *t, double *seconds, mw_error *error) {

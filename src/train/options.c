@@ -4,6 +4,8 @@
 #include "core/options.h"
 #include "train/train.h"
 
+#include <math.h>
+
 static const mw_train_options defaults = {.size = sizeof defaults, .budget = MW_BUDGET_FULL};
 
 void mw_train_options_init(mw_train_options *options, size_t size) {
@@ -16,12 +18,50 @@ static mw_status take(mw_train_options *options, const mw_train_options *given, 
                            "mw_train_options_init", error);
 }
 
-static mw_status choose_preset(mw_preset *preset, const mw_train_options *o, const char *task,
-                               mw_error *error) {
-    MW_TRY(mw_preset_choose(preset, o->method, task, o->budget, error));
-    preset->parts |= o->only;
-    for (int i = 0; i < o->assignment_count; i++) MW_TRY(mw_preset_set(preset, o->assignments[i], error));
+/* What a bundle provides stays as it is: its models and, unless another method is named, its plan, but for
+ * what the data decided of models that are trained anew. */
+static void keep_other(mw_preset *preset, const mw_bundle *other, const mw_train_options *o) {
+    unsigned kept = 0;
+    for (int i = 0; i < other->count; i++) {
+        const int model = mw_model_class_index(other->parts[i].model->kind->name);
+        if (o->only & 1u << model) continue;
+        preset->config[model] = other->parts[i].model->config;
+        kept |= 1u << model;
+    }
+    preset->parts = kept | o->only;
+    if (o->method) return;
+    const unsigned judges = 1u << mw_model_class_index("rwm") | 1u << mw_model_class_index("value");
+    const int own = mw_model_class_index(other->plan.scorer);
+    preset->plan = other->plan;
+    if (o->only & 1u << mw_model_class_index("flow")) preset->plan.target = NAN;
+    if (!other->return_error_given && (o->only & judges || (own >= 0 && o->only & 1u << own)))
+        preset->plan.return_error = NAN;
+}
+
+/* Settings of a model that is not trained would be lost without a word. */
+static mw_status check_kept(const mw_preset *preset, const mw_bundle *other, const mw_train_options *o,
+                            mw_error *error) {
+    for (int i = 0; i < other->count; i++) {
+        const mw_model *model = other->parts[i].model;
+        const int index = mw_model_class_index(model->kind->name);
+        const mw_field *field =
+            mw_fields_difference(model->kind->fields, &preset->config[index], &model->config);
+        if (field && !(o->only & 1u << index))
+            return mw_fail(error, MW_ERR_ARGUMENT, "%s.%s is set, but the %s comes from '%.200s' as it is",
+                           model->kind->name, field->name, model->kind->name, o->with);
+    }
     return MW_OK;
+}
+
+/* other: the bundle that provides what is not trained; NULL: none. */
+static mw_status choose_preset(mw_preset *preset, const mw_train_options *o, const mw_bundle *other,
+                               const char *task, mw_error *error) {
+    const char *method = o->method || !other ? o->method : other->info.method;
+    MW_TRY(mw_preset_choose(preset, method, task, o->budget, error));
+    preset->parts |= o->only;
+    if (other) keep_other(preset, other, o);
+    for (int i = 0; i < o->assignment_count; i++) MW_TRY(mw_preset_set(preset, o->assignments[i], error));
+    return other ? check_kept(preset, other, o, error) : MW_OK;
 }
 
 mw_status mw_train_options_check(const mw_train_options *given, const char *task, mw_error *error) {
@@ -30,7 +70,7 @@ mw_status mw_train_options_check(const mw_train_options *given, const char *task
     mw_train_options options;
     mw_preset preset;
     MW_TRY(take(&options, given, error));
-    return choose_preset(&preset, &options, task, error);
+    return choose_preset(&preset, &options, NULL, task, error);
 }
 
 mw_status mw_bundle_train(const mw_dataset *dataset, const char *output, const mw_train_options *given,
@@ -43,7 +83,11 @@ mw_status mw_bundle_train(const mw_dataset *dataset, const char *output, const m
     MW_TRY(take(&o, given, error));
     MW_NEED(dataset);
     MW_NEED(output);
-    MW_TRY(choose_preset(&preset, &o, dataset->spec.task, error));
+    mw_bundle *other = NULL;
+    if (o.with) MW_TRY(mw_bundle_load(&other, o.with, error));
+    const mw_status chosen = choose_preset(&preset, &o, other, dataset->spec.task, error);
+    mw_bundle_free(other);
+    MW_TRY(chosen);
     if (!o.resume && !o.overwrite && mw_file_exists(output))
         return mw_fail(error, MW_ERR_ARGUMENT,
                        "'%.300s' is finished; --overwrite replaces it, -o names another file", output);

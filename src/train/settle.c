@@ -15,7 +15,12 @@ enum { ERROR_SNIPPETS = 1024 };
 mw_status mw_settle_parts(mw_preset *preset, const mw_training_data *data, mw_error *error) {
     const mw_model_class *class;
     for (int i = 0; (class = mw_model_class_at(i)); i++)
-        if (class->settle) MW_TRY(class->settle(&preset->config[i], data, error));
+        if (class->settle) {
+            char prefix[MW_WORD];
+            snprintf(prefix, sizeof prefix, "%.40s.", class->name);
+            MW_TRY(class->settle(&preset->config[i], data, error));
+            MW_TRY(mw_fields_check(class->fields, &preset->config[i], prefix, error));
+        }
     return MW_OK;
 }
 
@@ -25,7 +30,7 @@ mw_status mw_settle_target(mw_plan_settings *plan, const mw_flow_settings *flow,
     MW_TRY(mw_returns_quantile(&plan->target, data->dataset, &data->split.train, flow->discount,
                                plan->quantile, error));
     plan->target /= flow->return_scale;
-    return MW_OK;
+    return mw_fields_check(mw_plan_fields, plan, "plan.", error);
 }
 
 /* Places with so many steps ahead. */
@@ -55,6 +60,10 @@ typedef struct {
     float discount;
     int steps;
 } judgement;
+
+static const mw_field *field_of(const char *name) {
+    return mw_fields_find(mw_plan_fields, name, strlen(name));
+}
 
 /* The standard deviation of imagined minus recorded returns of recorded actions, ERROR_SNIPPETS at most. */
 static mw_status error_over(double *deviation, const judgement *j, const mw_dataset *dataset,
@@ -87,7 +96,7 @@ static mw_status error_over(double *deviation, const judgement *j, const mw_data
         square += wrong * wrong / ERROR_SNIPPETS;
     }
     free(row);
-    *deviation = sqrt(fmax(square - sum * sum, 0));
+    *deviation = fmin(sqrt(fmax(square - sum * sum, 0)), field_of("return_error")->high);
     return status;
 }
 
@@ -133,8 +142,7 @@ mw_status mw_training_settle(mw_preset *preset, const mw_dataset *dataset, uint6
 }
 
 const mw_field *mw_training_plan_difference(const mw_plan_settings *wanted, const mw_bundle *bundle) {
-    if (isnan(wanted->return_error) && bundle->return_error_given)
-        return mw_fields_find(mw_plan_fields, "return_error", strlen("return_error"));
+    if (isnan(wanted->return_error) && bundle->return_error_given) return field_of("return_error");
     return mw_fields_difference(mw_plan_fields, wanted, &bundle->plan);
 }
 

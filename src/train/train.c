@@ -5,6 +5,7 @@
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/machine/memory.h"
+#include "plan/scorers.h"
 #include "train/checkpoint.h"
 #include "train/training_log.h"
 
@@ -26,7 +27,7 @@ typedef struct {
     char checkpoint[1024], log[1024], picture[1024];
     mw_lock lock; /* of the bundle */
     mw_training_data data;
-    mw_preset preset; /* settled but for the target */
+    mw_preset preset; /* settled but for the error of imagined returns */
     mw_bundle_info info;
     char accepted[MW_WORD];     /* rules of the world where the data's are others; "" */
     mw_training_state state;    /* the parts that this training makes; models are owned here */
@@ -232,13 +233,40 @@ static bool takes_units(const training *t) {
     return false;
 }
 
-/* What the plan judges by is trained here or comes with the other bundle. */
-static mw_status check_judge(const training *t, const char *name, const char *setting, mw_error *error) {
-    const int model = mw_model_class_index(name);
-    if (model < 0 || !t->other || trained_set(t->request) & 1u << model || mw_bundle_find(t->other, name))
-        return MW_OK;
-    return mw_fail(error, MW_ERR_ARGUMENT, "%s asks for the %s, which is neither trained nor in '%.200s'",
-                   setting, name, t->request->with);
+/* The flow's settings in the bundle that will be: trained here, or the other bundle's. NULL: there is none.
+ */
+static const mw_flow_settings *flow_of(const training *t) {
+    const int flow = mw_model_class_index("flow");
+    if (t->other && !(trained_set(t->request) & 1u << flow)) {
+        const mw_model *kept = mw_bundle_model(t->other, "flow");
+        return kept ? mw_flow_settings_of(kept) : NULL;
+    }
+    return t->preset.parts & 1u << flow ? (const void *)&t->preset.config[flow] : NULL;
+}
+
+/* The plan suits what the bundle will hold: what is trained here and, with another bundle, its parts. */
+static mw_status check_plan(const training *t, mw_error *error) {
+    const mw_plan_settings *plan = &t->request->preset->plan;
+    unsigned parts = trained_set(t->request) | (t->other ? 0 : t->request->preset->parts);
+    for (int i = 0; t->other && i < t->other->count; i++)
+        parts |= 1u << mw_model_class_index(t->other->parts[i].model->kind->name);
+    MW_TRY(mw_plan_settings_suit(plan, t->info.discrete, error));
+    MW_TRY(mw_scorer_check(plan->scorer, parts, error));
+    if (plan->value_after > 0 && !(parts & 1u << mw_model_class_index("value")))
+        return mw_fail(error, MW_ERR_ARGUMENT, "plan.value_after is %d, and the value is not among the parts",
+                       plan->value_after);
+    const mw_flow_settings *flow = flow_of(t);
+    if (flow && plan->horizon > flow->generated)
+        return mw_fail(error, MW_ERR_ARGUMENT,
+                       "plan.horizon %d is more than the %d steps that the flow generates", plan->horizon,
+                       flow->generated);
+    return MW_OK;
+}
+
+/* What the data decide of the plan is known, and can be kept in a bundle, before anything is trained. */
+static mw_status settle_plan(training *t, mw_error *error) {
+    const mw_flow_settings *flow = flow_of(t);
+    return flow ? mw_settle_target(&t->preset.plan, flow, &t->data, error) : MW_OK;
 }
 
 /* Candidates are kept within [-1, 1], the range of all worlds here: what lies beyond could never be planned.
@@ -264,16 +292,15 @@ static mw_status prepare_data(training *t, mw_error *error) {
     d->stop = r->stop;
     MW_TRY(mw_preset_check(r->preset, error));
     MW_TRY(describe_task(t, error));
-    MW_TRY(mw_plan_settings_suit(&r->preset->plan, t->info.discrete, error));
-    MW_TRY(check_judge(t, r->preset->plan.scorer, "plan.scorer", error));
-    if (r->preset->plan.value_after > 0) MW_TRY(check_judge(t, "value", "plan.value_after", error));
+    t->preset = *r->preset;
+    MW_TRY(check_plan(t, error));
     MW_TRY(mw_training_rules(t->accepted, &t->info, r->world, r->accept_rules, error));
     MW_TRY(mw_dataset_check(r->dataset, error));
     MW_TRY(mw_split_make(&d->split, r->dataset, r->preset->held_out, r->seed, error));
     MW_TRY(mw_data_stats_make(&d->stats, r->dataset, &d->split.train, 0.99, true, error));
     MW_TRY(check_actions(&d->stats, &t->info, error));
-    t->preset = *r->preset;
     MW_TRY(mw_settle_parts(&t->preset, d, error));
+    MW_TRY(settle_plan(t, error));
     const bool theirs = takes_units(t);
     d->obs_normalizer = theirs ? &t->other->obs_normalizer : &d->stats.obs_normalizer;
     d->act_normalizer = t->info.discrete ? NULL
@@ -296,10 +323,11 @@ static void destroy_parts(training *t) {
     t->state.count = 0;
 }
 
-/* With another bundle, what is not trained is taken from it; without, all parts are made here in turn. */
-static mw_status create_parts(training *t, mw_error *error) {
+/* With another bundle, what is not trained is taken from it; without, all parts are made here in turn. What a
+ * checkpoint has of others is kept. */
+static mw_status create_parts(training *t, unsigned begun, mw_error *error) {
     const unsigned trained = trained_set(t->request),
-                   made = t->other ? trained : trained | t->request->preset->parts;
+                   made = (t->other ? trained : trained | t->request->preset->parts) | begun;
     const mw_model_shape shape = mw_bundle_shape(&t->info);
     const mw_model_class *class;
     for (int i = 0; (class = mw_model_class_at(i)); i++) {
@@ -317,14 +345,15 @@ static mw_status create_parts(training *t, mw_error *error) {
 
 /* Where the checkpoint stands, or from the start with an empty log. */
 static mw_status prepare_state(training *t, mw_error *error) {
-    MW_TRY(create_parts(t, error));
-    if (t->request->resume && mw_file_exists(t->checkpoint)) {
+    const bool continues = t->request->resume && mw_file_exists(t->checkpoint);
+    MW_TRY(create_parts(t, continues ? mw_checkpoint_parts(t->checkpoint) : 0, error));
+    if (continues) {
         mw_status status = mw_checkpoint_load(t->checkpoint, &t->state, &t->before, error);
         if (status == MW_OK) status = mw_training_log_rewind(t->log, &t->state, error);
         if (!t->request->replace || (status != MW_ERR_MISMATCH && status != MW_ERR_FORMAT)) return status;
         t->before = 0; /* what was loaded so far goes too */
         destroy_parts(t);
-        MW_TRY(create_parts(t, error));
+        MW_TRY(create_parts(t, 0, error));
     } else if (mw_file_exists(t->checkpoint))
         return mw_fail(
             error, MW_ERR_ARGUMENT,
@@ -379,7 +408,7 @@ static mw_status explain(const training *t, int which, mw_provenance *p, mw_erro
     for (int i = 0; i < part->losses; i++)
         json_object_set_new(losses, part->loss_names[i], mw_number_json(held_loss(part, i)));
     json_object_set_new(p->details, "mawam", json_string(mw_version()));
-    json_object_set_new(p->details, "command", json_string(t->request->command ? t->request->command : ""));
+    json_object_set_new(p->details, "command", mw_json_words(t->request->command));
     if (*t->accepted) json_object_set_new(p->details, "accepted_in", json_string(t->accepted));
     json_object_set_new(p->details, "held", losses);
     json_object_set_new(p->details, "best_step", json_integer(part->best_step));
@@ -433,14 +462,13 @@ static mw_status add_parts(training *t, mw_bundle *b, mw_error *error) {
 static mw_status assemble(training *t, mw_training_report *report, mw_error *error) {
     const mw_training_request *r = t->request;
     mw_bundle *bundle;
-    MW_TRY(mw_bundle_create(&bundle, &t->info, &r->preset->plan, error));
-    bundle->return_error_given = !isnan(r->preset->plan.return_error);
+    MW_TRY(mw_bundle_create(&bundle, &t->info, &t->preset.plan, error));
+    bundle->return_error_given = t->other && t->other->plan.return_error == r->preset->plan.return_error
+                                     ? t->other->return_error_given
+                                     : !isnan(r->preset->plan.return_error);
     mw_status status = mw_normalizer_copy(&bundle->obs_normalizer, t->data.obs_normalizer, error);
     if (status == MW_OK) status = mw_normalizer_copy(&bundle->act_normalizer, t->data.act_normalizer, error);
     if (status == MW_OK) status = add_parts(t, bundle, error);
-    const mw_model *flow = mw_bundle_model(bundle, "flow");
-    if (status == MW_OK && flow)
-        status = mw_settle_target(&bundle->plan, mw_flow_settings_of(flow), &t->data, error);
     if (status == MW_OK) status = mw_settle_error(bundle, &t->data, error);
     if (status == MW_OK) status = mw_dataset_intact(t->data.dataset, error);
     if (status == MW_OK) status = mw_bundle_save(bundle, r->output, !r->wide, error);
@@ -472,6 +500,8 @@ static mw_status run(training *t, mw_training_report *report, mw_error *error) {
     MW_TRY(make_paths(t, error));
     MW_TRY(mw_lock_take(&t->lock, r->output, error));
     MW_TRY(mw_file_writable(r->output, error));
+    MW_TRY(mw_file_writable(t->checkpoint, error));
+    MW_TRY(mw_file_writable(t->picture, error));
     if (r->with) MW_TRY(mw_bundle_load(&t->other, r->with, error));
     MW_TRY(prepare_data(t, error));
     MW_TRY(finished_before(t, &report->finished_before, error));

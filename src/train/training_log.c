@@ -130,6 +130,7 @@ static mw_status read_table(table *t, const char *path, const mw_training_part *
     char *text, *at;
     int number = 0;
     *t = (table){0};
+    if (!mw_file_exists(path)) return MW_OK; /* the weights count, not their story */
     MW_TRY(mw_file_read_text(path, &text, NULL, error));
     mw_status status = MW_OK;
     for (at = text;;) {

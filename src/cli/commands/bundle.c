@@ -51,11 +51,12 @@ static int print_json(const mw_bundle *bundle) {
         json_decref(parts);
         parts = NULL;
     }
-    return mw_cli_print(json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:b, s:i, s:o, s:i, s:s, s:o}", "task",
-                                  b.task, "rules", b.rules, "quality", b.quality, "agents", b.agents,
-                                  "obs_size", b.obs_size, "act_size", b.act_size, "discrete", b.discrete,
-                                  "episode_limit", b.episode_limit, "plan", plan_json(bundle), "packed_bits",
-                                  b.packed_bits, "packed_of", b.packed_of, "parts", parts),
+    return mw_cli_print(json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:b, s:i, s:o, s:i, s:s, s:o}", "task",
+                                  b.task, "rules", b.rules, "quality", b.quality, "method", b.method,
+                                  "agents", b.agents, "obs_size", b.obs_size, "act_size", b.act_size,
+                                  "discrete", b.discrete, "episode_limit", b.episode_limit, "plan",
+                                  plan_json(bundle), "packed_bits", b.packed_bits, "packed_of", b.packed_of,
+                                  "parts", parts),
                         10);
 }
 
@@ -119,7 +120,7 @@ static int print_text(const mw_bundle *bundle) {
     mw_error error;
     size_t weights = 0;
     for (int i = 0; i < b.parts; i++) weights += mw_bundle_part_describe(bundle, i).parameters;
-    printf("%s-%s, rules %s\n", b.task, b.quality, b.rules);
+    printf("%s-%s, rules %s, method %s\n", b.task, b.quality, b.rules, b.method);
     printf("%d agents, %d observation features and %d %s actions each, episodes of at most %d steps\n",
            b.agents, b.obs_size, b.act_size, b.discrete ? "discrete" : "real", b.episode_limit);
     printf("%d parts, %zu weights\n", b.parts, weights);

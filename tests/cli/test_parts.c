@@ -1,0 +1,90 @@
+/* Bundles that are put together from parts, as a user goes about it: nothing that was trained is lost on the
+ * way, what another bundle provides stays as it is, and what cannot come to a bundle is said before the work.
+ */
+#include "program.h"
+
+#define SMALL                                                                                                \
+    "%/spread-random --threads 1 --quiet --set flow.dim=16 --set flow.steps=3 --set flow.batch=6 --set "     \
+    "inverse.steps=3 --set rwm.hidden=16 --set rwm.steps=3 "
+#define MONO "--set mono.steps=3 --set mono.hidden=8 "
+
+static int make_data(void **state) {
+    if (scratch_setup(state) != 0) return -1;
+    program_expect(0, "data make spread-random -o % --transitions 500 --threads 1", "spread-random");
+    return 0;
+}
+
+static void holds(const char *bundle, const char *text) {
+    char line[200];
+    snprintf(line, sizeof line, "bundle info %%/%s.safetensors", bundle);
+    program_expect(0, line, text);
+}
+
+/* A part beside the task's own, and then the rest; a part that a checkpoint does not have yet. */
+static void one_after_another(void **state) {
+    (void)state;
+    program_expect(0, "train " SMALL MONO "--only mono -o %/a.safetensors", "no bundle yet");
+    program_expect(0, "train " SMALL MONO "-o %/a.safetensors --resume", "written after");
+    holds("a", "\nmono: ");
+    holds("a", "\nflow: ");
+    program_expect(0, "train " SMALL "--only flow -o %/b.safetensors", "no bundle yet");
+    program_expect(0, "train " SMALL MONO "--only mono -o %/b.safetensors --resume", "no bundle yet");
+    program_expect(0, "train " SMALL MONO "-o %/b.safetensors --resume", "written after");
+    holds("b", "\nmono: ");
+}
+
+static void provided_as_it_is(void **state) {
+    (void)state;
+    program_expect(0,
+                   "train " SMALL "--method paper --set plan.candidates=5 --set plan.target=0.25 -o "
+                   "%/paper.safetensors",
+                   "written after");
+    program_expect(0,
+                   "train %/spread-random --threads 1 --quiet --only mono " MONO
+                   "--with %/paper.safetensors -o %/both.safetensors",
+                   "written after");
+    holds("both", "candidates=5 horizon=8 sampling_steps=3 guidance=1.2 target=0.25");
+    holds("both", "method paper");
+    program_expect(1,
+                   "train %/spread-random --only mono --set flow.steps=7 --with %/paper.safetensors -o "
+                   "%/x.safetensors",
+                   "flow.steps is set, but the flow comes from");
+    program_expect(1,
+                   "train %/spread-random --only mono --set plan.horizon=12 --with %/paper.safetensors -o "
+                   "%/x.safetensors",
+                   "plan.horizon 12 is more than flow.generated 11");
+    program_expect(
+        1,
+        "train %/spread-random --only mono --set plan.scorer=mixture --with %/paper.safetensors -o "
+        "%/x.safetensors",
+        "the advantage is not among the parts");
+}
+
+static void said_before(void **state) {
+    (void)state;
+    program_expect(1, "train " SMALL "--set flow.return_scale=1e-9 -o %/c.safetensors",
+                   "plan.target comes to");
+    program_expect(0, "train " SMALL "--set plan.target=0.123 -o %/d.safetensors", "written after");
+    program_expect(1, "train " SMALL "--resume -o %/d.safetensors", "it has another plan.target");
+    char line[300];
+    snprintf(line, sizeof line, "mkdir '%s/e.svg'", scratch_folder);
+    assert_int_equal(program_shell(line), 0);
+    program_expect(1, "train " SMALL "-o %/e.safetensors", "e.svg': it is a directory");
+    assert_int_not_equal(access(scratch("e.train.safetensors"), F_OK), 0);
+}
+
+/* Neither a name that is not UTF-8 nor a log that was removed costs a training. */
+static void nothing_lost(void **state) {
+    (void)state;
+    program_expect(0, "train " SMALL "-o %/caf\xe9.safetensors", "written after");
+    program_expect(0, "train " SMALL "--only flow,inverse -o %/f.safetensors", "no bundle yet");
+    assert_int_equal(remove(scratch("f.jsonl")), 0);
+    program_expect(0, "train " SMALL "--resume -o %/f.safetensors", "written after");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(one_after_another),
+                                       cmocka_unit_test(provided_as_it_is), cmocka_unit_test(said_before),
+                                       cmocka_unit_test(nothing_lost)};
+    return cmocka_run_group_tests(tests, make_data, scratch_teardown_tree);
+}
