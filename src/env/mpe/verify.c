@@ -100,6 +100,24 @@ static void play_step(const record *r, const mw_mpe_task *task, size_t transitio
     compare_state(r, task, row + 1, state, w);
 }
 
+/* Contacts magnify rounding. A twin that starts a few rounding errors beside the recorded state shows how
+ * far: what has grown a thousandfold proves nothing any more, and the single steps stand for the rest. */
+static const double nudge = 1e-15, blurred = 1e-12;
+
+static void nudge_state(const mw_mpe_task *task, mw_mpe_state *state) {
+    for (int i = 0; i < task->agents; i++)
+        for (int k = 0; k < 2; k++) state->pos[i][k] += (i + k) % 2 ? nudge : -nudge;
+}
+
+static bool is_blurred(const mw_mpe_task *task, const mw_mpe_state *a, const mw_mpe_state *b) {
+    double apart = 0;
+    for (int i = 0; i < task->agents; i++)
+        for (int k = 0; k < 2; k++)
+            apart = mw_verify_worst(mw_verify_worst(apart, a->pos[i][k], b->pos[i][k]), a->vel[i][k],
+                                    b->vel[i][k]);
+    return !(apart < blurred);
+}
+
 static void report_worst(mw_verify *report, const mw_mpe_task *task, const char *what, const worst *w) {
     mw_verify_check(report, w->pos, tolerance, "%s: position, %s", task->name, what);
     mw_verify_check(report, w->vel, tolerance, "%s: velocity, %s", task->name, what);
@@ -110,20 +128,33 @@ static void report_worst(mw_verify *report, const mw_mpe_task *task, const char 
 }
 
 static void check_record(const record *r, const mw_mpe_task *task, mw_verify *report) {
-    worst one = {0}, whole = {0};
+    worst one = {0}, whole = {0}, unused = {0};
+    long compared = 0;
+    char what[96];
     for (int episode = 0; episode < r->episodes; episode++) {
         size_t first = (size_t)episode * (size_t)(r->steps + 1), played = (size_t)episode * (size_t)r->steps;
-        mw_mpe_state state, running;
+        mw_mpe_state state, running, twin;
+        bool sharp = true;
         read_state(r, task, first, &running);
+        twin = running;
+        nudge_state(task, &twin);
         compare_state(r, task, first, &running, &whole);
         for (int step = 0; step < r->steps; step++) {
             read_state(r, task, first + (size_t)step, &state);
             play_step(r, task, played + (size_t)step, first + (size_t)step, &state, &one);
+            if (!sharp) continue;
+            worst before = whole;
             play_step(r, task, played + (size_t)step, first + (size_t)step, &running, &whole);
+            play_step(r, task, played + (size_t)step, first + (size_t)step, &twin, &unused);
+            sharp = !is_blurred(task, &running, &twin);
+            if (!sharp) whole = before;
+            compared += sharp;
         }
     }
     report_worst(report, task, "one step from each state", &one);
-    report_worst(report, task, "whole episodes", &whole);
+    snprintf(what, sizeof what, "%ld of %ld steps of whole episodes", compared,
+             (long)r->episodes * (long)r->steps);
+    report_worst(report, task, what, &whole);
 }
 
 mw_status mw_verify_mpe(const char *dir, mw_verify *report, mw_error *error) {

@@ -236,6 +236,7 @@ static double run_tick(const recording *r, int episode, int tick, mw_battle_stat
 
 typedef struct {
     double position;      /* largest error */
+    double velocity;      /* of living units */
     long unit_ticks, off; /* living units compared; of these with a position off by more than 1e-5 */
     long bits;            /* positions that are not the same bits */
     long mismatches;      /* in alive, health, shield, cooldowns, target */
@@ -259,8 +260,12 @@ static void compare(const recording *r, const mw_battle_state *state, int episod
         total->bits += error != 0;
         total->unit_ticks += alive;
         total->off += error > 1e-5;
-        total->mismatches +=
-            alive != (state->alive >> i & 1) || (alive && !same_counters(state, &recorded, i));
+        if (alive)
+            total->velocity = mw_verify_worst(mw_verify_worst(total->velocity, state->vx[i], recorded.vx[i]),
+                                              state->vy[i], recorded.vy[i]);
+        total->mismatches += alive != (state->alive >> i & 1) ||
+                             (alive && !same_counters(state, &recorded, i)) ||
+                             (!alive && recorded.health[i] > 0);
     }
 }
 
@@ -282,6 +287,7 @@ static void check_ticks(const recording *r, mw_verify *report) {
     mw_verify_check(report, total.position, 1e-4, "%s: position after a tick", map);
     mw_verify_check(report, (double)total.off, 0, "%s: positions off by > 1e-5, of %ld unit-ticks", map,
                     total.unit_ticks);
+    mw_verify_check(report, total.velocity, 1e-4, "%s: velocity after a tick", map);
     mw_verify_check(report, (double)total.mismatches, 0, "%s: unit-ticks with other health, target, ...",
                     map);
     mw_verify_check(report, reward, 0, "%s: reward of a tick", map);

@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Infinite where one is not finite: fmax alone would pass over a NaN. */
 static double largest_of(const float *x, size_t count) {
     double largest = 0;
-    for (size_t i = 0; i < count; i++) largest = fmax(largest, fabs((double)x[i]));
+    for (size_t i = 0; i < count; i++)
+        largest = isfinite(x[i]) ? fmax(largest, fabs((double)x[i])) : (double)INFINITY;
     return largest;
 }
 
@@ -51,6 +53,14 @@ mw_status mw_record_int(const mw_record *r, const char *key, int low, int high, 
     return MW_OK;
 }
 
+/* What is recorded as 0 is compared as it is, and so is what is hardly more. */
+#define NOTHING 1e-6
+
+double mw_verify_ratio(double worst, double seen, double recorded) {
+    const double size = fabs(recorded);
+    return mw_verify_worst(worst, seen / (size > NOTHING ? size : 1), recorded / (size > NOTHING ? size : 1));
+}
+
 mw_status mw_record_compare(mw_record *r, const mw_params *params, const float *values, const char *prefix,
                             double unit, double *worst, char *where, size_t where_size, mw_error *error) {
     double overall = 0;
@@ -71,14 +81,13 @@ mw_status mw_record_compare(mw_record *r, const mw_params *params, const float *
             mw_dtype_to_floats(tensor->type, tensor->data, param->count, expected);
             mw_param_to_file(param, values, seen);
             const double largest = largest_of(expected, param->count);
-            const double off =
-                worst_of(seen, expected, param->count) / (unit > 0                   ? unit
-                                                          : largest > 1e-7 * overall ? largest
-                                                                                     : overall);
+            const double scale = unit > 0 ? unit : largest > 1e-7 * overall ? largest : overall;
+            double off = worst_of(seen, expected, param->count) / (scale > NOTHING ? scale : 1);
             free(expected);
+            if (!isfinite(largest) || !isfinite(off)) off = INFINITY; /* such a record proves nothing */
             if (pass == 0) {
-                overall = fmax(overall, largest);
-            } else if (!(off <= *worst)) {
+                if (isfinite(largest)) overall = fmax(overall, largest);
+            } else if (off > *worst) {
                 *worst = off;
                 snprintf(where, where_size, "%s", param->name);
             }

@@ -28,11 +28,14 @@ float *mw_record_floats(mw_record *r, const char *name, size_t count, mw_error *
 mw_status mw_record_int(const mw_record *r, const char *key, int low, int high, int *out, mw_error *error);
 
 /* The largest error over all parameters between values (memory layout) and tensors prefix + name, in this
- * unit; 0: relative to each tensor's largest value. A
- * tensor that is zero but for rounding (a key's bias does not change a softmax, so it has no gradient) is
- * measured against the largest of all instead of against its own noise. */
+ * unit; 0: relative to each tensor's largest value. A tensor that is zero but for rounding (a key's bias does
+ * not change a softmax, so it has no gradient) is measured against the largest of all instead of against its
+ * own noise. Infinite where the record is not finite. */
 mw_status mw_record_compare(mw_record *r, const mw_params *params, const float *values, const char *prefix,
                             double unit, double *worst, char *where, size_t where_size, mw_error *error);
+
+/* The larger of worst and the error relative to what is recorded; absolute where that is 0 or hardly more. */
+double mw_verify_ratio(double worst, double seen, double recorded);
 
 /* Largest |seen - expected| over the largest |expected|. */
 double mw_relative_error(const float *seen, const float *expected, size_t count);

@@ -153,6 +153,16 @@ static mw_status score(check *k, const float *obs, const float *acts, int count,
     return mw_scorer_score(k->scorer, &call, error);
 }
 
+/* k->out against a tensor that not every record has. */
+static mw_status compare_optional(check *k, const char *name, size_t count, const char *what,
+                                  mw_error *error) {
+    if (!mw_safetensors_find(&k->record->file, name)) return MW_OK;
+    const float *recorded = mw_record_floats(k->record, name, count, error);
+    if (!recorded) return MW_ERR_FORMAT;
+    compare(k, k->out, recorded, count, what);
+    return MW_OK;
+}
+
 static mw_status fill_world(check *k, void *slot, mw_error *error) {
     const mw_transition_rows *rows = slot;
     mw_record *r = k->record;
@@ -232,14 +242,17 @@ static mw_status fill_direct(check *k, void *slot, mw_error *error) {
     for (size_t i = 0; i < rows; i++) {
         double sum = 0;
         for (size_t j = 0; j < steps * k->n; j++) sum += (double)rewards[i * steps * k->n + j];
+        k->out[i] = (float)sum;
         b->z[i] = (float)((sum - (double)*mean) / (double)*std);
     }
+    MW_TRY(compare_optional(k, "out.return", rows, "return", error));
     compare(k, b->z, z, rows, "standardised return");
     k->model->values[net->mean] = *mean;
     k->model->values[net->std] = *std;
     MW_TRY(score(k, obs, acts, k->batch, k->horizon, NULL, error));
     compare(k, k->out, prediction, rows, "predicted return");
-    return MW_OK;
+    for (size_t i = 0; i < rows; i++) k->out[i] = (k->out[i] - *mean) / *std;
+    return compare_optional(k, "out.standardised_prediction", rows, "standardised prediction", error);
 }
 
 /* ---- checks that are the same for all ---- */
@@ -255,8 +268,8 @@ static mw_status check_training(check *k, const void *slot, mw_error *error) {
     char where[64] = "";
     if (!recorded) return MW_ERR_FORMAT;
     mw_fit_run((mw_fit *)k->part, slot, false, losses);
-    worst = mw_verify_worst(0, mw_training_part_loss(k->part, losses) / recorded[0], 1);
-    for (int i = 0; world && i < 2; i++) worst = mw_verify_worst(worst, losses[i] / recorded[i + 1], 1);
+    worst = mw_verify_ratio(0, mw_training_part_loss(k->part, losses), recorded[0]);
+    for (int i = 0; world && i < 2; i++) worst = mw_verify_ratio(worst, losses[i], recorded[i + 1]);
     mw_verify_check(k->report, worst, OUTPUT_TOLERANCE, "%s: loss", r->what);
     MW_TRY(mw_record_compare(r, params, o->grads, "grad.", 0, &worst, where, sizeof where, error));
     mw_verify_check(k->report, worst, MW_GRADIENT_TOLERANCE, "%s: gradients (%s)", r->what, where);
@@ -284,6 +297,17 @@ static mw_status check_scores(check *k, mw_error *error) {
     for (size_t q = 0; q < rows; q++) memcpy(starts + q * joint, obs + q / most * joint, joint * sizeof *obs);
     MW_TRY(score(k, starts, acts, (int)rows, k->horizon, imagines ? seen : NULL, error));
     compare(k, k->out, scores, rows, "scores");
+    if (mw_safetensors_find(&r->file, "out.step_rewards")) {
+        const size_t steps = (size_t)k->horizon;
+        float *sums = mw_record_floats(r, "out.step_rewards", rows * steps, error);
+        if (!sums) return MW_ERR_FORMAT;
+        for (size_t i = 0; i < rows; i++) { /* in place: row i lies behind it */
+            double sum = 0;
+            for (size_t h = 0; h < steps; h++) sum += (double)sums[i * steps + h];
+            sums[i] = (float)sum;
+        }
+        compare(k, k->out, sums, rows, "sums of the steps' rewards");
+    }
     if (imagines) compare(k, seen, paths, rows * path, "imagined paths");
     double worst = 0, size = 1e-30;
     for (size_t e = 0; e < envs; e++) {
@@ -298,7 +322,8 @@ static mw_status check_scores(check *k, mw_error *error) {
         for (size_t m = 0; m < most; m++) size = fmax(size, fabs((double)scores[e * most + m]));
     }
     /* another one may be chosen where the recorded scores hardly differ */
-    mw_verify_check(k->report, worst / size, OUTPUT_TOLERANCE, "%s: score of the best candidate", r->what);
+    mw_verify_check(k->report, worst / (size > 0 ? size : 1), OUTPUT_TOLERANCE,
+                    "%s: score of the best candidate", r->what);
     return MW_OK;
 }
 
@@ -375,20 +400,24 @@ static mw_status check_windows(window_check *w, const json_t *root, const char *
     MW_TRY(mw_episode_set_all(&w->all, &w->dataset, error));
     MW_TRY(mw_direct_windows(&w->windows, &w->dataset, &w->all, (int)horizon, error));
     const int64_t count = w->windows.transitions;
-    mw_verify_check(report, fabs((double)count - (double)json_array_size(windows)), 0, "windows: count");
+    const json_t *told_count = json_object_get(root, "count");
+    double counted = fabs((double)count - (double)json_array_size(windows));
+    if (told_count) counted = mw_verify_worst(counted, (double)count, json_number_value(told_count));
+    mw_verify_check(report, counted, 0, "windows: count");
     if (count < 1 || count != (int64_t)json_array_size(windows)) return MW_OK;
     for (int64_t i = 0; i < count; i++) {
         const json_t *one = json_array_get(windows, (size_t)i);
         const mw_place place = mw_episode_set_at(&w->windows, i);
         const double sum = mw_direct_return(&w->dataset, place, (int)horizon);
-        worst = mw_verify_worst(worst, sum, json_number_value(json_object_get(one, "return")));
+        const double told = json_number_value(json_object_get(one, "return")), size = fmax(1, fabs(told));
+        worst = mw_verify_worst(worst, sum / size, told / size);
         worst = mw_verify_worst(worst, (double)(w->offsets[place.episode] + place.t),
                                 json_number_value(json_object_get(one, "start")));
     }
     mw_verify_check(report, worst, OUTPUT_TOLERANCE, "windows: starts and returns");
     mw_direct_units(&w->dataset, &w->windows, (int)horizon, &mean, &std);
-    worst = mw_verify_worst(0, mean, json_number_value(json_object_get(root, "mean")));
-    worst = mw_verify_worst(worst, std, json_number_value(json_object_get(root, "std")));
+    worst = mw_verify_ratio(0, mean, json_number_value(json_object_get(root, "mean")));
+    worst = mw_verify_ratio(worst, std, json_number_value(json_object_get(root, "std")));
     mw_verify_check(report, worst, OUTPUT_TOLERANCE, "windows: mean and std");
     return MW_OK;
 }

@@ -105,7 +105,11 @@ static void verify_signs(const record *r, mw_verify *report) {
     for (size_t i = 0; i < json_array_size(cases); i++) {
         const json_t *entry = json_array_get(cases, i);
         const double wins = number_at(entry, "positive"), losses = number_at(entry, "negative");
-        if (!(wins >= 0 && wins < 1e6 && losses >= 0 && losses < 1e6)) continue;
+        if (!(wins >= 0 && wins < 1e6 && losses >= 0 && losses < 1e6) || wins != floor(wins) ||
+            losses != floor(losses)) {
+            worst = INFINITY; /* no counts */
+            continue;
+        }
         worst = mw_verify_recorded(worst, mw_sign_test((long)wins, (long)losses), entry, "p");
     }
     if (cases) mw_verify_check(report, worst, TOLERANCE, "study: %zu sign tests", json_array_size(cases));

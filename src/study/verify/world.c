@@ -93,7 +93,7 @@ static mw_status world_training(world_check *k, mw_record *r, const mw_transitio
     mw_world_loss loss = mw_world_trainer_step(k->trainer, in, false);
     const double seen[4] = {loss.total, loss.dynamics, loss.reward, loss.balance};
     double worst = 0;
-    for (int i = 0; i < 4; i++) worst = mw_verify_worst(worst, seen[i] / recorded[i], 1);
+    for (int i = 0; i < 4; i++) worst = mw_verify_ratio(worst, seen[i], recorded[i]);
     mw_verify_check(report, worst, MW_LOSS_TOLERANCE, "%s: losses", r->what);
     char where[64] = "";
     mw_optimizer *optimizer = mw_world_trainer_optimizer(k->trainer);
