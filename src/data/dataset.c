@@ -236,19 +236,42 @@ static const unsigned char *rows_of(const mw_npy *column, int64_t begin, int64_t
     return (const unsigned char *)column->data + (size_t)begin * row;
 }
 
+/* What dataset.json tells of returns and victories against the columns. Digits that the file may have lost do
+ * not count. */
+static mw_status check_returns(const mw_dataset *d, double *returns, mw_error *error) {
+    long wins = 0;
+    for (long e = 0; e < d->episodes; e++) wins += d->outcomes[e] == MW_ENDED_BY_VICTORY;
+    const mw_return_stats told = d->returns, found = mw_return_stats_of(returns, d->episodes);
+    const double size = 1e-6 * (1 + fabs(found.minimum) + fabs(found.maximum));
+    if (fabs(told.mean - found.mean) < size && fabs(told.std - found.std) < size &&
+        fabs(told.minimum - found.minimum) < size && fabs(told.maximum - found.maximum) < size &&
+        fabs(told.won - (double)wins / (double)d->episodes) < 1e-6)
+        return MW_OK;
+    return mw_fail(
+        error, MW_ERR_FORMAT,
+        "%s/" MW_DATASET_JSON " tells of returns of %g +- %g, %g won; the columns have %g +- %g, %g",
+        d->folder, told.mean, told.std, told.won, found.mean, found.std, (double)wins / (double)d->episodes);
+}
+
 #define RELEASE_STEPS 8192 /* how far a pass goes before it lets go of what is behind */
 
 mw_status mw_dataset_check(const mw_dataset *d, mw_error *error) {
     MW_NEED_AS(d, "dataset");
     uint64_t hashes[MW_COLUMN_COUNT];
     char *where = mw_path_join(d->folder, "");
-    if (!where) return mw_fail(error, MW_ERR_MEMORY, "out of memory for a file's name");
+    double *returns = malloc((size_t)d->episodes * sizeof *returns);
+    if (!where || !returns) {
+        free(where);
+        free(returns);
+        return mw_fail(error, MW_ERR_MEMORY, "out of memory for a check of %ld episodes", d->episodes);
+    }
     for (int c = 0; c < MW_COLUMN_COUNT; c++) hashes[c] = MW_HASH_START;
     mw_status status = MW_OK;
     int64_t released = 0;
     for (long e = 0; e < d->episodes && status == MW_OK; e++) {
         mw_episode episode = mw_dataset_episode(d, e);
         status = mw_episode_check(&d->spec, &episode, e, where, error);
+        returns[e] = mw_episode_return(&episode, d->spec.agents);
         for (int c = 0; c < MW_COLUMN_COUNT; c++) {
             if (!d->files->paths[c]) continue;
             bool steps = c < MW_COLUMN_FIRST_PER_EPISODE;
@@ -263,15 +286,18 @@ mw_status mw_dataset_check(const mw_dataset *d, mw_error *error) {
         }
     }
     free(where);
-    MW_TRY(mw_dataset_intact(d, error)); /* what was found in zeros is not in the file */
-    MW_TRY(status);
-    for (int c = 0; c < MW_COLUMN_COUNT; c++)
+    const mw_status intact = mw_dataset_intact(d, error); /* what was found in zeros is not in the file */
+    if (intact != MW_OK) status = intact;
+    for (int c = 0; status == MW_OK && c < MW_COLUMN_COUNT; c++)
         if (d->files->paths[c] && hashes[c] != d->files->checksums[c])
-            return mw_fail(error, MW_ERR_FORMAT,
-                           "%s: checksum %016llx, but " MW_DATASET_JSON " says %016llx: the file was changed",
-                           d->files->paths[c], (unsigned long long)hashes[c],
-                           (unsigned long long)d->files->checksums[c]);
-    return MW_OK;
+            status =
+                mw_fail(error, MW_ERR_FORMAT,
+                        "%s: checksum %016llx, but " MW_DATASET_JSON " says %016llx: the file was changed",
+                        d->files->paths[c], (unsigned long long)hashes[c],
+                        (unsigned long long)d->files->checksums[c]);
+    if (status == MW_OK) status = check_returns(d, returns, error);
+    free(returns);
+    return status;
 }
 
 mw_status mw_dataset_intact(const mw_dataset *d, mw_error *error) {

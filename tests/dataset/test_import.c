@@ -2,6 +2,7 @@
  * through HDF5; and what happens to sources that are not right. */
 #include "fixture.h"
 
+#include "core/log.h"
 #include "data/exchange/import.h"
 
 #include <pthread.h>
@@ -272,6 +273,90 @@ static void test_madiff_damage(void **state) {
     assert_int_equal(scratch_count(false), 0);
 }
 
+static void hear_nothing(void *context, mw_log_level level, const char *message) {
+    (void)level, (void)message;
+    ++*(int *)context;
+}
+
+/* Numbers that are no masks and no endings; rules of data that were changed since. */
+static void test_madiff_nonsense(void **state) {
+    (void)state;
+    mw_error error;
+    mw_import_report report;
+    mw_import_request request = request_for_own("theirs");
+    fixture_make(scratch("theirs"), true, true, 4); /* lengths 1, 6, 11, 4 */
+    const size_t rows = 22, episodes = 4;
+    float endings[] = {1, 1, 1.5f, 1};
+    static float legal[22 * FIXTURE_AGENTS * FIXTURE_ACT], discounts[22 * FIXTURE_AGENTS];
+    int warnings = 0;
+    mw_dataset d;
+    request.options.overwrite = true;
+    CHECK_OK(mw_dataset_open(&d, scratch("theirs"), &error), error);
+    request.task = d.spec.task;
+    char task[64], rules[64];
+    snprintf(task, sizeof task, "%s", d.spec.task);
+    snprintf(rules, sizeof rules, "%s", d.spec.rules);
+    request.task = task;
+    mw_dataset_close(&d);
+    mw_log_set(hear_nothing, &warnings);
+    for (int changed = 0; changed < 2; changed++) {
+        if (changed) {
+            static float rewards[22 * FIXTURE_AGENTS];
+            CHECK_OK(mw_npy_write(scratch("theirs/rewards.npy"), MW_F32, 2, (size_t[]){rows, FIXTURE_AGENTS},
+                                  rewards, &error),
+                     error);
+        }
+        CHECK_OK(mw_import_madiff(&request, &report, &error), error);
+        CHECK_OK(mw_dataset_open(&d, request.folder, &error), error);
+        assert_string_equal(d.spec.rules, changed ? "madiff-import" : rules);
+        mw_dataset_close(&d);
+        assert_int_equal(warnings, changed);
+    }
+    mw_log_set(NULL, NULL);
+    unlink(scratch("theirs/dataset.json"));
+    CHECK_OK(mw_npy_write(scratch("theirs/outcomes.npy"), MW_F32, 1, &episodes, endings, &error), error);
+    CHECK_FAILS(mw_import_madiff(&request, &report, &error), MW_ERR_FORMAT, error, "row 2 holds 1.5");
+    unlink(scratch("theirs/outcomes.npy"));
+    for (size_t i = 0; i < rows * FIXTURE_AGENTS; i++) discounts[i] = i / FIXTURE_AGENTS != 3;
+    CHECK_OK(mw_npy_write(scratch("theirs/discounts.npy"), MW_F32, 2, (size_t[]){rows, FIXTURE_AGENTS},
+                          discounts, &error),
+             error);
+    CHECK_FAILS(mw_import_madiff(&request, &report, &error), MW_ERR_FORMAT, error,
+                "row 3 is 0 within an episode");
+    unlink(scratch("theirs/discounts.npy"));
+    for (size_t i = 0; i < sizeof legal / sizeof *legal; i++) legal[i] = i == 30 ? NAN : 1;
+    CHECK_OK(mw_npy_write(scratch("theirs/legals.npy"), MW_F32, 3,
+                          (size_t[]){rows, FIXTURE_AGENTS, FIXTURE_ACT}, legal, &error),
+             error);
+    CHECK_FAILS(mw_import_madiff(&request, &report, &error), MW_ERR_FORMAT, error,
+                "expected a whole number from 0 to 1");
+    fixture_remove(scratch("theirs"));
+    fixture_remove(scratch("imported"));
+}
+
+/* Every seed has the observations of the first, agent by agent. */
+static void test_omar_widths(void **state) {
+    (void)state;
+    mw_error error;
+    mw_import_report report;
+    mw_import_request request = request_for_own("seeds");
+    static float numbers[8];
+    CHECK_OK(mw_dir_make(scratch("seeds/seed_0_data"), &error), error);
+    CHECK_OK(mw_dir_make(scratch("seeds/seed_1_data"), &error), error);
+    for (size_t k = 0; k < 2; k++) {
+        static const char *const files[] = {"obs_0", "acs_0", "rews_0"};
+        for (int f = 0; f < 3; f++) {
+            char path[64];
+            const size_t shape[] = {2, f == 0 ? 3 - k : 2};
+            snprintf(path, sizeof path, "seeds/seed_%zu_data/%s.npy", k, files[f]);
+            CHECK_OK(mw_npy_write(scratch(path), MW_F32, f == 2 ? 1 : 2, shape, numbers, &error), error);
+        }
+    }
+    request.options.episode_limit = 2;
+    CHECK_FAILS(mw_import_omar(&request, &report, &error), MW_ERR_MISMATCH, error,
+                "agent 0 has 2 features and 2 action values, expected 3 and 2");
+}
+
 /* ---- HDF5 ---------------------------------------------------------------------------------------------- */
 
 static void test_hdf5(void **state) {
@@ -427,6 +512,52 @@ static void test_hdf5_rewards(void **state) {
 #endif
 }
 
+/* Flags of the end stand at the end, for all agents. */
+static void test_hdf5_flags(void **state) {
+    (void)state;
+#ifndef MAWAM_HAVE_HDF5
+    skip();
+#else
+    mw_error error;
+    mw_import_report report;
+    mw_dataset d;
+    fixture_make(scratch("ours"), false, true, 2); /* lengths 1 and 6 */
+    CHECK_OK(mw_dataset_open(&d, scratch("ours"), &error), error);
+    CHECK_OK(mw_export_hdf5(&d, scratch("x.h5"), NULL, &error), error);
+    mw_dataset_close(&d);
+    mw_import_request request = request_for_own("x.h5");
+    static const struct {
+        int at, agents, code;
+    } cases[] = {{5, 2, MW_ENDED_BY_WORLD}, {5, 1, MW_ENDED_BY_LIMIT}, {2, 2, -1}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        int8_t flags[6][2] = {{0}};
+        for (int i = 0; i < cases[k].agents; i++) flags[cases[k].at][i] = 1;
+        hid_t file = H5Fopen(scratch("x.h5"), H5F_ACC_RDWR, H5P_DEFAULT);
+        if (!k) H5Adelete_by_name(file, "episode_1", "outcome", H5P_DEFAULT);
+        if (H5Lexists(file, "episode_1/terminations", H5P_DEFAULT) > 0)
+            H5Ldelete(file, "episode_1/terminations", H5P_DEFAULT);
+        hid_t space = H5Screate_simple(2, (hsize_t[]){6, 2}, NULL);
+        hid_t array = H5Dcreate2(file, "episode_1/terminations", H5T_STD_I8LE, space, H5P_DEFAULT,
+                                 H5P_DEFAULT, H5P_DEFAULT);
+        assert_true(H5Dwrite(array, H5T_NATIVE_INT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, flags) >= 0);
+        H5Dclose(array);
+        H5Sclose(space);
+        assert_true(H5Fclose(file) >= 0);
+        if (cases[k].code < 0) {
+            CHECK_FAILS(mw_import_hdf5(&request, &report, &error), MW_ERR_FORMAT, error,
+                        "ends the episode at step 3 of 6");
+            continue;
+        }
+        d = import(mw_import_hdf5, &request, &report);
+        assert_int_equal(d.outcomes[1], cases[k].code);
+        mw_dataset_close(&d);
+    }
+    assert_int_equal(remove(scratch("x.h5")), 0);
+    fixture_remove(scratch("ours"));
+    fixture_remove(scratch("imported"));
+#endif
+}
+
 /* Full disks of many sizes: an error, no file, and a process that can still exit. */
 static void test_hdf5_full_disk(void **state) {
     (void)state;
@@ -568,15 +699,18 @@ int main(void) {
         cmocka_unit_test(test_madiff_own),
         cmocka_unit_test(test_wrong_sources),
         cmocka_unit_test(test_madiff_damage),
+        cmocka_unit_test(test_madiff_nonsense),
         cmocka_unit_test(test_too_wide),
         cmocka_unit_test(test_hdf5),
         cmocka_unit_test(test_hdf5_wrong),
         cmocka_unit_test(test_hdf5_hostile),
         cmocka_unit_test(test_hdf5_many_members),
         cmocka_unit_test(test_hdf5_rewards),
+        cmocka_unit_test(test_hdf5_flags),
         cmocka_unit_test(test_hdf5_full_disk),
         cmocka_unit_test(test_hdf5_round_trip),
         cmocka_unit_test(test_hdf5_side_by_side),
+        cmocka_unit_test(test_omar_widths),
     };
     return cmocka_run_group_tests(tests, scratch_setup, fixture_teardown);
 }

@@ -15,7 +15,7 @@ static void golden(void **state) {
     mw_error error;
     mw_verify report = {.line = print_failure};
     CHECK_OK(mw_verify_battle(TEST_DATA "/smac", &report, &error), error);
-    assert_int_equal(report.checks, 4 * 13);
+    assert_int_equal(report.checks, 4 * 14);
     assert_int_equal(report.failed, 0);
     CHECK_FAILS(mw_verify_battle(TEST_DATA, &report, &error), MW_ERR_IO, error, "no recorded battle");
 }

@@ -51,6 +51,7 @@ typedef struct source {
     mw_hdf5_reader in;
     size_t unpacked;           /* bytes of all episodes so far; in.limit bounds them too */
     mw_names episodes, agents; /* agents: members of grouped fields; empty if observations are one array */
+    long *widths;              /* of the agents' observations, where they are grouped */
     mw_dataset_spec spec;
     mw_import_origin origin;
     bool legals;
@@ -101,7 +102,8 @@ static mw_status read_field(source *s, const char *episode, field f, long rows, 
         int want = (f.grouped || shared ? 1 : 2) + (width ? 1 : 0);
         while (rank > want && s->in.dims[rank - 1] == 1) rank--;
         long seen = width && rank == want ? (long)s->in.dims[rank - 1] : 1;
-        bool fits = seen == wide || (f.grouped && seen < wide && !strcmp(f.name, "observations"));
+        bool fits =
+            seen == (f.grouped && s->widths && !strcmp(f.name, "observations") ? s->widths[part] : wide);
         /* Infos come with observations, of which there may be one more than steps. */
         const long more = (long)s->in.dims[0] - rows, allowed = !strncmp(f.name, "infos/", 6);
         if (rank != want || more < 0 || more > allowed || !fits ||
@@ -176,9 +178,12 @@ static mw_status read_obs_size(source *s, mw_error *error) {
         snprintf(group, sizeof group, "%.60s/observations", first);
         MW_TRY(mw_hdf5_members(&s->in, group, "", &s->agents, error));
         s->spec.agents = s->agents.count;
+        s->widths = calloc((size_t)s->agents.count + 1, sizeof *s->widths);
+        if (!s->widths) return mw_fail(error, MW_ERR_MEMORY, "out of memory for %d agents", s->agents.count);
         for (int i = 0; i < s->agents.count; i++) {
             MW_TRY(mw_hdf5_look(&s->in, first, "observations", s->agents.name[i], error));
             hsize_t width = s->in.dims[s->in.rank - 1];
+            s->widths[i] = width < 1 << 20 ? (long)width : 1 << 20;
             widest = width > widest ? width : widest;
             narrowest = width < narrowest ? width : narrowest;
         }
@@ -242,14 +247,42 @@ static mw_status put_index(source *s, long row, int agent, int value, double x, 
 }
 
 static mw_status put_legal(source *s, long row, int agent, int value, double x, mw_error *error) {
-    (void)error;
-    s->room.legal[(row * s->spec.agents + agent) * s->spec.act_size + value] = x != 0;
+    long legal;
+    MW_TRY(mw_import_integer(x, 0, 1, "infos/legal_actions", row, &legal, error));
+    s->room.legal[(row * s->spec.agents + agent) * s->spec.act_size + value] = (uint8_t)legal;
     return MW_OK;
 }
 
 static mw_status put_reward(source *s, long row, int agent, int value, double x, mw_error *error) {
     (void)value, (void)error;
     s->room.rewards[row * s->spec.agents + agent] = (float)x;
+    return MW_OK;
+}
+
+/* Whether the last step of all agents is flagged; a flag before it would be an end within the episode. */
+static mw_status read_flags(source *s, const char *episode, field flags, long length, bool *ended,
+                            mw_error *error) {
+    *ended = true;
+    for (int part = 0; part < (flags.grouped ? s->spec.agents : 1); part++) {
+        MW_TRY(mw_hdf5_load(&s->in, episode, flags.name, member_of(s, flags, part), error));
+        const size_t row = s->in.rank > 1 ? (size_t)s->in.dims[1] : 1, cells = (size_t)length * row;
+        if ((long)s->in.dims[0] != length || s->in.rank > 2 || row == 0)
+            return mw_fail(error, MW_ERR_FORMAT, "%s: %s/terminations has %ld rows, expected %ld", s->in.path,
+                           episode, (long)s->in.dims[0], length);
+        for (size_t i = 0; i < cells; i++) {
+            long flag;
+            MW_TRY(mw_import_integer(s->in.numbers[i], 0, 1, "terminations", (long)(i / row), &flag, error));
+            if (i >= cells - row) *ended = *ended && flag;
+        }
+        for (size_t t = 0; t + 1 < (size_t)length; t++) {
+            bool all = true;
+            for (size_t k = 0; k < row; k++) all = all && s->in.numbers[t * row + k] != 0;
+            if (all && (!flags.grouped || s->spec.agents == 1))
+                return mw_fail(error, MW_ERR_FORMAT,
+                               "%s: %s/terminations ends the episode at step %zu of %ld", s->in.path, episode,
+                               t + 1, length);
+        }
+    }
     return MW_OK;
 }
 
@@ -270,12 +303,9 @@ static mw_status read_outcome(source *s, const char *episode, long length, uint8
         if (attribute >= 0) H5Aclose(attribute);
         *outcome = value >= 0 && value < 255 ? (uint8_t)value : 255;
     } else if (flags.present) {
-        MW_TRY(mw_hdf5_load(&s->in, episode, flags.name, member_of(s, flags, 0), error));
-        size_t row = s->in.rank > 1 ? (size_t)s->in.dims[1] : 1;
-        if ((long)s->in.dims[0] != length || s->in.rank > 2 || row == 0)
-            return mw_fail(error, MW_ERR_FORMAT, "%s: %s/terminations has %ld rows, expected %ld", s->in.path,
-                           episode, (long)s->in.dims[0], length);
-        *outcome = s->in.numbers[(size_t)(length - 1) * row] != 0 ? MW_ENDED_BY_WORLD : MW_ENDED_BY_LIMIT;
+        bool ended;
+        MW_TRY(read_flags(s, episode, flags, length, &ended, error));
+        *outcome = ended ? MW_ENDED_BY_WORLD : MW_ENDED_BY_LIMIT;
     }
     return MW_OK;
 }
@@ -283,6 +313,13 @@ static mw_status read_outcome(source *s, const char *episode, long length, uint8
 /* Whether there is one observation more than steps. */
 static mw_status look_for_last(source *s, const char *episode, field obs, long length, bool *known,
                                mw_error *error) {
+    char group[160];
+    H5G_info_t members;
+    snprintf(group, sizeof group, "%.60s/observations", episode);
+    if (obs.grouped && (H5Gget_info_by_name(s->in.file, group, &members, H5P_DEFAULT) < 0 ||
+                        members.nlinks != (hsize_t)s->agents.count))
+        return mw_fail(error, MW_ERR_FORMAT, "%s: %s has not the %d agents of the first episode", s->in.path,
+                       group, s->agents.count);
     MW_TRY(mw_hdf5_look(&s->in, episode, "observations", member_of(s, obs, 0), error));
     long rows = (long)s->in.dims[0];
     if (rows != length && rows != length + 1)

@@ -1,6 +1,7 @@
 /* The folders of MA-WAM and MADiff: the columns of our own layout, but in whatever number type NumPy had, and
  * without a description; see import.h. */
 #include "core/json.h"
+#include "core/log.h"
 #include "data/exchange/import_common.h"
 
 #include <stdlib.h>
@@ -39,12 +40,26 @@ static void copy_text(char out[64], const json_t *root, const char *key) {
     if (text && strlen(text) < 64) strcpy(out, text);
 }
 
-/* A folder of ours has the same columns and a description beside them. */
+/* A folder of ours has the same columns and a description beside them, which counts if it is of these
+ * columns: data that were changed are of nobody's rules. */
 static mw_status read_origin(source *s, mw_error *error) {
     char *path = mw_path_join(s->request->source, MW_DATASET_JSON);
     json_t *root = NULL;
+    mw_dataset own;
     if (!path) return mw_fail(error, MW_ERR_MEMORY, "out of memory for a file's name");
-    mw_status status = mw_file_exists(path) ? mw_json_read(&root, path, error) : MW_OK;
+    const bool described = mw_file_exists(path);
+    mw_error changed;
+    mw_status status = described ? mw_dataset_open(&own, s->request->source, &changed) : MW_OK;
+    if (described && status == MW_OK) {
+        status = mw_dataset_check(&own, &changed);
+        mw_dataset_close(&own);
+    }
+    if (status != MW_OK) {
+        mw_log(MW_LOG_WARNING, "%s; its rules are not taken over", changed.message);
+        free(path);
+        return MW_OK;
+    }
+    if (described) status = mw_json_read(&root, path, error);
     copy_text(s->origin.task, root, "task");
     copy_text(s->origin.rules, root, "rules");
     copy_text(s->origin.quality, root, "quality");
@@ -176,26 +191,38 @@ static mw_status take_discrete(source *s, size_t begin, size_t length, mw_error 
         size_t at = begin * n * d + i;
         mw_dtype_to_floats(legals->type, (const char *)legals->data + at * mw_dtype_size(legals->type), 1,
                            &value);
-        s->room.legal[i] = value != 0;
+        long legal;
+        MW_TRY(mw_import_integer((double)value, 0, 1, s->paths[LEGALS], (long)(at / (n * d)), &legal, error));
+        s->room.legal[i] = (uint8_t)legal;
     }
     return MW_OK;
 }
 
 /* How the episode ended: as recorded; or by its last discount; or, if nothing is known, by the world exactly
  * when it stopped short of the limit. */
-static uint8_t outcome_of(const source *s, size_t episode, size_t last_step) {
+static mw_status outcome_of(const source *s, size_t episode, size_t begin, uint8_t *outcome,
+                            mw_error *error) {
+    const size_t n = (size_t)s->spec.agents, length = (size_t)s->lengths[episode];
     float value;
+    *outcome = (long)length < s->spec.episode_limit ? MW_ENDED_BY_WORLD : MW_ENDED_BY_LIMIT;
     if (s->have[OUTCOMES]) {
+        long told;
         floats(&s->files[OUTCOMES], episode, 1, &value);
-        return value >= 0 && value <= 255 ? (uint8_t)value : 255;
-    }
-    if (s->have[DISCOUNTS]) {
+        MW_TRY(mw_import_integer((double)value, 0, 255, s->paths[OUTCOMES], (long)episode, &told, error));
+        *outcome = (uint8_t)told;
+    } else if (s->have[DISCOUNTS]) {
         const mw_npy *npy = &s->files[DISCOUNTS];
-        size_t at = last_step * (size_t)s->spec.agents * mw_dtype_size(npy->type);
-        mw_dtype_to_floats(npy->type, (const char *)npy->data + at, 1, &value);
-        return value == 0 ? MW_ENDED_BY_WORLD : MW_ENDED_BY_LIMIT;
+        for (size_t i = 0; i < length * n; i++) {
+            const size_t at = (begin * n + i) * mw_dtype_size(npy->type);
+            const bool last = i >= (length - 1) * n;
+            mw_dtype_to_floats(npy->type, (const char *)npy->data + at, 1, &value);
+            if (i == (length - 1) * n) *outcome = value == 0 ? MW_ENDED_BY_WORLD : MW_ENDED_BY_LIMIT;
+            if (last ? (value == 0) != (*outcome == MW_ENDED_BY_WORLD) : value == 0)
+                return mw_fail(error, MW_ERR_FORMAT, "%s: row %zu is 0 %s", s->paths[DISCOUNTS],
+                               begin + i / n, last ? "for some agents only" : "within an episode");
+        }
     }
-    return s->lengths[episode] < s->spec.episode_limit ? MW_ENDED_BY_WORLD : MW_ENDED_BY_LIMIT;
+    return MW_OK;
 }
 
 static mw_status copy_episodes(source *s, mw_dataset_writer *writer, mw_error *error) {
@@ -211,8 +238,10 @@ static mw_status copy_episodes(source *s, mw_dataset_writer *writer, mw_error *e
             MW_TRY(take_discrete(s, begin, length, error));
         else
             floats(&s->files[ACTIONS], begin, length, s->room.real);
-        mw_episode episode = mw_import_room_episode(&s->room, &s->spec, (long)length, s->have[LAST_OBS],
-                                                    outcome_of(s, e, begin + length - 1));
+        uint8_t outcome;
+        MW_TRY(outcome_of(s, e, begin, &outcome, error));
+        mw_episode episode =
+            mw_import_room_episode(&s->room, &s->spec, (long)length, s->have[LAST_OBS], outcome);
         MW_TRY(mw_import_add(s->request, writer, &episode, error));
         begin += length;
     }

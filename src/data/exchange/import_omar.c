@@ -25,6 +25,7 @@ typedef struct source {
     mw_names folders;
     mw_dataset_spec spec;
     bool last_known;
+    size_t *widths; /* of each agent's observations */
     mw_import_room room;
     mw_dataset_writer *writer;
 } source;
@@ -107,11 +108,13 @@ static mw_status read_sizes(source *s, mw_error *error) {
     int agents = r->agents ? r->agents : r->info ? r->info->agents : 0;
     if (!agents)
         while (agents < 1024 && has_file(s->folders.name[0], OBS, agents)) agents++;
+    s->widths = calloc((size_t)agents + 1, sizeof *s->widths);
+    if (!s->widths) return mw_fail(error, MW_ERR_MEMORY, "out of memory for %d agents", agents);
     seed d;
     mw_status status = seed_open(&d, s->folders.name[0], agents, error);
     size_t widest = 0, narrowest = SIZE_MAX, values = 0;
     for (int i = 0; i < agents && status == MW_OK; i++) {
-        size_t width = d.files[OBS][i].shape[1];
+        size_t width = s->widths[i] = d.files[OBS][i].shape[1];
         widest = width > widest ? width : widest;
         narrowest = width < narrowest ? width : narrowest;
         values = d.files[ACTIONS][i].shape[1];
@@ -206,11 +209,10 @@ static mw_status cut_episodes(source *s, const seed *d, mw_error *error) {
 static mw_status check_seed(const source *s, const seed *d, mw_error *error) {
     for (int i = 0; i < d->agents; i++) {
         const mw_npy *obs = &d->files[OBS][i], *next = d->files[NEXT_OBS] ? &d->files[NEXT_OBS][i] : NULL;
-        if (obs->shape[1] > (size_t)s->spec.obs_size ||
-            d->files[ACTIONS][i].shape[1] != (size_t)s->spec.act_size)
+        if (obs->shape[1] != s->widths[i] || d->files[ACTIONS][i].shape[1] != (size_t)s->spec.act_size)
             return mw_fail(error, MW_ERR_MISMATCH,
-                           "%s: agent %d has %zu features and %zu action values, expected up to %d and %d",
-                           d->folder, i, obs->shape[1], d->files[ACTIONS][i].shape[1], s->spec.obs_size,
+                           "%s: agent %d has %zu features and %zu action values, expected %zu and %d",
+                           d->folder, i, obs->shape[1], d->files[ACTIONS][i].shape[1], s->widths[i],
                            s->spec.act_size);
         if (next && next->shape[1] != obs->shape[1])
             return mw_fail(error, MW_ERR_MISMATCH, "%s: next_obs_%d.npy has %zu features, obs_%d.npy has %zu",
@@ -250,5 +252,6 @@ mw_status mw_import_omar(const mw_import_request *request, mw_import_report *rep
     mw_status status = import(&s, error);
     mw_names_free(&s.folders);
     mw_import_room_free(&s.room);
+    free(s.widths);
     return status;
 }
