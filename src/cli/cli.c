@@ -310,6 +310,7 @@ static void request_stop(int signal_number) {
 }
 
 void mw_cli_listen(void) {
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of the write */
     signal(SIGINT, request_stop);
     signal(SIGTERM, request_stop);
     if (signal(SIGHUP, request_stop) == SIG_IGN) signal(SIGHUP, SIG_IGN); /* nohup */

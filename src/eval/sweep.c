@@ -7,6 +7,7 @@
 #include "core/numbers.h"
 #include "core/options.h"
 #include "eval/eval.h"
+#include "model/flow/flow.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -98,6 +99,31 @@ static unsigned arms_of(const sweep *s, const axis *a) {
     const unsigned usual = 1u << MW_ARM_REACTIVE | 1u << MW_ARM_PLAN;
     const bool horizon = !strcmp(a->field->name, "horizon");
     return s->eval.arms ? s->eval.arms : usual | (horizon ? 1u << MW_ARM_ORACLE : 0);
+}
+
+/* Every value suits the bundle, and is played once: known before the first episode. */
+static mw_status check_values(const sweep *s, const axis *a, mw_error *error) {
+    const mw_model *flow = mw_bundle_model(s->bundle, "flow");
+    mw_plan_settings plan = s->bundle->plan;
+    for (int i = 0; i < s->eval.assignment_count; i++) {
+        const size_t name = strcspn(s->eval.assignments[i], "=");
+        if (mw_fields_find(mw_plan_fields, s->eval.assignments[i], name) == a->field)
+            return mw_fail(error, MW_ERR_ARGUMENT, "%s is swept and set", a->field->name);
+        MW_TRY(mw_fields_assign(mw_plan_fields, &plan, s->eval.assignments[i], "", error));
+    }
+    for (int k = 0; k < a->count; k++) {
+        mw_plan_settings one = plan;
+        MW_TRY(mw_field_set(a->field, &one, a->values[k], "", error));
+        if (!strcmp(a->field->name, "horizon") && plan.value_after > 0) one.value_after = one.horizon;
+        if (flow)
+            MW_TRY(mw_plan_settings_check(&one, s->bundle->info.discrete,
+                                          mw_flow_settings_of(flow)->generated, error));
+        for (int j = 0; j < k; j++)
+            if (!strcmp(a->values[j], a->values[k]))
+                return mw_fail(error, MW_ERR_ARGUMENT, "%s = %s is swept twice", a->field->name,
+                               a->values[k]);
+    }
+    return MW_OK;
 }
 
 /* ---- the result ---- */
@@ -315,6 +341,7 @@ static mw_status run_value(sweep *s, const axis *a, int index, mw_error *error) 
 static mw_status run(sweep *s, mw_error *error) {
     MW_TRY(parse(s, error));
     MW_NEED(s->bundle);
+    for (int i = 0; i < s->options.count; i++) MW_TRY(check_values(s, &s->axes[i], error));
     const mw_bundle_info *info = &s->bundle->info;
     json_t *inputs;
     char cpu[128];

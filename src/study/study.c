@@ -275,6 +275,22 @@ static mw_status take_seeds(study *s, bool kept, mw_error *error) {
     return mw_played_add(&s->played, &play, error);
 }
 
+/* A bundle that plays with other settings than before cannot have its line's seeds; said before hours of
+ * training, with the bundle still there. Without one, training may arrive at the same weights. */
+static mw_status foresee_seeds(const study *s, mw_error *error) {
+    if (s->stage != MW_STUDY_TRAIN || s->options->play_again || !mw_file_exists(s->chain.bundle))
+        return MW_OK;
+    for (int k = 0; k < MW_STUDY_COST; k++) {
+        const mw_stage *stage = mw_stage_of((mw_study_stage)k);
+        if (!stage->plays || !(s->lines[s->index].stages & 1u << k)) continue;
+        const mw_eval_options e = stage->plays(&s->chain);
+        mw_play play = {.first = e.first_seed, .count = e.seeds, .player = "another"};
+        mw_play_label(&play, label_of(s), mw_study_stage_name((mw_study_stage)k));
+        MW_TRY(mw_played_check(&s->played, &play, error));
+    }
+    return MW_OK;
+}
+
 static mw_status keep_stage(study *s, mw_error *error) {
     MW_TRY(take_seeds(s, true, error));
     tell(s, MW_STUDY_KEPT, 1, 0, "");
@@ -288,6 +304,7 @@ static mw_status run_stage(study *s, bool *ran, mw_error *error) {
         MW_TRY(keep_stage(s, error));
     } else {
         if (stopped(s)) return mw_fail(error, MW_ERR_INTERRUPTED, "stopped");
+        MW_TRY(foresee_seeds(s, error));
         MW_TRY(take_seeds(s, false, error));
         tell(s, MW_STUDY_STARTS, 0, 0, "");
         MW_TRY(mw_chain_run(&s->chain, s->stage, error));

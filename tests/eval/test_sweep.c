@@ -85,6 +85,33 @@ static void same_episodes(void **state) {
     mw_bundle_free(bundle);
 }
 
+/* What cannot be played is said before the first value is. */
+static void said_before(void **state) {
+    (void)state;
+    static const struct {
+        const char *sweep, *set, *message;
+    } cases[] = {{"H=1,99", NULL, "horizon is 99"},
+                 {"M=1,2,1", NULL, "candidates = 1 is swept twice"},
+                 {"M=1,2", "candidates=4", "candidates is swept and set"}};
+    mw_bundle *bundle = tiny_bundle("spread", NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        mw_error error;
+        char *text;
+        mw_eval_options e = few();
+        mw_sweep_options o;
+        mw_sweep_options_init(&o, sizeof o);
+        e.assignments = &cases[i].set;
+        e.assignment_count = cases[i].set != NULL;
+        o.sweeps = &cases[i].sweep;
+        o.count = 1;
+        o.eval = &e;
+        o.path = scratch("unsaid.json");
+        CHECK_FAILS(mw_sweep_run(&text, bundle, &o, &error), MW_ERR_ARGUMENT, error, cases[i].message);
+        assert_false(mw_file_exists(scratch("unsaid.json")));
+    }
+    mw_bundle_free(bundle);
+}
+
 static void continues(void **state) {
     (void)state;
     static const char *const some[] = {"K=1,2"}, *const more[] = {"K=1,2,3"}, *const other[] = {"M=1", "K=4"};
@@ -216,7 +243,8 @@ static void refusals(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(same_episodes), cmocka_unit_test(continues),
-                                       cmocka_unit_test(stopped), cmocka_unit_test(refusals)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(same_episodes), cmocka_unit_test(said_before),
+                                       cmocka_unit_test(continues), cmocka_unit_test(stopped),
+                                       cmocka_unit_test(refusals)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

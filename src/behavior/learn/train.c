@@ -8,9 +8,11 @@
 #include "core/numbers.h"
 #include "core/options.h"
 
+#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define CHECKPOINT_SECONDS 60
 
@@ -102,6 +104,29 @@ static mw_status settle(const mw_learn_options *options, const char *folder, con
                    options->preset->task);
 }
 
+/* Snapshots without a state are those of a run that was killed before its first checkpoint. They must not mix
+ * with another's: going on from the beginning makes them anew, anything else is refused. */
+static mw_status clear_snapshots(const paths *p, bool remove_them, mw_error *error) {
+    DIR *folder = opendir(p->snapshots);
+    mw_status status = MW_OK;
+    if (!folder) return MW_OK;
+    for (struct dirent *entry; status == MW_OK && (entry = readdir(folder));) {
+        char path[1024], *end;
+        strtoll(entry->d_name, &end, 10);
+        if (end == entry->d_name || strcmp(end, ".safetensors")) continue;
+        snprintf(path, sizeof path, "%.700s/%.255s", p->snapshots, entry->d_name);
+        if (remove_them)
+            unlink(path);
+        else
+            status = mw_fail(error, MW_ERR_ARGUMENT,
+                             "'%.400s' is of a run that was stopped before its first checkpoint; --resume "
+                             "begins it again, another folder another one",
+                             path);
+    }
+    closedir(folder);
+    return status;
+}
+
 mw_status mw_train(const mw_game *game, const char *folder, const mw_learn_options *options,
                    mw_error *error) {
     paths p;
@@ -113,6 +138,7 @@ mw_status mw_train(const mw_game *game, const char *folder, const mw_learn_optio
     const bool resume = options->resume && mw_file_exists(p.state);
     if (!resume && mw_file_exists(p.state))
         return mw_fail(error, MW_ERR_ARGUMENT, "%s already holds a run; --resume continues it", folder);
+    if (!resume) MW_TRY(clear_snapshots(&p, options->resume, error));
     MW_TRY(settle(options, folder, &p, resume, &preset, &seed, error));
     MW_TRY(mw_learner_create(&learner, &preset, game, seed, options->threads, error));
     mw_status status = resume ? mw_learner_load(learner, p.state, error) : MW_OK;

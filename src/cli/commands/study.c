@@ -257,9 +257,13 @@ static int study_run(int argc, char **argv) {
         return mw_cli_usage("study run: %s", error.message);
     if (episodes && !take_episodes(&o, episodes))
         return mw_cli_usage("study run: --episodes is a number or mpe=N,battle=N,ant=N, not '%s'", episodes);
-    if (parts && !take_parts(&o, parts))
-        return mw_cli_usage("study run: --parts are main,paper,seeds,routing,selectors,sweeps,cost, not '%s'",
-                            parts);
+    if (parts && !take_parts(&o, parts)) {
+        char known[256] = "";
+        for (int part = 0; mw_study_part_name(part); part++)
+            snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", part ? "," : "",
+                     mw_study_part_name(part));
+        return mw_cli_usage("study run: --parts are %s, not '%s'", known, parts);
+    }
     o.settings = settings;
     o.count = count;
     o.budget = strcmp(budget, "quick") ? MW_BUDGET_FULL : MW_BUDGET_QUICK;
