@@ -77,8 +77,8 @@ def results():
     yield (f"- With all settings looked at together (Holm, 5% in all): better in {gains['holm_wins']}, worse in "
            f"{gains['holm_losses']}.")
     yield (f"- Against a random choice among the same number of candidates: better in {random['wins']} of "
-           f"{random['settings']}, clearly in {random['clear_wins']}. Among the very same candidates, as the policy draws "
-           f"them, the world model's choice alone: better in {ranking['wins']} of {ranking['settings']}, clearly in "
+           f"{random['settings']}, clearly in {random['clear_wins']}. Among candidates as the policy draws them, on the "
+           f"same episodes, the world model's choice alone: better in {ranking['wins']} of {ranking['settings']}, clearly in "
            f"{ranking['clear_wins']}, clearly worse in {ranking['clear_losses']}.")
     yield f"- Above the mean return of the data that was learned from: {data['wins']} of {data['settings']}."
     yield (f"- Where choosing by the true simulator clearly gains ({every['oracle_share_settings']} settings), planning by "
@@ -91,7 +91,8 @@ def results():
                f"{judges['clear_losses']}.")
     ant = summary["families"]["ant"]["oracle_vs_reactive"]
     yield (f"- On Ant a learned advantage judges the candidates: as judge of eight steps even the true simulator is clearly "
-           f"better than the policy alone in only {ant['clear_wins']} of {ant['settings']} settings.")
+           f"better than the policy alone in only {ant['clear_wins']} of {ant['settings']} settings, clearly worse in "
+           f"{ant['clear_losses']}.")
     worse = [row for row in played if float(row["relative_gain_reactive"]) < 0]
     yield f"- Where planning came out below the policy alone: {'; '.join(map(gain, worse)) or 'nowhere'}."
     yield f"- Revision {summary['revision']}."

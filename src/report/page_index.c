@@ -36,7 +36,7 @@ static void gain_tiles(FILE *out, const mw_study_table *t) {
     tile(out, gain.count ? value : "-", "median relative gain over reactive", paper);
     snprintf(value, sizeof value, "%d of %d", random.wins, random.count);
     snprintf(what, sizeof what,
-             "settings where the world model's choice beats a random one among the same candidates; %d "
+             "settings where the world model's choice beats a random one among candidates drawn alike; %d "
              "with an interval above zero, %d below",
              random.clear_wins, random.clear_losses);
     snprintf(paper, sizeof paper, "paper: %d of %d", p->random_improved, p->count);

@@ -479,7 +479,9 @@ static void test_beside(void **state) {
         "\"graphs\": {\"influence\": [[1, 2], [3, 4]], \"routing_flow\": [[0.5, 0.5], [0.125, 0.875]]}, "
         "\"statistics\": {\"nmi_agent\": {\"corrected\": "
         "0.125}, "
-        "\"nmi_context\": {\"corrected\": 0.375}, \"effective_experts\": 6.5}}}}");
+        "\"nmi_context\": {\"corrected\": 0.375}, \"effective_experts\": 6.5}}, \"untrained\": "
+        "{\"statistics\": "
+        "{\"nmi_agent\": {\"corrected\": 0.5}, \"nmi_context\": {\"corrected\": 0.375}}}}}");
     make_file("beside/paper/routing/tag-medium.json",
               "{\"routing\": {\"trained\": {\"statistics\": {\"nmi_agent\": {\"corrected\": 0.25}, "
               "\"nmi_context\": {\"corrected\": 0.75}}}}}");
@@ -521,8 +523,9 @@ static void test_beside(void **state) {
         {"controls", "Among the same candidates, as drawn"},
         {"cost", ">68.8</td>"},
         {"cost", ">2.5</td>"},
-        {"routing", "in 1 of 1 settings; mean difference 0.250"},
-        {"routing", "in 1 of 1 settings; mean difference 0.500"},
+        {"routing", "in 1 of 1 settings; mean difference 0.25 ["},
+        {"routing", "Before training: 0 of 1 settings; mean difference -0.12 ["},
+        {"routing", "in 1 of 1 settings; mean difference 0.5 ["},
         {"selectors", "largest mean in 0 of 2 settings"},
         {"ranking", "0.375 after the published steps (a random choice 0.625); ours 0.250, published 0.506."},
         {"selectors", ">0.281</td>"},

@@ -427,33 +427,46 @@ void mw_item_rollout(mw_page *page) {
 
 /* ---- predicted against realised ---- */
 
-enum { MOST_POINTS = 4096 };
+enum { MOST_POINTS = 4096, MOST_CLOUDS = 4 };
 
-/* The points of the settings that are asked for; returns how many settings had some. */
+/* The points of a panel, by what they are told apart by: families, or the qualities of a task. */
 typedef struct {
     mw_point points[MOST_POINTS];
-    int count;
+    int count, series_count;
+    char names[MOST_CLOUDS][64];
 } cloud;
 
-static bool add_points(cloud *c, const mw_study_row *row, int series, mw_sheet *sheet) {
+static void add_points(cloud *c, const mw_study_row *row, int series, mw_sheet *sheet) {
     const json_t *points = mw_json_at(row->summary, "snippets.alignment.points");
     for (size_t i = 0; i < json_array_size(points) && c->count < MOST_POINTS; i++) {
         const json_t *pair = json_array_get(points, i);
         const double x = json_number_value(json_array_get(pair, 0)),
                      y = json_number_value(json_array_get(pair, 1));
         c->points[c->count++] = (mw_point){x, y, series, row->name};
+        if (!sheet) continue;
         mw_sheet_row(sheet, row->name, NULL);
         mw_sheet_number(sheet, "%.3f", x);
         mw_sheet_number(sheet, "%.3f", y);
     }
-    return json_array_size(points) > 0;
 }
 
 static void plot_cloud(mw_page *page, const cloud *c, const char *title) {
-    static const mw_axis realised = {.low = -4, .high = 4, .label = "realised return, standard deviations"},
-                         predicted = {.low = -4, .high = 4, .label = "predicted return, standard deviations"};
-    mw_plot_points(page->out,
-                   &(mw_points){title, realised, predicted, c->points, c->count, &title, 1, true, NAN, NAN});
+    static const mw_axis predicted = {.low = -4, .high = 4, .label = "predicted return, standard deviations"};
+    char label[96];
+    const char *names[MOST_CLOUDS];
+    snprintf(label, sizeof label, "%s: realised return, standard deviations", title);
+    for (int k = 0; k < c->series_count; k++) names[k] = c->names[k];
+    if (c->count)
+        mw_plot_points(page->out, &(mw_points){title,
+                                               {.low = -4, .high = 4, .label = label},
+                                               predicted,
+                                               c->points,
+                                               c->count,
+                                               names,
+                                               c->series_count,
+                                               true,
+                                               NAN,
+                                               NAN});
 }
 
 static mw_sheet *cloud_sheet(void) {
@@ -501,54 +514,84 @@ static void correlations(mw_page *page) {
     mw_page_table(page, sheet, NULL);
 }
 
-/* Whose points a panel has, with the medians of its settings' correlations, which are of all snippets. */
-static void title_of_cloud(char *out, size_t size, const mw_study_table *t, const mw_study_row *first,
-                           bool by_task) {
-    double r[MW_TABLE_ROWS], rho[MW_TABLE_ROWS];
-    int n = 0;
-    for (int i = 0; i < MW_TABLE_ROWS; i++) {
-        const mw_study_row *row = &t->rows[i];
-        if (strcmp(by_task ? row->setting->task : row->family,
-                   by_task ? first->setting->task : first->family))
-            continue;
-        r[n] = row->value[MW_COL_SNIPPET_PEARSON];
-        rho[n++] = row->value[MW_COL_SNIPPET_SPEARMAN];
-    }
-    snprintf(out, size, "%s: median r %.2f, rho %.2f",
-             by_task ? first->setting->task : mw_report_family_title(first->family), mw_median_of(r, n),
-             mw_median_of(rho, n));
+static void name_cloud(cloud *c, int series, const char *name) {
+    for (; c->series_count <= series; c->series_count++) c->names[c->series_count][0] = 0;
+    snprintf(c->names[series], sizeof c->names[series], "%s", name);
 }
 
-/* Panels of the settings that a name selects: of a family, or of a task. */
-static void clouds(mw_page *page, bool by_task) {
+static int points_beyond(const cloud *c) {
+    int beyond = 0;
+    for (int k = 0; k < c->count; k++) beyond += fabs(c->points[k].x) > 4 || fabs(c->points[k].y) > 4;
+    return beyond;
+}
+
+static void say_beyond(mw_page *page, int beyond) {
+    if (beyond) mw_page_say(page, "%d points lie beyond the axes and are drawn at their ends.", beyond);
+}
+
+/* All families together, then each for itself. */
+static void family_clouds(mw_page *page) {
+    static _Thread_local cloud c;
+    int beyond = 0;
+    mw_sheet *sheet = cloud_sheet();
+    mw_page_figure_begin(page, NULL);
+    for (int panel = 0; panel <= FAMILIES; panel++) {
+        c.count = c.series_count = 0;
+        for (int f = 0; f < FAMILIES; f++) {
+            if (panel && f != panel - 1) continue;
+            name_cloud(&c, panel ? 0 : f, mw_report_family_title(mw_report_families[f]));
+            for (int i = 0; i < MW_TABLE_ROWS; i++)
+                if (!strcmp(page->table->rows[i].family, mw_report_families[f]))
+                    add_points(&c, &page->table->rows[i], panel ? 0 : f, panel ? NULL : sheet);
+        }
+        plot_cloud(page, &c, panel ? mw_report_family_title(mw_report_families[panel - 1]) : "all settings");
+        if (!panel) beyond = points_beyond(&c);
+    }
+    mw_page_figure_end(page, sheet);
+    say_beyond(page, beyond);
+}
+
+/* A panel for each task, in which its qualities are told apart. */
+static void task_clouds(mw_page *page) {
     static _Thread_local cloud c;
     int beyond = 0;
     mw_sheet *sheet = cloud_sheet();
     mw_page_figure_begin(page, NULL);
     for (int i = 0, next; i < MW_TABLE_ROWS; i = next) {
-        const mw_study_row *first = &page->table->rows[i];
-        const char *name = by_task ? first->setting->task : first->family;
-        bool any = false;
-        c.count = 0;
-        for (next = i; next < MW_TABLE_ROWS; next++) {
+        const char *task = page->table->rows[i].setting->task;
+        c.count = c.series_count = 0;
+        for (next = i; next < MW_TABLE_ROWS && !strcmp(page->table->rows[next].setting->task, task); next++) {
             const mw_study_row *row = &page->table->rows[next];
-            if (strcmp(by_task ? row->setting->task : row->family, name)) break;
-            any |= add_points(&c, row, 0, sheet);
+            const int series = next - i;
+            if (series >= MOST_CLOUDS || !row->summary) continue;
+            name_cloud(&c, series, row->setting->quality);
+            add_points(&c, row, series, sheet);
         }
-        char title[96];
-        title_of_cloud(title, sizeof title, page->table, first, by_task);
-        if (any) plot_cloud(page, &c, title);
-        for (int k = 0; k < c.count; k++) beyond += fabs(c.points[k].x) > 4 || fabs(c.points[k].y) > 4;
+        plot_cloud(page, &c, task);
+        beyond += points_beyond(&c);
     }
     mw_page_figure_end(page, sheet);
-    if (beyond) mw_page_say(page, "%d points lie beyond the axes and are drawn at their ends.", beyond);
+    say_beyond(page, beyond);
 }
 
 void mw_item_alignment(mw_page *page) {
     correlations(page);
-    if (aligned(page)) clouds(page, false);
+    if (aligned(page)) family_clouds(page);
 }
 
 void mw_item_calibration(mw_page *page) {
-    if (aligned(page)) clouds(page, true);
+    if (!aligned(page)) return;
+    task_clouds(page);
+    mw_sheet *sheet = mw_page_settings_sheet();
+    mw_sheet_column(sheet, "H = 8", "Pearson", "of all snippets");
+    mw_sheet_column(sheet, "H = 8", "Spearman", NULL);
+    mw_sheet_column(sheet, NULL, "snippets", NULL);
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        const mw_study_row *row = &page->table->rows[i];
+        mw_page_setting(page, sheet, row);
+        mw_sheet_number(sheet, "%.2f", row->value[MW_COL_SNIPPET_PEARSON]);
+        mw_sheet_number(sheet, "%.2f", row->value[MW_COL_SNIPPET_SPEARMAN]);
+        mw_sheet_number(sheet, "%.0f", row->value[MW_COL_SNIPPETS]);
+    }
+    mw_page_table(page, sheet, NULL);
 }

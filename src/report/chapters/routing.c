@@ -14,10 +14,6 @@ static const json_t *routing_by(const mw_page *page, mw_source_kind kind, int i)
     return json_object_get(page->sources->files[kind][i], "routing");
 }
 
-static const json_t *routing_of(const mw_page *page, int i) {
-    return routing_by(page, MW_SOURCE_ROUTING, i);
-}
-
 static int present_by(mw_page *page, mw_source_kind kind, const char *what, const char *how) {
     int count = 0;
     for (int i = 0; i < MW_TABLE_ROWS; i++) count += routing_by(page, kind, i) != NULL;
@@ -28,6 +24,10 @@ static int present_by(mw_page *page, mw_source_kind kind, const char *what, cons
 static int present(mw_page *page, const char *what) {
     return present_by(page, MW_SOURCE_ROUTING, what, command);
 }
+
+static const char *const titles[MW_SOURCE_KINDS] = {
+    [MW_SOURCE_ROUTING] = "", [MW_SOURCE_PAPER_ROUTING] = ", by the paper's method"};
+static const mw_source_kind both[] = {MW_SOURCE_ROUTING, MW_SOURCE_PAPER_ROUTING};
 
 /* ---- matrices ---- */
 
@@ -77,8 +77,8 @@ static mw_sheet *matrix_sheet(const char *row, const char *column) {
 
 /* ---- experts ---- */
 
-static void expert_setting(mw_page *page, int i) {
-    const json_t *trained = json_object_get(routing_of(page, i), "trained"),
+static void expert_setting(mw_page *page, mw_source_kind kind, int i) {
+    const json_t *trained = json_object_get(routing_by(page, kind, i), "trained"),
                  *increase = json_object_get(trained, "increase");
     const matrix affinity = matrix_of(json_object_get(trained, "affinity"));
     matrix without = {.rows = 1};
@@ -92,7 +92,9 @@ static void expert_setting(mw_page *page, int i) {
         names[e] = texts[e];
         without.columns++;
     }
-    mw_page_figure_begin(page, page->table->rows[i].name);
+    char title[128];
+    snprintf(title, sizeof title, "%s%s", page->table->rows[i].name, titles[kind]);
+    mw_page_figure_begin(page, title);
     mw_figure_heat_map(page->out, &(mw_heat_map){"mean combine mass, share of 1", "agent", "expert",
                                                  shown(&affinity), 0, 0});
     mw_figure_columns(page->out, &(mw_columns){"increase of the one-step error without an expert",
@@ -104,17 +106,21 @@ static void expert_setting(mw_page *page, int i) {
 }
 
 /* The paper draws both Ants with medium data; without them whatever there is first. */
-void mw_item_experts(mw_page *page) {
+static void experts_by(mw_page *page, mw_source_kind kind) {
     int drawn = 0;
-    if (!present(page, "no result of the routing diagnosis")) return;
     for (int pass = 0; pass < 2 && !drawn; pass++)
         for (int i = 0; i < MW_TABLE_ROWS && drawn < 2; i++) {
             const mw_study_row *row = &page->table->rows[i];
             const bool theirs = !strcmp(row->setting->quality, "medium") && !strcmp(row->family, "ant");
-            if (!routing_of(page, i) || (pass == 0 && !theirs)) continue;
-            expert_setting(page, i);
+            if (!routing_by(page, kind, i) || (pass == 0 && !theirs)) continue;
+            expert_setting(page, kind, i);
             drawn++;
         }
+}
+
+void mw_item_experts(mw_page *page) {
+    if (!present(page, "no result of the routing diagnosis")) return;
+    for (int k = 0; k < 2; k++) experts_by(page, both[k]);
 }
 
 /* ---- context against identity ---- */
@@ -123,12 +129,12 @@ static const struct {
     const char *path, *title, *axis;
     const char *format;
 } facts[] = {
-    {"trained.statistics.nmi_agent.corrected", "NMI agent", "corrected NMI with the agent", "%.3f"},
-    {"trained.statistics.nmi_context.corrected", "NMI context", "corrected NMI with the context", "%.3f"},
-    {"trained.statistics.js_agents", "JS agents", "divergence between agents, nats", "%.3f"},
-    {"trained.statistics.js_context", "JS transitions", "divergence between transitions, nats", "%.3f"},
-    {"trained.statistics.effective_experts", "effective experts", "effective experts", "%.2f"},
-    {"trained.statistics.switching_rate", "switching", "switching, share of neighbouring steps", "%.3f"},
+    {"nmi_agent.corrected", "NMI agent", "corrected NMI with the agent", "%.3f"},
+    {"nmi_context.corrected", "NMI context", "corrected NMI with the context", "%.3f"},
+    {"js_agents", "JS agents", "divergence between agents, nats", "%.3f"},
+    {"js_context", "JS transitions", "divergence between transitions, nats", "%.3f"},
+    {"effective_experts", "effective experts", "effective experts", "%.2f"},
+    {"switching_rate", "switching", "switching, share of neighbouring steps", "%.3f"},
 };
 
 enum { FACTS = sizeof facts / sizeof *facts, FEW = 5 }; /* settings: of fewer there is no interval */
@@ -151,43 +157,69 @@ static void fact_points(mw_page *page, double values[FACTS][MW_TABLE_ROWS], int 
                                            points, MW_TABLE_ROWS, series, 3, y < 4, NAN, NAN});
 }
 
-static void say_difference(mw_page *page, const char *what, const double *more, const double *less,
-                           int published, double mean, double low, double high) {
+/* The facts of all settings, of the routers as trained or before. */
+typedef struct {
+    double values[FACTS][MW_TABLE_ROWS];
+} findings;
+
+static findings findings_of(const mw_page *page, mw_source_kind kind, const char *which) {
+    findings f;
+    for (int i = 0; i < MW_TABLE_ROWS; i++)
+        for (int k = 0; k < FACTS; k++) {
+            char path[96];
+            snprintf(path, sizeof path, "%s.statistics.%s", which, facts[k].path);
+            f.values[k][i] = mw_json_number(routing_by(page, kind, i), path);
+        }
+    return f;
+}
+
+/* "8 of 9 settings; mean difference 0.085 [0.036, 0.14], p = 0.039" */
+static void compare(mw_page *page, char *out, size_t size, const findings *f, int more, int less) {
     mw_paired_summary s;
-    if (mw_paired_compare(&s, more, less, MW_TABLE_ROWS, 0, NULL) != MW_OK) page->status = MW_ERR_MEMORY;
+    if (mw_paired_compare(&s, f->values[more], f->values[less], MW_TABLE_ROWS, 0, NULL) != MW_OK)
+        page->status = MW_ERR_MEMORY;
     if (s.settings < FEW) s.difference.low = s.difference.high = NAN;
-    mw_page_say(page,
-                "%s in %d of %d settings; mean difference %.3f [%.3f, %.3f], p = %.3g. Paper: %d of %d, %.3f "
-                "[%.3f, %.3f].",
-                what, s.positive, s.settings, s.difference.mean, s.difference.low, s.difference.high,
-                s.sign_test, published, mw_paper_routing_figures()->settings, mean, low, high);
+    snprintf(out, size, "%d of %d settings; mean difference %.2g [%.2g, %.2g], p = %.3g", s.positive,
+             s.settings, s.difference.mean, s.difference.low, s.difference.high, s.sign_test);
+}
+
+static void say_difference(mw_page *page, const char *what, const findings *trained, const findings *before,
+                           int more, int less, int published, double mean, double low, double high) {
+    char now[128], then[128];
+    compare(page, now, sizeof now, trained, more, less);
+    compare(page, then, sizeof then, before, more, less);
+    mw_page_say(page, "%s in %s. Before training: %s. Paper: %d of %d, %.3f [%.3f, %.3f].", what, now, then,
+                published, mw_paper_routing_figures()->settings, mean, low, high);
 }
 
 static void context_by(mw_page *page, mw_source_kind kind) {
     const mw_paper_routing *p = mw_paper_routing_figures();
-    double values[FACTS][MW_TABLE_ROWS];
+    const findings before = findings_of(page, kind, "untrained");
+    findings trained = findings_of(page, kind, "trained");
     mw_sheet *sheet = mw_page_settings_sheet();
-    for (int k = 0; k < FACTS; k++) mw_sheet_column(sheet, NULL, facts[k].title, facts[k].axis);
+    for (int k = 0; k < FACTS; k++) mw_sheet_column(sheet, "trained", facts[k].title, facts[k].axis);
+    for (int k = 0; k < FACTS; k++) mw_sheet_column(sheet, "before training", facts[k].title, facts[k].axis);
     mw_sheet_column(sheet, NULL, "experts", "of the model");
-    mw_sheet_column(sheet, NULL, "untrained effective", "of the same router before training");
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
-        const json_t *routing = routing_by(page, kind, i);
-        for (int k = 0; k < FACTS; k++) values[k][i] = mw_json_number(routing, facts[k].path);
-        if (!routing) continue;
+        if (!routing_by(page, kind, i)) continue;
         mw_sheet_row(sheet, page->table->rows[i].name, NULL);
-        for (int k = 0; k < FACTS; k++) mw_sheet_number(sheet, facts[k].format, values[k][i]);
-        mw_sheet_number(sheet, "%.0f", mw_json_number(routing, "trained.experts"));
-        mw_sheet_number(sheet, "%.2f", mw_json_number(routing, "untrained.statistics.effective_experts"));
+        for (int k = 0; k < FACTS; k++) mw_sheet_number(sheet, facts[k].format, trained.values[k][i]);
+        for (int k = 0; k < FACTS; k++) mw_sheet_number(sheet, facts[k].format, before.values[k][i]);
+        mw_sheet_number(sheet, "%.0f", mw_json_number(routing_by(page, kind, i), "trained.experts"));
     }
-    say_difference(page, "Context tells more of the dominant expert than the agent does", values[1],
-                   values[0], p->context_above_agent, p->context_difference, p->context_low, p->context_high);
-    say_difference(page, "Routes differ more between transitions than between agents", values[3], values[2],
-                   p->transitions_above_agents, p->js_difference, p->js_low, p->js_high);
-    mw_page_say(page, "Effective experts, mean %.2f; switching, mean %.1f%%. Paper: %.2f of %d; %.1f%%.",
-                mw_mean_of(values[4], MW_TABLE_ROWS), 100 * mw_mean_of(values[5], MW_TABLE_ROWS),
-                p->effective_experts, p->experts, 100 * p->switching);
+    say_difference(page, "Context tells more of the dominant expert than the agent does", &trained, &before,
+                   1, 0, p->context_above_agent, p->context_difference, p->context_low, p->context_high);
+    say_difference(page, "Routes differ more between transitions than between agents", &trained, &before, 3,
+                   2, p->transitions_above_agents, p->js_difference, p->js_low, p->js_high);
+    mw_page_say(page,
+                "Effective experts, mean %.2f, before training %.2f; switching, mean %.1f%%, before %.1f%%. "
+                "Paper: %.2f of %d; %.1f%%.",
+                mw_mean_of(trained.values[4], MW_TABLE_ROWS), mw_mean_of(before.values[4], MW_TABLE_ROWS),
+                100 * mw_mean_of(trained.values[5], MW_TABLE_ROWS),
+                100 * mw_mean_of(before.values[5], MW_TABLE_ROWS), p->effective_experts, p->experts,
+                100 * p->switching);
     mw_page_figure_begin(page, NULL);
-    for (int k = 0; k < FACTS; k += 2) fact_points(page, values, k, k + 1);
+    for (int k = 0; k < FACTS; k += 2) fact_points(page, trained.values, k, k + 1);
     mw_page_figure_end(page, sheet);
 }
 
@@ -220,14 +252,16 @@ static matrix difference_of(const matrix *x, const matrix *y) {
     return d;
 }
 
-static void graph_setting(mw_page *page, int i) {
-    const json_t *graphs = mw_json_at(routing_of(page, i), "trained.graphs");
+static void graph_setting(mw_page *page, mw_source_kind kind, int i) {
+    const json_t *graphs = mw_json_at(routing_by(page, kind, i), "trained.graphs");
     const matrix routes = matrix_of(json_object_get(graphs, "routing_flow")),
                  influence = matrix_of(json_object_get(graphs, "influence")),
                  difference = difference_of(&routes, &influence);
     static const char target[] = "agent (target)", source[] = "agent (source)";
     mw_sheet *sheet = matrix_sheet("target", "source");
-    mw_page_figure_begin(page, page->table->rows[i].name);
+    char title[128];
+    snprintf(title, sizeof title, "%s%s", page->table->rows[i].name, titles[kind]);
+    mw_page_figure_begin(page, title);
     mw_figure_heat_map(page->out,
                        &(mw_heat_map){"routing flow, share of 1", target, source, shown(&routes), 0, 0});
     mw_figure_heat_map(
@@ -246,7 +280,7 @@ static size_t pairs_of(int column, size_t agents) {
     return column < 2 ? agents * (agents - 1) / 2 : column < 4 ? agents * (agents - 1) : agents * agents;
 }
 
-static mw_sheet *graph_sheet(mw_page *page) {
+static mw_sheet *graph_sheet(mw_page *page, mw_source_kind kind) {
     static const char *const paths[] = {"cosine_symmetric.correlation", "cosine_symmetric.difference_minmax",
                                         "flow_offdiagonal.correlation", "flow_offdiagonal.difference_minmax",
                                         "flow_all.correlation",         "flow_all.difference_minmax"};
@@ -261,7 +295,7 @@ static mw_sheet *graph_sheet(mw_page *page) {
     mw_sheet_column(sheet, "paper", "difference", "mean absolute");
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
         const mw_study_row *row = &page->table->rows[i];
-        const json_t *graphs = mw_json_at(routing_of(page, i), "trained.graphs");
+        const json_t *graphs = mw_json_at(routing_by(page, kind, i), "trained.graphs");
         const mw_paper_graph *p = NULL;
         for (int k = 0; (p = mw_paper_graph_at(k)); k++)
             if (!strcmp(p->setting, row->name)) break;
@@ -277,17 +311,28 @@ static mw_sheet *graph_sheet(mw_page *page) {
 }
 
 /* The paper draws two; without them whatever there is first. */
-void mw_item_routing_examples(mw_page *page) {
+static void graphs_by(mw_page *page, mw_source_kind kind) {
     int drawn = 0;
-    const bool any = present(page, "no result of the routing diagnosis") > 0;
-    mw_page_table(page, graph_sheet(page), NULL);
-    for (int pass = 0; any && pass < 2 && !drawn; pass++)
+    for (int pass = 0; pass < 2 && !drawn; pass++)
         for (int i = 0; i < MW_TABLE_ROWS && drawn < 2; i++) {
             const mw_paper_graph *p;
             int k = 0;
             while ((p = mw_paper_graph_at(k)) && strcmp(p->setting, page->table->rows[i].name)) k++;
-            if (!routing_of(page, i) || (pass == 0 && !p)) continue;
-            graph_setting(page, i);
+            if (!routing_by(page, kind, i) || (pass == 0 && !p)) continue;
+            graph_setting(page, kind, i);
             drawn++;
         }
+}
+
+void mw_item_routing_examples(mw_page *page) {
+    present(page, "no result of the routing diagnosis");
+    mw_page_table(page, graph_sheet(page, MW_SOURCE_ROUTING), "mawam's world models");
+    graphs_by(page, MW_SOURCE_ROUTING);
+    for (int i = 0; i < MW_TABLE_ROWS; i++)
+        if (routing_by(page, MW_SOURCE_PAPER_ROUTING, i)) {
+            mw_page_table(page, graph_sheet(page, MW_SOURCE_PAPER_ROUTING),
+                          "World models by the paper's method");
+            break;
+        }
+    graphs_by(page, MW_SOURCE_PAPER_ROUTING);
 }
