@@ -38,7 +38,8 @@ def by_the_paper():
     if not files:
         return
     yield ""
-    yield "The paper's own method (`--method paper`, at the size of a CPU), as far as it has been run here:"
+    yield "The paper's own method (`--method paper`, at the size of a CPU), as far as it has been run here; spread, tag and"
+    yield "world in normalised scores, the others in returns:"
     yield ""
     yield "| setting | data | policy alone | planning | by the true simulator | mawam's: policy alone | planning |"
     yield "|---|---|---|---|---|---|---|"

@@ -76,10 +76,11 @@ json_t *mw_eval_json(const mw_eval_result *result) {
         if (result->arm[a].played)
             json_object_set_new(arms, mw_arm_name(a), arm_json(result, &result->arm[a]));
     json_t *root =
-        json_pack("{s:s, s:s, s:s, s:s, s:o, s:I, s:i, s:i, s:i, s:o}", "mawam", mw_version(), "task",
-                  result->info.task, "quality", result->bundle.quality, "rules", result->info.rules, "plan",
-                  mw_fields_json(mw_plan_fields, &result->plan), "first_seed", (json_int_t)o->first_seed,
-                  "seeds", o->seeds, "episodes", o->episodes, "threads", o->threads, "arms", arms);
+        json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:I, s:i, s:i, s:i, s:o}", "mawam", mw_version(), "task",
+                  result->info.task, "quality", result->bundle.quality, "method", result->bundle.method,
+                  "rules", result->info.rules, "plan", mw_fields_json(mw_plan_fields, &result->plan),
+                  "first_seed", (json_int_t)o->first_seed, "seeds", o->seeds, "episodes", o->episodes,
+                  "threads", o->threads, "arms", arms);
     if (mw_eval_accepted(result))
         json_object_set_new(root, "accepted_rules", json_string(mw_eval_accepted(result)));
     if (result->bundle.packing.bits)
@@ -97,6 +98,7 @@ mw_status mw_eval_report_put(json_t *value, const char *command, const char *pat
     json_object_set_new(value, "revision", json_string(mw_revision()));
     json_object_set_new(value, "command", json_string(command));
     json_object_set_new(value, "cpu", json_string(cpu));
+    json_object_set_new(value, "level", json_string(mw_cpu_name()));
     const mw_status status = path ? mw_json_write(value, path, error) : mw_json_print(value, out, 10, error);
     json_decref(value);
     return status;

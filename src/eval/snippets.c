@@ -15,11 +15,15 @@
 
 enum { ALIGNED = 8 }; /* horizon at which predicted returns are held against realised ones one by one */
 
+static const mw_bundle_part *imagining_part(const mw_bundle *bundle) {
+    const char *name = bundle ? mw_scorer_imagining(bundle) : NULL;
+    return name ? mw_bundle_find((mw_bundle *)(uintptr_t)bundle, name) : NULL;
+}
+
 static mw_snippet_options defaults_of(const mw_bundle *bundle) {
     mw_snippet_options options = {
         .size = sizeof options, .count = 2000, .seed = 2000, .held_out = MW_HELD_OUT};
-    const char *name = bundle ? mw_scorer_imagining(bundle) : NULL;
-    const mw_bundle_part *part = name ? mw_bundle_find((mw_bundle *)(uintptr_t)bundle, name) : NULL;
+    const mw_bundle_part *part = imagining_part(bundle);
     if (!part) return options;
     options.split_seed = strtoull(part->provenance.seed, NULL, 10);
     options.held_out = part->provenance.held_out;
@@ -193,6 +197,18 @@ static mw_status roll_places(mw_snippets *result, const mw_bundle *bundle, const
     return status;
 }
 
+/* The part that imagines names its data by their checksum, and how they were split. */
+static mw_status is_held_out(bool *held_out, const mw_bundle *bundle, const mw_dataset *dataset,
+                             const mw_snippet_options *options, mw_error *error) {
+    char checksum[17];
+    const mw_snippet_options own = defaults_of(bundle);
+    const mw_bundle_part *part = imagining_part(bundle);
+    MW_TRY(mw_dataset_checksum(checksum, dataset, error));
+    *held_out = part && !strcmp(part->provenance.data, checksum) && own.split_seed == options->split_seed &&
+                own.held_out == options->held_out;
+    return MW_OK;
+}
+
 mw_status mw_snippets_run(mw_snippets *result, const mw_bundle *bundle, const mw_dataset *dataset,
                           const mw_snippet_options *given, mw_error *error) {
     MW_PLAIN_NUMBERS;
@@ -211,6 +227,8 @@ mw_status mw_snippets_run(mw_snippets *result, const mw_bundle *bundle, const mw
     MW_TRY(mw_split_make(&split, dataset, options.held_out, options.split_seed, error));
     /* a single episode cannot be held out */
     const mw_episode_set *set = split.held.count ? &split.held : &split.train;
+    mw_status status = is_held_out(&result->held_out, bundle, dataset, &options, error);
+    result->held_out = result->held_out && split.held.count > 0;
     long found = 0;
     mw_place *places = NULL;
     /* Where episodes are short, so are snippets: some share of all starts must remain. */
@@ -219,12 +237,12 @@ mw_status mw_snippets_run(mw_snippets *result, const mw_bundle *bundle, const mw
         free(places);
         places = places_of(dataset, set, --horizon, &found);
     } while (places && horizon > 1 && (found < MW_SNIPPET_GROUP || 4 * found < set->transitions));
-    mw_status status =
-        !places ? mw_fail(error, MW_ERR_MEMORY, "%s: cannot list its snippets", dataset->folder)
-        : found < MW_SNIPPET_GROUP
-            ? mw_fail(error, MW_ERR_ARGUMENT, "%s: the held-out episodes hold fewer than %d steps",
-                      dataset->folder, MW_SNIPPET_GROUP)
-            : MW_OK;
+    if (status == MW_OK)
+        status = !places ? mw_fail(error, MW_ERR_MEMORY, "%s: cannot list its snippets", dataset->folder)
+                 : found < MW_SNIPPET_GROUP
+                     ? mw_fail(error, MW_ERR_ARGUMENT, "%s: the held-out episodes hold fewer than %d steps",
+                               dataset->folder, MW_SNIPPET_GROUP)
+                     : MW_OK;
     if (status == MW_OK) {
         const long most = found < options.count ? found : options.count;
         result->horizons = horizon;
@@ -249,8 +267,8 @@ json_t *mw_snippets_json(const mw_snippets *r) {
     for (int i = 0; i < r->points; i++)
         json_array_append_new(points, json_pack("[o, o]", mw_number_json(round(1e4 * r->realized[i]) / 1e4),
                                                 mw_number_json(round(1e4 * r->predicted[i]) / 1e4)));
-    return json_pack("{s:i, s:o, s:{s:i, s:o}}", "count", r->count, "horizons", rows, "alignment", "horizon",
-                     r->aligned, "points", points);
+    return json_pack("{s:i, s:b, s:o, s:{s:i, s:o}}", "count", r->count, "held_out", r->held_out, "horizons",
+                     rows, "alignment", "horizon", r->aligned, "points", points);
 }
 
 /* ---- the whole diagnosis ---- */

@@ -107,6 +107,9 @@ mw_status mw_preset_check(const mw_preset *p, mw_error *error) {
     if (p->parts & 1u << flow && p->plan.horizon > f->generated)
         return mw_fail(error, MW_ERR_ARGUMENT, "plan.horizon %d is more than flow.generated %d",
                        p->plan.horizon, f->generated);
+    if (p->parts & 1u << flow && !(p->parts & 1u << mw_model_class_index("inverse")))
+        return mw_fail(error, MW_ERR_ARGUMENT,
+                       "the flow is among the parts, and the inverse dynamics that find its actions are not");
     MW_TRY(mw_scorer_check(p->plan.scorer, p->parts, error));
     if (p->plan.value_after > p->plan.horizon)
         return mw_fail(error, MW_ERR_ARGUMENT, "plan.value_after %d is more than plan.horizon %d",

@@ -40,6 +40,7 @@ static void outputs_first(void **state) {
     scratch_write(scratch("old.json"), "{}", 2);
     program_expect(1, "eval spread-medium --json=%/old.json",
                    "old.json' is there already; --overwrite replaces it");
+    program_expect(1, "eval spread-medium --quantile 0.5", "quantile is for training");
     program_expect(1, "eval spread-medium --sweep M=1 --json=/nowhere/x", "folder '/nowhere'");
     program_expect(1, "eval spread-medium --sweep M=1 --json=%/old.json",
                    "old.json' is there already, and not of this bundle and these options; --overwrite ");

@@ -82,9 +82,19 @@ static void nothing_lost(void **state) {
     program_expect(0, "train " SMALL "--resume -o %/f.safetensors", "written after");
 }
 
+/* Episodes count as held out where the data are those that the world model was trained on. */
+static void unseen(void **state) {
+    (void)state;
+    program_expect(0, "train " SMALL "-o %/g.safetensors", "written after");
+    program_expect(0, "diagnose %/g.safetensors %/spread-random --anchors 0", "of held-out episodes");
+    program_expect(0, "diagnose spread-medium %/spread-random --anchors 0", "may have been trained on");
+    program_expect(0, "diagnose %/g.safetensors %/spread-random --anchors 0 --split-seed 9",
+                   "may have been trained on");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(one_after_another),
                                        cmocka_unit_test(provided_as_it_is), cmocka_unit_test(said_before),
-                                       cmocka_unit_test(nothing_lost)};
+                                       cmocka_unit_test(nothing_lost), cmocka_unit_test(unseen)};
     return cmocka_run_group_tests(tests, make_data, scratch_teardown_tree);
 }

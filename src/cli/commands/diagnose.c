@@ -52,7 +52,9 @@ static void print_same_state(const mw_same_state *r) {
 }
 
 static void print_snippets(const mw_snippets *r) {
-    printf("snippets: %d of held-out episodes, ranked in groups of 8\n", r->count);
+    printf("snippets: %d of %s, ranked in groups of 8\n", r->count,
+           r->held_out ? "held-out episodes"
+                       : "episodes that may have been trained on (not the bundle's data)");
     printf("%3s %8s %8s %7s %7s %7s %9s %9s %11s\n", "H", "Pearson", "Spearman", "top 1", "top 2", "pairs",
            "regret", "norm.", "MSE");
     for (int h = 0; h < r->horizons; h++) {

@@ -120,7 +120,7 @@ static int print_report(const char *output, const mw_training_report *report) {
     }
     for (int i = 0; i < report->count; i++) {
         const mw_part_report *part = &report->part[i];
-        printf("%s: %s", part->name, isnan(part->held[0]) ? "nothing held out" : "held-out");
+        printf("%s: %s", part->name, isnan(part->held[0]) ? "not validated" : "held-out");
         for (int k = 0; k < part->losses && !isnan(part->held[k]); k++)
             printf("%s %s %.4g", k ? "," : "", part->loss_names[k], part->held[k]);
         if (part->best_step > 0) printf(" at step %ld, which was kept", part->best_step);
@@ -199,6 +199,11 @@ int mw_cli_train(int argc, char **argv) {
     if (log && strcmp(log, "tensorboard"))
         return mw_cli_usage("train: --log must be 'tensorboard', not '%s'", log);
     if (o.with && !only) return mw_cli_usage("train: --with needs --only");
+    char with[4096];
+    if (o.with) {
+        if (mw_cli_bundle_path(with, sizeof with, o.with, &error) != MW_OK) return mw_cli_fail(&error);
+        o.with = with;
+    }
     mw_dataset *dataset;
     if (mw_dataset_load(&dataset, folder, &error) != MW_OK) return mw_cli_fail(&error);
     const mw_dataset_spec spec = mw_dataset_describe(dataset).spec;

@@ -192,6 +192,7 @@ static void print_all(const json_t *list, mw_show show) {
     }
     if (show == MW_SHOW_CSV) return;
     printf("%d bundles, %.1f MB. alone: the policy's first idea. * of another training of the setting.\n"
+           "spread, tag and world in normalised scores, the others in returns.\n"
            "bits: of a packed bundle's weights; its scores are of the bundle before.\n"
            "Any other setting: mawam study run SETTING --parts main\n",
            (int)json_array_size(list), bytes / 1e6);
