@@ -4,6 +4,7 @@ A library of another version is refused: structs are passed by their layout. Wha
 with the library's own message.
 """
 import ctypes
+import operator
 import os
 import sys
 from pathlib import Path
@@ -238,9 +239,23 @@ def optional(value: Optional[PathLike]) -> Optional[bytes]:
     return None if value is None else encode(value)
 
 
+def whole(name: str, value: Any, kind: Any = ctypes.c_uint64) -> Any:
+    """A whole number that the type can hold; ctypes would cut off what does not fit."""
+    try:
+        found = operator.index(value)
+    except TypeError:
+        raise ArgumentError(f"{name}: expected a whole number; found {value!r}") from None
+    if kind(found).value != found:
+        raise ArgumentError(f"{name}: {found} is out of range")
+    return found
+
+
+_WHOLE = (ctypes.c_int, ctypes.c_uint, ctypes.c_long, ctypes.c_uint64, ctypes.c_size_t, ctypes.c_uint8)
+
+
 def fill(struct: Any, fields: Mapping[str, Any]) -> Any:
     """Sets those fields of a struct that are not None; texts and paths are encoded."""
-    known = {field[0] for field in struct._fields_}
+    known = {field[0]: field[1] for field in struct._fields_}
     for name, value in fields.items():
         if name not in known:  # ctypes would take it and forget it
             raise TypeError(f"{type(struct).__name__} has no field {name!r}; it has {', '.join(sorted(known))}")
@@ -248,6 +263,8 @@ def fill(struct: Any, fields: Mapping[str, Any]) -> Any:
             continue
         if isinstance(value, (str, os.PathLike)):
             value = encode(value)
+        if known[name] in _WHOLE:
+            value = whole(name, value, known[name])
         try:
             setattr(struct, name, value)
         except (TypeError, OverflowError) as error:

@@ -10,7 +10,7 @@ import numpy as np
 from mawam import _abi
 from mawam._arrays import address, taken
 from mawam._library import ArgumentError, Handle, Owner, PathLike, as_dict, call, encode, failure, lib, names
-from mawam._library import options, record, text
+from mawam._library import options, record, text, whole
 
 FLOAT, INDEX, BYTE = np.dtype(np.float32), np.dtype(np.int32), np.dtype(np.uint8)
 # Laid out as mw_outcome: the library writes whole batches of them into an array.
@@ -132,7 +132,7 @@ class Env(Owner):
 
     def reset(self, seed: int = 0) -> Tuple[np.ndarray, Dict[str, Any]]:
         """Starts an episode: observations [n][o] and infos as of step."""
-        lib.mw_env_reset(self._pointer, seed)
+        lib.mw_env_reset(self._pointer, whole("seed", seed))
         ctypes.memset(ctypes.addressof(self._outcome), 0, ctypes.sizeof(self._outcome))
         return self.observe(), self._infos()
 

@@ -8,7 +8,7 @@ import numpy as np
 from mawam import _abi
 from mawam._arrays import address, copied, taken
 from mawam._library import ArgumentError, Handle, Owner, PathLike, call, encode, failure, lib, names, options, prepared
-from mawam._library import as_dict, record, text, typed
+from mawam._library import as_dict, record, text, typed, whole
 from mawam.env import BYTE, FLOAT, Env, WorldOptions, check_env, world_pointer
 
 
@@ -162,10 +162,10 @@ class Planner(Owner):
         """Starts an episode in one environment: its history is forgotten. The candidates' noise is a function of the
         seed, the episode, the step and the candidate."""
         self._check_env(env)
-        lib.mw_planner_begin(self._pointer, env, episode)
+        lib.mw_planner_begin(self._pointer, env, whole("episode", episode))
 
     def _check_env(self, env: int) -> None:
-        if not 0 <= env < self.envs:
+        if not 0 <= whole("env", env, ctypes.c_int) < self.envs:
             raise ArgumentError(f"env: expected 0 to {self.envs - 1}; found {env}")
 
     def _batch(self, what: str, array: Any, shape: Tuple[int, ...], dtype: np.dtype) -> int:

@@ -137,8 +137,11 @@ static mw_status inputs_json(json_t **out, sweep *s, mw_error *error) {
     if (!e->episodes) e->episodes = mw_eval_episodes_of(mw_env_describe(env)->family);
     json_t *assignments = json_array();
     uint64_t hash = MW_HASH_START;
-    for (int i = 0; i < s->bundle->count; i++)
-        hash = mw_hash(hash, s->bundle->parts[i].text, strlen(s->bundle->parts[i].text));
+    for (int i = 0; i < s->bundle->count; i++) {
+        const mw_bundle_part *part = &s->bundle->parts[i];
+        hash = mw_hash(mw_hash(hash, part->text, strlen(part->text)), part->model->values,
+                       part->model->params->total * sizeof *part->model->values);
+    }
     snprintf(bundle, sizeof bundle, "%016llx", (unsigned long long)hash);
     for (int i = 0; i < e->assignment_count; i++)
         json_array_append_new(assignments, json_string(e->assignments[i]));

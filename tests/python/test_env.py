@@ -191,3 +191,11 @@ def test_spaces_hold_what_is_seen(task):
     assert actions.shape == many.script("random").shape and many.action_space.contains(many.script("random"))
     assert many.observation_space.shape == obs.shape
     assert many.single_observation_space.contains(obs[0])
+
+
+@pytest.mark.parametrize("seed", [-1, 2**64, 1.5, "a", None])
+def test_seeds_are_whole_numbers_that_fit(seed):
+    """ctypes would cut off what does not fit, and another episode would be played."""
+    env = mawam.Env("spread")
+    with pytest.raises(mawam.ArgumentError, match="seed"):
+        env.reset(seed)

@@ -1,6 +1,7 @@
 /* Normal equations and their solution; see ridge.h. */
 #include "nn/regression/ridge.h"
 
+#include "core/machine/memory.h"
 #include "nn/gemm.h"
 
 #include <math.h>
@@ -8,7 +9,11 @@
 
 mw_status mw_ridge_create(mw_ridge *ridge, int terms, int rows, mw_error *error) {
     const size_t all = (size_t)terms * (size_t)terms;
+    *ridge = (mw_ridge){0};
+    const size_t bytes = all * (sizeof *ridge->gram + sizeof *ridge->part);
+    MW_TRY(mw_memory_take(bytes, error));
     *ridge = (mw_ridge){.terms = terms,
+                        .bytes = bytes,
                         .gram = calloc(all, sizeof *ridge->gram),
                         .part = calloc(all, sizeof *ridge->part),
                         .packed = calloc(mw_packed_size(rows, terms), sizeof *ridge->packed)};
@@ -21,6 +26,7 @@ void mw_ridge_free(mw_ridge *ridge) {
     free(ridge->gram);
     free(ridge->part);
     free(ridge->packed);
+    mw_memory_give(ridge->bytes);
 }
 
 void mw_ridge_add(mw_ridge *ridge, const float *x, int rows) {

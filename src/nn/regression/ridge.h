@@ -9,6 +9,7 @@ typedef struct mw_ridge {
     int terms;
     double *gram;         /* [terms][terms]; after factoring its lower half is the Cholesky factor */
     float *part, *packed; /* a chunk's products, and its rows as products want them */
+    size_t bytes;         /* of the matrices, as counted for the process */
 } mw_ridge;
 
 /* For chunks of up to `rows` rows. To be freed also where this fails. */
