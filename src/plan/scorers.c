@@ -7,18 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const mw_scorer_class mixture_class;
+static const mw_scorer_class mixture_class, q_mixture_class;
 
 /* Those that are no model's own. */
 static const mw_scorer_class *const others[] = {
     &mixture_class,
+    &q_mixture_class,
 #ifndef MAWAM_PLAN_ONLY /* which has no worlds to simulate in */
     &mw_oracle_class,
 #endif
 };
 
-/* The models that a mixture takes: imagined return, and what goes beyond the horizon. */
-static const char *const mixed[2] = {"rwm", "advantage"};
+/* The models that a mixture takes: imagined return, and what goes beyond the horizon. NULL: it is none. */
+static const char *const *mixed_by(const mw_scorer_class *class) {
+    static const char *const advantage[] = {"rwm", "advantage"}, *const q[] = {"rwm", "q"};
+    return class == &mixture_class ? advantage : class == &q_mixture_class ? q : NULL;
+}
 
 const mw_scorer_class *mw_scorer_class_at(int index) {
     const mw_model_class *model;
@@ -48,15 +52,16 @@ bool mw_scorer_imagines(const char *name) {
 
 bool mw_scorer_available(const char *name, const mw_bundle *bundle) {
     const mw_scorer_class *class = find(name);
-    if (class == &mixture_class)
-        return mw_bundle_model(bundle, mixed[0]) && mw_bundle_model(bundle, mixed[1]);
+    const char *const *mixed = class ? mixed_by(class) : NULL;
+    if (mixed) return mw_bundle_model(bundle, mixed[0]) && mw_bundle_model(bundle, mixed[1]);
     return class && (mw_model_class_index(name) < 0 || mw_bundle_model(bundle, name));
 }
 
 mw_status mw_scorer_check(const char *name, unsigned models, mw_error *error) {
     const mw_scorer_class *class = find(name);
-    const char *const own[] = {name, NULL}, *const *needed = class == &mixture_class ? mixed : own;
+    const char *const own[] = {name, NULL}, *const *needed = own;
     if (!class) return mw_names_unknown(mw_scorer_name, "scorer", name, error);
+    if (mixed_by(class)) needed = mixed_by(class);
     for (int i = 0; i < 2 && needed[i]; i++) {
         const int model = mw_model_class_index(needed[i]);
         if (model >= 0 && !(models & 1u << model))
@@ -112,18 +117,19 @@ static void mixture_destroy(mw_scorer *base) {
     free(m);
 }
 
-static mw_status mixture_create(mw_scorer **out, const mw_scorer_context *context, mw_error *error) {
+static mw_status create_mixture(mw_scorer **out, const mw_scorer_class *class,
+                                const mw_scorer_context *context, mw_error *error) {
     mixture *m = calloc(1, sizeof *m);
     *out = NULL;
     if (!m) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a scorer");
-    *m = (mixture){.base = {&mixture_class},
+    *m = (mixture){.base = {class},
                    .share = (float)context->advantage_share,
                    .capacity = context->max_rows,
                    .scores = calloc((size_t)context->max_rows, sizeof *m->scores)};
     mw_status status = m->scores ? MW_OK : mw_fail(error, MW_ERR_MEMORY, "cannot allocate a scorer");
     for (int i = 0; i < 2 && status == MW_OK; i++) {
         mw_scorer_context own = *context;
-        own.model = model_of(context, mixed[i]);
+        own.model = model_of(context, mixed_by(class)[i]);
         status = own.model->kind->scorer->create(&m->part[i], &own, error);
     }
     if (status != MW_OK) {
@@ -132,6 +138,14 @@ static mw_status mixture_create(mw_scorer **out, const mw_scorer_context *contex
     }
     *out = &m->base;
     return MW_OK;
+}
+
+static mw_status mixture_create(mw_scorer **out, const mw_scorer_context *context, mw_error *error) {
+    return create_mixture(out, &mixture_class, context, error);
+}
+
+static mw_status q_mixture_create(mw_scorer **out, const mw_scorer_context *context, mw_error *error) {
+    return create_mixture(out, &q_mixture_class, context, error);
 }
 
 static mw_status mixture_score(mw_scorer *base, const mw_scoring *call, mw_error *error) {
@@ -160,6 +174,16 @@ static const mw_scorer_class mixture_class = {
     .help = "rwm and advantage together, by advantage_share",
     .imagines = true,
     .create = mixture_create,
+    .score = mixture_score,
+    .bytes = mixture_bytes,
+    .destroy = mixture_destroy,
+};
+
+static const mw_scorer_class q_mixture_class = {
+    .name = "q_mixture",
+    .help = "rwm and q together, by advantage_share",
+    .imagines = true,
+    .create = q_mixture_create,
     .score = mixture_score,
     .bytes = mixture_bytes,
     .destroy = mixture_destroy,

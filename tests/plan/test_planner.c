@@ -362,6 +362,31 @@ static void scorers(void **state) {
     mw_bundle_free(bundle);
 }
 
+/* Imagined return and fitted Q together, by their share. */
+static void mixed_with_q(void **state) {
+    (void)state;
+    mw_error error;
+    mw_bundle *bundle = bundle_of(false);
+    add_random_model(bundle, "q", "hidden=8", 0);
+    float obs[N * O] = {0.3f, -0.2f}, real[N * D], scores[3][8];
+    static const char *const names[] = {"rwm", "q", "q_mixture"};
+    for (int k = 0; k < 3; k++) {
+        mw_planner *planner;
+        mw_planner_options options = options_of(bundle);
+        strcpy(options.plan.scorer, names[k]);
+        options.plan.advantage_share = 0.25;
+        CHECK_OK(mw_planner_create(&planner, bundle, &options, &error), error);
+        CHECK_OK(mw_planner_act(planner, obs, NULL, NULL, real, NULL, &error), error);
+        memcpy(scores[k], mw_planner_candidates(planner, 0).scores, sizeof scores[k]);
+        mw_planner_free(planner);
+    }
+    for (int m = 0; m < 8; m++)
+        CHECK_NEAR(scores[2][m], 0.75 * (double)scores[0][m] + 0.25 * (double)scores[1][m],
+                   1e-5 * (1 + fabs((double)scores[1][m])));
+    assert_true(scores[1][0] != scores[1][1]);
+    mw_bundle_free(bundle);
+}
+
 /* Rounding must not lead out of the range of actions, where two candidates lie at the same end of it. */
 static void mean_bounds(void **state) {
     (void)state;
@@ -700,11 +725,11 @@ static void hostile_sizes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_decisions), cmocka_unit_test(choice),        cmocka_unit_test(caution),
-        cmocka_unit_test(warm_start),     cmocka_unit_test(action_offset), cmocka_unit_test(temperature),
-        cmocka_unit_test(recombination),  cmocka_unit_test(mean_bounds),   cmocka_unit_test(scorers),
-        cmocka_unit_test(no_allocations), cmocka_unit_test(bad_requests),  cmocka_unit_test(files),
-        cmocka_unit_test(hostile_sizes),  cmocka_unit_test(nothing_stale), cmocka_unit_test(worlds_played),
-        cmocka_unit_test(units_are_kept)};
+        cmocka_unit_test(same_decisions), cmocka_unit_test(choice),         cmocka_unit_test(caution),
+        cmocka_unit_test(warm_start),     cmocka_unit_test(action_offset),  cmocka_unit_test(temperature),
+        cmocka_unit_test(recombination),  cmocka_unit_test(mean_bounds),    cmocka_unit_test(mixed_with_q),
+        cmocka_unit_test(scorers),        cmocka_unit_test(no_allocations), cmocka_unit_test(bad_requests),
+        cmocka_unit_test(files),          cmocka_unit_test(hostile_sizes),  cmocka_unit_test(nothing_stale),
+        cmocka_unit_test(worlds_played),  cmocka_unit_test(units_are_kept)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -83,19 +83,23 @@ void mw_item_main_results(mw_page *page) {
 /* What decides in planning, counted over settings. */
 static void say_judges(mw_page *page) {
     static const char *const names[] = {"the imagined return alone", "an imagined step and a value",
-                                        "the imagined return and the advantage", "the advantage alone"};
-    int counts[4] = {0};
+                                        "the imagined return and the advantage", "the imagined return and Q",
+                                        "the advantage alone"};
+    enum { NAMES = sizeof names / sizeof *names };
+    int counts[NAMES] = {0};
     char text[256] = "";
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
         const mw_study_row *row = &page->table->rows[i];
         if (!strcmp(row->scorer, "advantage"))
+            counts[4]++;
+        else if (!strcmp(row->scorer, "q_mixture"))
             counts[3]++;
         else if (!strcmp(row->scorer, "mixture"))
             counts[2]++;
         else if (row->scorer[0])
             counts[row->value[MW_COL_EVAL_VALUE_AFTER] > 0]++;
     }
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < NAMES; k++) {
         const size_t used = strlen(text);
         if (counts[k])
             snprintf(text + used, sizeof text - used, "%s%s in %d", used ? ", by " : "", names[k], counts[k]);
