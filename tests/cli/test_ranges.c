@@ -72,7 +72,6 @@ static void plan_settings(void **state) {
     program_expect(1, "eval spread-medium --candidates 4097", "4096");
     program_expect(1, "eval spread-medium --K 6", "5");
     program_expect(1, "eval spread-medium --H 257", "256");
-    program_expect(1, "eval spread-medium --quantile 1.5", "1");
 }
 
 /* What is in range by itself and too much together says so. */

@@ -31,7 +31,7 @@ static const struct {
     {"eval %/packed.safetensors " FEW, "gain_low", false},
     {"zoo", "gain_low", false},
     {"eval 3m-medium " FEW, "won_std", false},
-    {"eval %/tiny.safetensors --sweep M=1,2 " FEW, "return_low", false},
+    {"eval %/tiny.safetensors --sweep H=1,2 " FEW, "return_low", false},
     {"diagnose %/tiny.safetensors %/spread-random --anchors 2 --snippets 16 --M 2 --K 1 --threads 1",
      "rollout_mse", false},
     {"diagnose --routing %/tiny.safetensors %/spread-random --transitions 64 --consecutive 64 --anchors 2 "
@@ -131,7 +131,7 @@ static void episodes_and_intervals_are_named(void **state) {
     program_expect(0, "eval %/tiny.safetensors " FEW,
                    "1 seeds from 1000 x 1 episodes = 1 episodes of each arm");
     program_expect(0, "eval %/tiny.safetensors " FEW, "95% bootstrap interval over episodes");
-    program_expect(0, "eval %/tiny.safetensors --sweep M=1,2 " FEW, "1 seeds x 1 episodes for every value");
+    program_expect(0, "eval %/tiny.safetensors --sweep H=1,2 " FEW, "1 seeds x 1 episodes for every value");
     program_expect(0, "demo %/tiny.safetensors --episodes 1 --threads 1 --M 2 -o %/demo",
                    "1 episode cannot tell planning from the policy alone, ");
     assert_null(strstr(program_output, "interval"));
