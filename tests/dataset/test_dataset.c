@@ -504,6 +504,28 @@ static void changes_under_way(void **state) {
     fixture_remove(scratch("changing"));
 }
 
+/* What the description tells of returns and victories is held against the columns. */
+static void test_told_returns(void **state) {
+    (void)state;
+    static const char *const keys[] = {"mean", "std", "minimum", "maximum", "won"};
+    mw_error error;
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+        mw_dataset d;
+        json_t *root;
+        fixture_make(scratch("told"), true, true, 4);
+        CHECK_OK(mw_json_read(&root, scratch("told/dataset.json"), &error), error);
+        json_t *returns = json_object_get(root, "returns");
+        const double value = json_number_value(json_object_get(returns, keys[k]));
+        json_object_set_new(returns, keys[k], json_real(value > 0.5 ? value - 0.01 : value + 0.01));
+        CHECK_OK(mw_json_write(root, scratch("told/dataset.json"), &error), error);
+        json_decref(root);
+        CHECK_OK(mw_dataset_open(&d, scratch("told"), &error), error);
+        CHECK_FAILS(mw_dataset_check(&d, &error), MW_ERR_FORMAT, error, "tells of returns of");
+        mw_dataset_close(&d);
+        fixture_remove(scratch("told"));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(changes_under_way),        cmocka_unit_test(test_round_trip),
@@ -515,6 +537,7 @@ int main(void) {
         cmocka_unit_test(test_writer_refuses),      cmocka_unit_test(test_overwrite),
         cmocka_unit_test(test_overwrite_link),      cmocka_unit_test(test_interrupted),
         cmocka_unit_test(test_same_process_number), cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_told_returns),
     };
     return cmocka_run_group_tests(tests, scratch_setup, fixture_teardown);
 }
