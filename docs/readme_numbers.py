@@ -89,7 +89,7 @@ def results():
         yield (f"- Of five learned judges of the same candidates as drawn ([docs/selectors.md](docs/selectors.md)), the "
                f"routed world model has the largest mean in {judges['rwm_best']} of {judges['settings']} settings; against "
                f"the best of the others it is clearly better in {judges['clear_wins']}, clearly worse in "
-               f"{judges['clear_losses']}.")
+               f"{judges['clear_losses']} (which one is the best was seen in the same episodes, so luck is on its side).")
     ant = summary["families"]["ant"]["oracle_vs_reactive"]
     yield (f"- On Ant a learned advantage judges the candidates: as judge of eight steps even the true simulator is clearly "
            f"better than the policy alone in only {ant['clear_wins']} of {ant['settings']} settings, clearly worse in "

@@ -221,10 +221,12 @@ void mw_item_selectors(mw_page *page) {
                     p->settings);
         return;
     }
-    mw_page_say(page,
-                "The world model has the largest mean in %d of %d settings; its difference to the strongest "
-                "other has an interval above zero in %d and below zero in %d. Paper: largest in %d of %d.",
-                found.best, found.settings, found.clear_wins, found.clear_losses, p->rwm_best, p->settings);
+    mw_page_say(
+        page,
+        "The world model has the largest mean in %d of %d settings; its difference to the strongest "
+        "other has an interval above zero in %d and below zero in %d (that one is picked by its mean, "
+        "and so has luck on its side). Paper: largest in %d of %d.",
+        found.best, found.settings, found.clear_wins, found.clear_losses, p->rwm_best, p->settings);
     if (found.settings < p->settings)
         mw_page_say(page, "%d settings have not been compared yet: mawam study run --parts main,selectors.",
                     p->settings - found.settings);
