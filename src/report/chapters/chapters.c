@@ -136,9 +136,8 @@ static const mw_item items[] = {
      "All choose among candidates as the policy draws them, on the same episodes. Read within a setting.",
      mw_item_selectors},
     {"cost", "cost", "Generation and scoring by number of candidates",
-     "Milliseconds for four environments together, K = 3, guidance 1.2. Ours are networks of compact size: "
-     "the "
-     "paper's proposer has some 66 million weights, ours one, and so scoring is a larger share here.",
+     "Milliseconds for four environments together, K = 3, guidance 1.2. Ours are networks of compact size, "
+     "the paper's proposer has some 66 million weights: rows are alike, not equal.",
      mw_item_cost},
     {"cost_batched", "cost", "Candidates one after another against all at once",
      "M = 8, milliseconds for four environments together.", mw_item_cost_batched},

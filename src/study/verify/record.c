@@ -53,8 +53,8 @@ mw_status mw_record_int(const mw_record *r, const char *key, int low, int high, 
     return MW_OK;
 }
 
-/* What is recorded as 0 is compared as it is, and so is what is hardly more. */
-#define NOTHING 1e-6
+/* What is recorded as 0, or as what rounding leaves of it squared, is compared as it is. */
+#define NOTHING 1e-12
 
 double mw_verify_ratio(double worst, double seen, double recorded) {
     const double size = fabs(recorded);

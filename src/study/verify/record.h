@@ -34,7 +34,7 @@ mw_status mw_record_int(const mw_record *r, const char *key, int low, int high, 
 mw_status mw_record_compare(mw_record *r, const mw_params *params, const float *values, const char *prefix,
                             double unit, double *worst, char *where, size_t where_size, mw_error *error);
 
-/* The larger of worst and the error relative to what is recorded; absolute where that is 0 or hardly more. */
+/* The larger of worst and the error relative to what is recorded; absolute where that is 0 but for rounding. */
 double mw_verify_ratio(double worst, double seen, double recorded);
 
 /* Largest |seen - expected| over the largest |expected|. */
