@@ -101,6 +101,18 @@ static void test_demo(void **state) {
     assert_non_null(strstr(program_output, "simulator as judge"));
 }
 
+/* Ant has the three quick arms, and says what so few episodes could have shown. (A test of a build without
+ * MuJoCo passes over it.) */
+static void test_demo_of_ant(void **state) {
+    (void)state;
+    if (program_run("env describe 2ant") != 0) skip();
+    program_expect(0, "demo 2ant-medium --episodes 2 -o %/demo", "any of its ideas");
+    assert_null(strstr(program_output, "the simulator"));
+    assert_null(strstr(program_output, "as drawn"));
+    assert_non_null(strstr(program_output, "2 episodes cannot tell planning from the policy alone"));
+    assert_non_null(strstr(program_output, "a gain has to be about "));
+}
+
 /* How many worlds the demo of a folder with bundles of these names shows. All hold the same one, but for
  * those behind "!", which hold nothing and must not be chosen. */
 static int worlds_shown(const char *folder, const char *const *names) {
@@ -136,6 +148,7 @@ static void test_rule(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_zoo), cmocka_unit_test(test_packed),
-                                       cmocka_unit_test(test_demo), cmocka_unit_test(test_rule)};
+                                       cmocka_unit_test(test_demo), cmocka_unit_test(test_demo_of_ant),
+                                       cmocka_unit_test(test_rule)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown_tree);
 }
