@@ -64,7 +64,7 @@ typedef struct mw_train_options {
     const mw_env_options *world; /* of a built-in task: whose rules the data must have; may be NULL */
     bool accept_rules;           /* train on data of other rules too; the provenance then says so */
     bool force;                  /* also where memory does not suffice; refused otherwise */
-    bool overwrite;              /* replace a finished bundle */
+    bool overwrite;              /* replace a finished bundle, or a log or picture without one */
     void (*begin)(void *context, const mw_training_estimate *estimate); /* may be NULL */
 } mw_train_options;
 MW_API void mw_train_options_init(mw_train_options *options, size_t size);

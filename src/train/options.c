@@ -88,9 +88,6 @@ mw_status mw_bundle_train(const mw_dataset *dataset, const char *output, const m
     const mw_status chosen = choose_preset(&preset, &o, other, dataset->spec.task, error);
     mw_bundle_free(other);
     MW_TRY(chosen);
-    if (!o.resume && !o.overwrite && mw_file_exists(output))
-        return mw_fail(error, MW_ERR_ARGUMENT,
-                       "'%.300s' is finished; --overwrite replaces it, -o names another file", output);
     return mw_training_run(&(mw_training_request){.dataset = dataset,
                                                   .preset = &preset,
                                                   .output = output,
@@ -99,6 +96,7 @@ mw_status mw_bundle_train(const mw_dataset *dataset, const char *output, const m
                                                   .seed = o.seed,
                                                   .threads = o.threads,
                                                   .resume = o.resume,
+                                                  .overwrite = o.overwrite,
                                                   .wide = o.wide,
                                                   .command = o.command,
                                                   .world = o.world,

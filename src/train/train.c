@@ -59,6 +59,18 @@ static mw_status make_paths(training *t, mw_error *error) {
     return MW_OK;
 }
 
+/* A finished bundle, and what may be another's under the names of the log and the picture. */
+static mw_status refuse_replacing(const training *t, mw_error *error) {
+    const char *const files[] = {t->request->output, t->log, t->picture};
+    if (t->request->resume || t->request->overwrite || mw_file_exists(t->checkpoint)) return MW_OK;
+    for (int i = 0; i < 3; i++)
+        if (mw_file_exists(files[i]))
+            return mw_fail(error, MW_ERR_ARGUMENT,
+                           "'%.300s' %s; --overwrite replaces it, -o names another file", files[i],
+                           i ? "is there without its bundle" : "is finished");
+    return MW_OK;
+}
+
 static mw_status save(training *t, mw_error *error) {
     MW_TRY(mw_dataset_intact(t->data.dataset, error)); /* the last validation may have met its loss */
     MW_TRY(mw_checkpoint_save(t->checkpoint, &t->state, seconds_of(t), error));
@@ -499,6 +511,7 @@ static mw_status run(training *t, mw_training_report *report, mw_error *error) {
     const mw_training_request *r = t->request;
     MW_TRY(make_paths(t, error));
     MW_TRY(mw_lock_take(&t->lock, r->output, error));
+    MW_TRY(refuse_replacing(t, error));
     MW_TRY(mw_file_writable(r->output, error));
     MW_TRY(mw_file_writable(t->checkpoint, error));
     MW_TRY(mw_file_writable(t->picture, error));

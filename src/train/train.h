@@ -20,6 +20,7 @@ typedef struct mw_training_request {
     int threads;                 /* 0: one per core */
     bool resume;                 /* continue where the checkpoint stands; start if there is none */
     bool replace;                /* start anew where the checkpoint is of another training or damaged */
+    bool overwrite;              /* a finished bundle, log or picture of its name may be replaced */
     bool wide;                   /* keep weights in single precision instead of half */
     const char *command;         /* for the provenance */
     const mw_env_options *world; /* of a built-in task; may be NULL */

@@ -57,8 +57,13 @@ static void run_begin(run *r, const char *data, const char *output) {
     *r = (run){0};
     CHECK_OK(mw_dataset_open(&r->data, data, &r->error), r->error);
     r->preset = tiny_preset(r->data.spec.task);
-    r->request = (mw_training_request){
-        .output = output, .threads = 1, .wide = true, .seed = 5, .command = "test", .progress = observe};
+    r->request = (mw_training_request){.output = output,
+                                       .overwrite = true,
+                                       .threads = 1,
+                                       .wide = true,
+                                       .seed = 5,
+                                       .command = "test",
+                                       .progress = observe};
 }
 
 static mw_status run_go(run *r) {

@@ -34,7 +34,7 @@ static const char help[] =
     "  --wide             store weights in single precision instead of half\n"
     "  --accept-rules     train on data of other rules than our world of its task has; the bundle says so\n"
     "  --prey FILE        tag, world: the prey of the world that made the data\n"
-    "  --overwrite        replace a finished bundle\n"
+    "  --overwrite        replace a finished bundle, or a log or picture that lies there without one\n"
     "  --force            train even if memory does not seem to suffice\n"
     "  --log FORMAT       tensorboard: losses also as scalars that TensorBoard reads, in FILE.tfevents\n"
     "  --list-settings    all settings and the presets of the tasks\n"
