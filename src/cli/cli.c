@@ -43,6 +43,11 @@ int mw_cli_usage(const char *format, ...) {
     return 2;
 }
 
+int mw_cli_refuse(const char *command, const mw_error *error) {
+    return error->status == MW_ERR_ARGUMENT ? mw_cli_usage("%s: %s", command, error->message)
+                                            : mw_cli_fail(error);
+}
+
 int mw_cli_dispatch(const char *path, const mw_command *commands, const char *help, int argc, char **argv) {
     if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
         FILE *out = argc < 2 ? stderr : stdout;
@@ -125,21 +130,28 @@ static int refuse_option(const char *command, const mw_option *options, const ch
     return mw_cli_usage("%s: unknown option '%s'", command, word);
 }
 
-/* "name=value" of a plan setting, if there is one of that name. */
-static bool plan_setting(mw_assignments *list, const char *name, size_t length, const char *value) {
+static const char *plan_setting(const char *name, size_t length) {
     mw_setting_info info;
-    for (int i = 0; mw_plan_setting_at(i, &info); i++) {
-        const bool named = strlen(info.name) == length && !strncmp(info.name, name, length);
-        const bool symbol =
-            info.symbol && strlen(info.symbol) == length && !strncmp(info.symbol, name, length);
-        if (!named && !symbol) continue;
-        if (list->count == 32) return false;
-        snprintf(list->text[list->count], sizeof list->text[0], "%s=%.60s", info.name, value);
-        list->items[list->count] = list->text[list->count];
-        list->count++;
-        return true;
-    }
-    return false;
+    for (int i = 0; mw_plan_setting_at(i, &info); i++)
+        if ((strlen(info.name) == length && !strncmp(info.name, name, length)) ||
+            (info.symbol && strlen(info.symbol) == length && !strncmp(info.symbol, name, length)))
+            return info.name;
+    return NULL;
+}
+
+/* Adds "name=value" if the value is one that the setting can have. Returns -1, or the exit code. */
+static int assign(mw_assignments *list, const char *command, const char *name, const char *value) {
+    mw_plan_settings any;
+    mw_error error;
+    if (!value) return mw_cli_usage("%s: --%s needs a value", command, name);
+    if (mw_plan_settings_set(&any, name, value, &error) != MW_OK)
+        return mw_cli_usage("%s: %s", command, error.message);
+    if (list->count == (int)(sizeof list->items / sizeof *list->items))
+        return mw_cli_usage("%s: more than %d plan settings", command, list->count);
+    snprintf(list->text[list->count], sizeof list->text[0], "%s=%.60s", name, value);
+    list->items[list->count] = list->text[list->count];
+    list->count++;
+    return -1;
 }
 
 void mw_cli_wrap(int used, int indent, const char *text) {
@@ -223,12 +235,14 @@ int mw_cli_parse(int argc, char **argv, const mw_option *options, const char *he
             option++;
         const mw_option *plan = options;
         while (plan->name && plan->kind != MW_OPT_PLAN) plan++;
-        if (!option->name && plan->name) {
-            const char *given = value ? value + 1 : i + 1 < argc ? argv[i + 1] : "";
-            if (plan_setting(plan->value, name, length, given)) {
-                i += !value;
-                continue;
-            }
+        const char *setting = !option->name && plan->name ? plan_setting(name, length) : NULL;
+        if (setting) {
+            const int code = assign(plan->value, argv[0], setting,
+                                    value          ? value + 1
+                                    : i + 1 < argc ? argv[++i]
+                                                   : NULL);
+            if (code >= 0) return code;
+            continue;
         }
         if (!option->name) return refuse_option(argv[0], options, word, name, length);
         if (option->kind == MW_OPT_FLAG) {

@@ -34,6 +34,8 @@ int mw_cli_zoo(int argc, char **argv);
  * 2 for usage. */
 int mw_cli_fail(const mw_error *error);
 int mw_cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Of work that had not begun: a request that is wrong (MW_ERR_ARGUMENT) is usage, all else a failure. */
+int mw_cli_refuse(const char *command, const mw_error *error);
 
 /* Picks the row of a NULL-terminated table that argv[1] names and runs it; prints `help` for --help or no
  * argument. */

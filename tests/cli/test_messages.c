@@ -52,9 +52,9 @@ static void outputs_first(void **state) {
 
 static void options_that_do_not_apply(void **state) {
     (void)state;
-    program_expect(1, "env play spread --spawn-jitter 1", "spread has no units whose start could jitter");
-    program_expect(1, "env play spread --prey script", "spread has no prey");
-    program_expect(1, "env play 3m --prey script", "3m has no prey; that option must not be given");
+    program_expect(2, "env play spread --spawn-jitter 1", "spread has no units whose start could jitter");
+    program_expect(2, "env play spread --prey script", "spread has no prey");
+    program_expect(2, "env play 3m --prey script", "3m has no prey; that option must not be given");
     program_expect(2, "behavior list nonsense", "there is no task 'nonsense'");
     static const char *const others[] = {"--task 3m", "--preset paper", "--envs 2",     "--M 4",      "--K 2",
                                          "--H 4",     "--train",        "--only score", "--seconds 2"};

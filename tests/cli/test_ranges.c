@@ -66,12 +66,30 @@ static void limits(void **state) {
     }
 }
 
-/* Plan settings are checked by the library, when the bundle is known. */
+/* Plan settings are refused by the library's own table, before a bundle is looked for; what only the bundle
+ * can tell is a failure. */
 static void plan_settings(void **state) {
     (void)state;
-    program_expect(1, "eval spread-medium --candidates 4097", "4096");
-    program_expect(1, "eval spread-medium --K 6", "5");
-    program_expect(1, "eval spread-medium --H 257", "256");
+    program_expect(2, "eval nowhere --candidates 4097", "4096");
+    program_expect(2, "eval nowhere --K 6", "5");
+    program_expect(2, "eval nowhere --H 257", "256");
+    program_expect(2, "eval nowhere --M", "--candidates needs a value");
+    program_expect(2, "demo nowhere --choice some", "best or random or first");
+    program_expect(1, "eval spread-medium --H 9", "1 to 8");
+}
+
+/* Names that are none are usage everywhere; folders that are none are not. */
+static void names(void **state) {
+    (void)state;
+    program_expect(2, "data make nowhere -o %/data", "no setting 'nowhere'");
+    program_expect(2, "env play nowhere", "unknown task 'nowhere'");
+    program_expect(2, "env describe nowhere", "unknown task 'nowhere'");
+    program_expect(2, "env play spread --policy nobody", "no scripted policy 'nobody'");
+    program_expect(2, "eval nowhere --arms nobody", "no arm 'nobody'");
+    program_expect(2, "study run nowhere --dir %/study", "no setting 'nowhere'");
+    program_expect(2, "verify nett", "did you mean 'net'?");
+    program_expect(1, "verify ./nowhere", "there is no folder './nowhere'");
+    program_expect(1, "verify --json ./nowhere", "there is no folder './nowhere'");
 }
 
 /* What is in range by itself and too much together says so. */
@@ -84,6 +102,6 @@ static void products(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(limits), cmocka_unit_test(plan_settings),
-                                       cmocka_unit_test(products)};
+                                       cmocka_unit_test(names), cmocka_unit_test(products)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

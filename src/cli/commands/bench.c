@@ -267,8 +267,7 @@ int mw_cli_bench(int argc, char **argv) {
     mw_bench_report report;
     mw_error error = {0};
     const mw_status status = mw_bench_run(&o, &report, &error);
-    if (status == MW_ERR_ARGUMENT) return mw_cli_usage("bench: %s", error.message);
-    if (status != MW_OK) return mw_cli_fail(&error);
+    if (status != MW_OK) return mw_cli_refuse("bench", &error);
     char cpu[128];
     mw_cpu_model(cpu, sizeof cpu);
     if (show == MW_SHOW_JSON) return print_json(&o, &report, cpu);

@@ -89,7 +89,7 @@ int mw_cli_data_make(int argc, char **argv) {
     const mw_setting *setting = NULL;
     const bool all = !strcmp(name, "all");
     mw_status status = all ? MW_OK : mw_setting_find(&setting, name, &error);
-    if (status != MW_OK) return mw_cli_fail(&error);
+    if (status != MW_OK) return mw_cli_refuse("data make", &error);
     request.stop = mw_cli_stop();
     mw_table_begin(&table, show, columns);
     for (int i = 0; status == MW_OK && (all ? mw_setting_at(i) != NULL : i < 1); i++)

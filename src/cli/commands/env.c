@@ -155,7 +155,7 @@ static int env_describe(int argc, char **argv) {
     if (count != 1) return mw_cli_usage("env describe: name a task; mawam env list shows them");
     mw_env *env;
     mw_error error;
-    if (mw_env_create(&env, task, NULL, &error) != MW_OK) return mw_cli_fail(&error);
+    if (mw_env_create(&env, task, NULL, &error) != MW_OK) return mw_cli_refuse("env describe", &error);
     code = 0;
     if (show == MW_SHOW_JSON)
         code = describe_json(env);
@@ -448,7 +448,7 @@ static int play(play_request *request) {
     stage_free(&s);
     free(result.returns);
     free(result.lengths);
-    return status == MW_OK ? code : mw_cli_fail(&error);
+    return status == MW_OK ? code : mw_cli_refuse("env play", &error);
 }
 
 static int env_play(int argc, char **argv) {

@@ -246,7 +246,7 @@ int mw_cli_eval(int argc, char **argv) {
     if (code >= 0) return code;
     if (count != 1) return mw_cli_usage("eval: name a bundle");
     mw_error error;
-    if (arms && mw_arms_parse(arms, &o.arms, &error) != MW_OK) return mw_cli_usage("eval: %s", error.message);
+    if (arms && mw_arms_parse(arms, &o.arms, &error) != MW_OK) return mw_cli_refuse("eval", &error);
     o.assignments = plan.items;
     o.assignment_count = plan.count;
     o.progress = show_progress;

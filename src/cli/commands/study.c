@@ -250,11 +250,10 @@ static int study_run(int argc, char **argv) {
     mw_error error = {0};
     for (int i = 0; i < count; i++)
         if (mw_setting_find(&settings[i], names[i], &error) != MW_OK)
-            return mw_cli_usage("study run: %s", error.message);
+            return mw_cli_refuse("study run", &error);
     if (strcmp(budget, "quick") && strcmp(budget, "full"))
         return mw_cli_usage("study run: --budget must be 'quick' or 'full', not '%s'", budget);
-    if (arms && mw_arms_parse(arms, &o.arms, &error) != MW_OK)
-        return mw_cli_usage("study run: %s", error.message);
+    if (arms && mw_arms_parse(arms, &o.arms, &error) != MW_OK) return mw_cli_refuse("study run", &error);
     if (episodes && !take_episodes(&o, episodes))
         return mw_cli_usage("study run: --episodes is a number or mpe=N,battle=N,ant=N, not '%s'", episodes);
     if (parts && !take_parts(&o, parts)) {
@@ -270,7 +269,7 @@ static int study_run(int argc, char **argv) {
     o.assignments = assignments.items;
     o.assignment_count = assignments.count;
     o.transitions = transitions;
-    if (!training_known(&o, &error)) return mw_cli_usage("study run: %s", error.message);
+    if (!training_known(&o, &error)) return mw_cli_refuse("study run", &error);
     char *command = mw_cli_command("study", argc, argv);
     if (!command) return mw_cli_fail(&(mw_error){MW_ERR_MEMORY, "out of memory for the command"});
     o.command = command;

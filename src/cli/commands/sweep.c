@@ -89,10 +89,7 @@ int mw_cli_sweep(const mw_eval_options *eval, const mw_strings *sweeps, const ch
         return mw_cli_fail(&error);
     mw_status status = mw_sweep_run(&text, bundle, &o, &error);
     mw_bundle_free(bundle);
-    if (status != MW_OK) {
-        const int code = mw_cli_fail(&error);
-        return status == MW_ERR_ARGUMENT ? 2 : code;
-    }
+    if (status != MW_OK) return mw_cli_refuse("eval", &error);
     if (json && !*json) {
         puts(text);
     } else {

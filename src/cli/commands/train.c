@@ -138,10 +138,8 @@ static int run(const mw_dataset *dataset, const char *output, mw_train_options *
     mw_training_report report;
     display d = {0};
     char path[4096];
-    if (mw_train_options_check(o, mw_dataset_describe(dataset).spec.task, &error) != MW_OK) {
-        mw_cli_fail(&error);
-        return 2;
-    }
+    if (mw_train_options_check(o, mw_dataset_describe(dataset).spec.task, &error) != MW_OK)
+        return mw_cli_refuse("train", &error);
     o->stop = mw_cli_stop();
     o->progress = show_progress;
     o->begin = show_estimate;

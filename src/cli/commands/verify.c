@@ -116,6 +116,7 @@ static mw_status verify_all(const char *dir, mw_verify *report, mw_error *error)
         MW_TRY(kinds[i].verify(path, report, error));
     }
     if (checked) return MW_OK;
+    if (!is_folder(dir)) return mw_fail(error, MW_ERR_IO, "verify: there is no folder '%s'", dir);
     return mw_fail(
         error, MW_ERR_ARGUMENT,
         "verify: '%s' is neither one of mpe, smac, ant, net, selectors and diagnostics nor holds one", dir);
@@ -138,8 +139,10 @@ int mw_cli_verify(int argc, char **argv) {
         "example: mawam verify tests/data\n"
         "\n"
         "commands:\n";
-    bool command = argc < 2 || !is_folder(argv[1]);
-    for (int i = 0; argc > 1 && commands[i].name; i++) command |= !strcmp(argv[1], commands[i].name);
+    const char *first = argc > 1 ? argv[1] : "--help";
+    bool command = !strcmp(first, "--help") || !strcmp(first, "-h") ||
+                   (first[0] != '-' && !strchr(first, '/') && !is_folder(first));
+    for (int i = 0; commands[i].name; i++) command |= !strcmp(first, commands[i].name);
     return command ? mw_cli_dispatch("verify", commands, help, argc, argv)
                    : run(argc, argv, help, verify_all);
 }
