@@ -511,10 +511,10 @@ static mw_status run(training *t, mw_training_report *report, mw_error *error) {
     const mw_training_request *r = t->request;
     MW_TRY(make_paths(t, error));
     MW_TRY(mw_lock_take(&t->lock, r->output, error));
-    MW_TRY(refuse_replacing(t, error));
     MW_TRY(mw_file_writable(r->output, error));
     MW_TRY(mw_file_writable(t->checkpoint, error));
     MW_TRY(mw_file_writable(t->picture, error));
+    MW_TRY(refuse_replacing(t, error));
     if (r->with) MW_TRY(mw_bundle_load(&t->other, r->with, error));
     MW_TRY(prepare_data(t, error));
     MW_TRY(finished_before(t, &report->finished_before, error));
