@@ -204,17 +204,23 @@ mw_status mw_data_report_json(const mw_data_report *r, FILE *out, mw_error *erro
     for (int a = 0; a < r->stats.act_size; a++)
         json_array_append_new(actions, moments_json(&r->stats.act[a]));
     const mw_return_stats *s = &r->returns;
-    json_t *root = json_pack(
-        "{s:s, s:s, s:s, s:i, s:i, s:i, s:b, s:I, s:I, s:f, s:b, s:{s:I, s:I, s:I}, s:f,"
-        " s:{s:f, s:f, s:f, s:[f,f,f], s:f, s:f, s:{s:f, s:f, s:o}}, s:o, s:o, s:o}",
-        "task", d->spec.task, "quality", d->spec.quality, "rules", d->spec.rules, "agents", d->spec.agents,
-        "obs_size", d->spec.obs_size, "act_size", d->spec.act_size, "discrete", d->spec.discrete, "episodes",
-        (json_int_t)d->episodes, "steps", (json_int_t)d->steps, "bytes", r->bytes, "last_obs",
-        d->last_obs != NULL, "endings", "limit", (json_int_t)r->endings[0], "world",
-        (json_int_t)r->endings[1], "won", (json_int_t)r->endings[2], "legal_actions", r->legal, "returns",
-        "mean", s->mean, "std", s->std, "minimum", s->minimum, "quartiles", s->quartile[0], s->quartile[1],
-        s->quartile[2], "maximum", s->maximum, "won", s->won, "histogram", "low", r->low, "step", r->step,
-        "counts", bars, "reward", moments_json(&r->stats.reward), "features", ranges, "actions", actions);
+    json_t *root = mw_dataset_spec_json(&d->spec),
+           *found = json_pack(
+               "{s:s, s:I, s:I, s:I, s:I, s:f, s:b, s:{s:I, s:I, s:I}, s:f,"
+               " s:{s:f, s:f, s:f, s:[f,f,f], s:f, s:f, s:{s:f, s:f, s:o}}, s:o, s:o, s:o}",
+               "mawam", d->made_by, "episodes", (json_int_t)d->episodes, "steps", (json_int_t)d->steps,
+               "shortest", (json_int_t)r->shortest, "longest", (json_int_t)r->longest, "bytes", r->bytes,
+               "last_obs", d->last_obs != NULL, "endings", "limit", (json_int_t)r->endings[0], "world",
+               (json_int_t)r->endings[1], "won", (json_int_t)r->endings[2], "legal_actions", r->legal,
+               "returns", "mean", s->mean, "std", s->std, "minimum", s->minimum, "quartiles", s->quartile[0],
+               s->quartile[1], s->quartile[2], "maximum", s->maximum, "won", s->won, "histogram", "low",
+               r->low, "step", r->step, "counts", bars, "reward", moments_json(&r->stats.reward), "features",
+               ranges, "actions", actions);
+    if (!root || !found || json_object_update(root, found) != 0) {
+        json_decref(root);
+        root = NULL;
+    }
+    json_decref(found);
     mw_status status = mw_json_print(root, out, 10, error);
     json_decref(root);
     return status;

@@ -379,29 +379,41 @@ static json_t *describe_columns(const mw_dataset_writer *w) {
     return columns;
 }
 
-static json_t *describe(mw_dataset_writer *w) {
-    char seed[24];
-    snprintf(seed, sizeof seed, "%llu", (unsigned long long)w->spec.seed);
-    json_t *root =
-        json_pack("{s:s, s:i, s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:b, s:i, s:s, s:s, s:s, s:I, s:I}",
-                  "format", "mawam-dataset", "version", MW_DATASET_VERSION, "mawam", mw_version(), "task",
-                  w->spec.task, "rules", w->spec.rules, "quality", w->spec.quality, "agents", w->spec.agents,
-                  "obs_size", w->spec.obs_size, "act_size", w->spec.act_size, "discrete", w->spec.discrete,
-                  "episode_limit", w->spec.episode_limit, "seed", seed, "command", w->spec.command, "note",
-                  w->spec.note, "steps", (json_int_t)w->steps, "episodes", (json_int_t)w->episodes);
-    if (!root) return NULL;
+static json_t *sources_json(const mw_dataset_spec *spec) {
     json_t *sources = json_array();
-    for (int i = 0; i < w->spec.source_count; i++) {
-        const mw_data_source *s = &w->spec.sources[i];
-        json_t *entry = json_pack("{s:s, s:I}", "name", s->name, "episodes", (json_int_t)s->episodes);
-        if (entry) json_object_set_new(entry, "checksum", checksum_text(s->checksum));
-        if (!entry || json_array_append_new(sources, entry) != 0) {
-            json_decref(sources);
-            json_decref(root);
-            return NULL;
-        }
+    for (int i = 0; sources && i < spec->source_count; i++) {
+        const mw_data_source *s = &spec->sources[i];
+        json_t *entry = json_pack("{s:s, s:I, s:o}", "name", s->name, "episodes", (json_int_t)s->episodes,
+                                  "checksum", checksum_text(s->checksum));
+        if (entry && json_array_append_new(sources, entry) == 0) continue;
+        json_decref(sources);
+        return NULL;
     }
-    json_object_set_new(root, "behaviors", sources);
+    return sources;
+}
+
+json_t *mw_dataset_spec_json(const mw_dataset_spec *spec) {
+    char seed[24];
+    snprintf(seed, sizeof seed, "%llu", (unsigned long long)spec->seed);
+    return json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:b, s:i, s:s, s:s, s:s, s:o}", "task", spec->task,
+                     "rules", spec->rules, "quality", spec->quality, "agents", spec->agents, "obs_size",
+                     spec->obs_size, "act_size", spec->act_size, "discrete", spec->discrete, "episode_limit",
+                     spec->episode_limit, "seed", seed, "command", spec->command, "note", spec->note,
+                     "behaviors", sources_json(spec));
+}
+
+static json_t *describe(mw_dataset_writer *w) {
+    json_t *root = json_pack("{s:s, s:i, s:s}", "format", "mawam-dataset", "version", MW_DATASET_VERSION,
+                             "mawam", mw_version()),
+           *spec = mw_dataset_spec_json(&w->spec);
+    if (!root || !spec || json_object_update(root, spec) != 0) {
+        json_decref(root);
+        root = NULL;
+    }
+    json_decref(spec);
+    if (!root) return NULL;
+    json_object_set_new(root, "steps", json_integer(w->steps));
+    json_object_set_new(root, "episodes", json_integer(w->episodes));
     json_object_set_new(root, "returns", describe_returns(w));
     json_object_set_new(root, "columns", describe_columns(w));
     return root;

@@ -71,6 +71,11 @@ static void test_info(void **state) {
     for (size_t i = 0; i < json_array_size(bars); i++) total += json_integer_value(json_array_get(bars, i));
     assert_int_equal(total, 30);
     assert_int_equal(json_array_size(json_object_get(root, "features")), FIXTURE_OBS);
+    const json_t *source = json_array_get(json_object_get(root, "behaviors"), 0); /* as much as the text */
+    assert_string_equal(json_string_value(json_object_get(source, "checksum")), "fnv1a64:000000000000abcd");
+    assert_non_null(strstr(json_string_value(json_object_get(root, "note")), "noise 0.1"));
+    static const char *const also[] = {"mawam", "command", "seed", "episode_limit", "shortest", "longest"};
+    for (size_t i = 0; i < sizeof also / sizeof *also; i++) assert_non_null(json_object_get(root, also[i]));
     json_decref(root);
     expect(1, "info %/real --svg %/no/such/place.svg", "place.svg");
 }

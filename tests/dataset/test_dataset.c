@@ -272,7 +272,7 @@ static void test_description(void **state) {
         mw_status status;
         const char *text;
     } cases[] = {
-        {"\"episodes\": 9,\n  \"beh", "\"episodes\": 0,\n  \"beh", MW_ERR_FORMAT, "episodes"},
+        {"\"episodes\": 9,\n  \"ret", "\"episodes\": 0,\n  \"ret", MW_ERR_FORMAT, "episodes"},
         {"\"version\": 1", "\"version\": 2", MW_ERR_UNSUPPORTED, "format version 2, this program knows 1"},
         {"\"mawam-dataset\"", "\"other\"", MW_ERR_FORMAT, "format is not 'mawam-dataset'"},
         {"\"agents\": 2", "\"agents\": 3", MW_ERR_MISMATCH, "obs.npy"},
