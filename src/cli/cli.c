@@ -43,6 +43,11 @@ int mw_cli_usage(const char *format, ...) {
     return 2;
 }
 
+void mw_cli_message(void *context, mw_log_level level, const char *message) {
+    (void)context;
+    fprintf(stderr, "mawam: %s%s\n", level == MW_LOG_WARNING ? "warning: " : "", message);
+}
+
 int mw_cli_refuse(const char *command, const mw_error *error) {
     return error->status == MW_ERR_ARGUMENT ? mw_cli_usage("%s: %s", command, error->message)
                                             : mw_cli_fail(error);
@@ -231,8 +236,9 @@ int mw_cli_parse(int argc, char **argv, const mw_option *options, const char *he
         const char *name = word + (word[1] == '-' ? 2 : 1), *value = strchr(name, '=');
         size_t length = value ? (size_t)(value - name) : strlen(name);
         const mw_option *option = options;
-        while (option->name && (strlen(option->name) != length || strncmp(option->name, name, length)))
-            option++;
+        while (option->name && (option->kind == MW_OPT_PLAN || strlen(option->name) != length ||
+                                strncmp(option->name, name, length)))
+            option++; /* the row of plan settings has no name of its own */
         const mw_option *plan = options;
         while (plan->name && plan->kind != MW_OPT_PLAN) plan++;
         const char *setting = !option->name && plan->name ? plan_setting(name, length) : NULL;

@@ -34,6 +34,8 @@ int mw_cli_zoo(int argc, char **argv);
  * 2 for usage. */
 int mw_cli_fail(const mw_error *error);
 int mw_cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* What the library has to say, for mw_log_set. */
+void mw_cli_message(void *context, mw_log_level level, const char *message);
 /* Of work that had not begun: a request that is wrong (MW_ERR_ARGUMENT) is usage, all else a failure. */
 int mw_cli_refuse(const char *command, const mw_error *error);
 
@@ -111,7 +113,9 @@ mw_status mw_cli_output(const char *path, bool overwrite, mw_error *error);
 
 /* A file of scalars that TensorBoard reads. Opening fails with NULL; closing it with fclose tells whether all
  * of it was written. */
-FILE *mw_cli_events_open(const char *path, bool append, mw_error *error);
+FILE *mw_cli_events_open(const char *path, mw_error *error);
+/* When the work begins: what the file held goes, unless this goes on. */
+void mw_cli_events_begin(FILE *events, bool append);
 void mw_cli_events_add(FILE *events, const char *tag, long step, double value);
 
 extern bool mw_cli_quiet; /* --quiet: no progress, no remarks */

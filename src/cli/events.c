@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 typedef struct {
     unsigned char bytes[512];
@@ -74,16 +75,17 @@ static void write_record(FILE *out, const message *event) {
     fflush(out);
 }
 
-FILE *mw_cli_events_open(const char *path, bool append, mw_error *error) {
-    FILE *out = fopen(path, append ? "ab" : "wb");
-    if (!out) {
-        mw_fail(error, MW_ERR_IO, "cannot write '%s': %s", path, strerror(errno));
-        return NULL;
-    }
+FILE *mw_cli_events_open(const char *path, mw_error *error) {
+    FILE *out = fopen(path, "ab"); /* what is there stays until the training begins */
+    if (!out) mw_fail(error, MW_ERR_IO, "cannot write '%s': %s", path, strerror(errno));
+    return out;
+}
+
+void mw_cli_events_begin(FILE *out, bool append) {
+    if (!append && ftruncate(fileno(out), 0) != 0) rewind(out); /* a pipe holds nothing */
     message event = event_now();
     put_bytes(&event, 3, "brain.Event:2", 13);
     write_record(out, &event);
-    return out;
 }
 
 void mw_cli_events_add(FILE *out, const char *tag, long step, double value) {

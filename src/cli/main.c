@@ -52,6 +52,7 @@ int main(int argc, char **argv) {
     mw_error error;
     mw_cli_open_standard();
     mw_cli_listen();
+    mw_log_set(mw_cli_message, NULL);
     argc = take_quiet(argc, argv);
     if (mw_cpu_check(&error) != MW_OK) return mw_cli_fail(&error);
     if (argc == 2 && !strcmp(argv[1], "--version")) {

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,7 +24,9 @@ struct mw_dataset_writer {
     long episodes, capacity, steps, wins;
     uint8_t *all_legal; /* [all_legal_size] ones: legality where an episode gives none */
     size_t all_legal_size;
-    bool failed; /* a write did: the columns may be of different lengths */
+    bool failed;   /* a write did: the columns may be of different lengths */
+    int lock;      /* the hidden folder, open and locked: somebody is at work in it */
+    pid_t process; /* whose the hidden folder is: a fork has a copy of this struct, and nothing to remove */
 };
 
 static mw_status fail_system(mw_error *error, const char *action, const char *path) {
@@ -110,7 +113,10 @@ static void remove_stale(const char *prefix) {
         long process = strtol(entry->d_name + start_length, NULL, 10);
         if (!mw_process_gone(process)) continue;
         char *path = mw_path_join(parent, entry->d_name);
-        if (path) mw_dataset_remove(path);
+        const int fd = path ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+        if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) /* else of a process in another container */
+            mw_dataset_remove(path);
+        if (fd >= 0) close(fd);
         free(path);
     }
     if (stream) closedir(stream);
@@ -142,7 +148,12 @@ static mw_status make_hidden(mw_dataset_writer *w, mw_error *error) {
     mw_file_sweep(w->folder);
     for (char *number = strchr(w->hidden, 0);;) {
         sprintf(number, "%ld-%u", (long)getpid(), atomic_fetch_add(&counter, 1u));
-        if (mkdir(w->hidden, 0777) == 0) return MW_OK;
+        if (mkdir(w->hidden, 0777) == 0) {
+            w->process = getpid();
+            w->lock = open(w->hidden, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+            if (w->lock >= 0) (void)flock(w->lock, LOCK_EX | LOCK_NB); /* not every file system has locks */
+            return MW_OK;
+        }
         if (errno == EEXIST) continue; /* a killed process had our number, as in containers */
         return fail_system(error, "make the folder", w->hidden);
     }
@@ -168,6 +179,7 @@ static void writer_free(mw_dataset_writer *w) {
     free(w->hidden);
     free(w->returns);
     free(w->all_legal);
+    if (w->lock >= 0) close(w->lock);
     free(w);
 }
 
@@ -230,13 +242,18 @@ mw_status mw_dataset_writer_open(mw_dataset_writer **writer, const char *folder,
     MW_NEED(folder);
     MW_NEED(spec);
     *writer = NULL;
-    if (!folder[strspn(folder, "/.")])
+    size_t length = strlen(folder);
+    while (length > 1 && folder[length - 1] == '/') length--;
+    size_t name = length;
+    while (name > 0 && folder[name - 1] != '/') name--;
+    if (strspn(folder + name, ".") >= length - name && length - name <= 2) /* "", "/", "x/.", "x/.." */
         return mw_fail(error, MW_ERR_ARGUMENT, "cannot write a dataset to '%s': not a folder's name", folder);
     MW_TRY(mw_dataset_spec_check(spec, "description of the dataset", error));
     MW_TRY(check_target(folder, overwrite, error));
     mw_dataset_writer *w = calloc(1, sizeof *w);
     if (!w) return mw_fail(error, MW_ERR_MEMORY, "out of memory for a dataset writer");
     w->overwrite = overwrite;
+    w->lock = -1;
     mw_status status = copy_spec(w, folder, spec, error);
     if (status == MW_OK) status = follow_link(w, error);
     if (status == MW_OK) status = make_hidden(w, error);
@@ -249,7 +266,7 @@ mw_status mw_dataset_writer_open(mw_dataset_writer **writer, const char *folder,
 }
 
 void mw_dataset_writer_abandon(mw_dataset_writer *w) {
-    if (!w) return;
+    if (!w || w->process != getpid()) return; /* in a fork it is another process's, streams and files */
     for (int c = 0; c < MW_COLUMN_COUNT; c++)
         if (w->open[c]) mw_npy_writer_abandon(&w->columns[c]);
     mw_dataset_remove(w->hidden);
@@ -314,6 +331,8 @@ static mw_status write_rows(mw_dataset_writer *w, const mw_episode *episode, mw_
     if (w->episodes == 0) MW_TRY(open_columns(w, episode->last_obs != NULL, error));
     for (mw_column c = 0; c < MW_COLUMN_COUNT; c++)
         if (w->open[c]) MW_TRY(mw_npy_writer_rows(&w->columns[c], parts[c].rows, parts[c].count, error));
+    for (mw_column c = 0; c < MW_COLUMN_COUNT; c++) /* a fork that exits would write what is buffered again */
+        if (w->open[c]) fflush(w->columns[c].writer.stream); /* a failure shows at the commit */
     return note_return(w, episode, error);
 }
 

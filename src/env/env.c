@@ -93,7 +93,7 @@ void mw_env_feature(const mw_env *env, int index, mw_feature *feature) {
 }
 
 void mw_env_action_name(const mw_env *env, int index, char *name, size_t size) {
-    if (env->kind->action_name)
+    if (env->kind->action_name && index >= 0 && index < env->info.act_size)
         env->kind->action_name(env, index, name, size);
     else
         snprintf(name, size, "action %d", index);

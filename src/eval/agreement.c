@@ -81,14 +81,15 @@ mw_status mw_dataset_replay(const mw_dataset *dataset, const mw_env_options *wor
     MW_PLAIN_NUMBERS;
     MW_NEED(dataset);
     MW_NEED(report);
+    if (sample < 1) return mw_fail(error, MW_ERR_ARGUMENT, "sample is %ld; it must be at least 1", sample);
     const mw_dataset_spec *s = &dataset->spec;
     comparison c = {.data = dataset, .report = report};
     *report = (mw_rules_report){0};
     MW_TRY(mw_env_create(&c.env, s->task, world, error));
     const mw_env_info *info = mw_env_describe(c.env);
     mw_status status = MW_OK;
-    if (sample < 1 || info->agents != s->agents || info->obs_size != s->obs_size ||
-        info->act_size != s->act_size || info->discrete != s->discrete)
+    if (info->agents != s->agents || info->obs_size != s->obs_size || info->act_size != s->act_size ||
+        info->discrete != s->discrete)
         status = mw_fail(error, MW_ERR_MISMATCH,
                          "%s: %d agents, %d features, %d %s actions; the world of '%s' has %d, %d, %d %s",
                          dataset->folder, s->agents, s->obs_size, s->act_size,

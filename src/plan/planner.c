@@ -321,6 +321,11 @@ static bool starts_warm(const mw_planner *p) {
     return p->plan.warm_start && p->plan.candidates > 1 && p->plan.horizon > 1;
 }
 
+static bool any_legal(const uint8_t *legal, int d) {
+    while (d > 0 && !legal[d - 1]) d--;
+    return d > 0;
+}
+
 mw_status mw_planner_propose(mw_planner *p, const float *obs, const uint8_t *legal, const uint8_t *active,
                              mw_error *error) {
     const double started = mw_clock_seconds();
@@ -337,6 +342,11 @@ mw_status mw_planner_propose(mw_planner *p, const float *obs, const uint8_t *leg
                 return mw_fail(error, MW_ERR_ARGUMENT,
                                "observation %zu of agent %zu in environment %d is not finite",
                                k % (size_t)i->obs, k / (size_t)i->obs, env);
+        for (int agent = 0; i->discrete && legal && agent < i->agents; agent++)
+            if (!any_legal(legal + ((size_t)env * (size_t)i->agents + (size_t)agent) * (size_t)i->act,
+                           i->act))
+                return mw_fail(error, MW_ERR_ARGUMENT, "agent %d in environment %d has no legal action",
+                               agent, env);
         p->slots[p->slot_count++] = env;
     }
     for (int s = 0; s < p->slot_count; s++) {

@@ -61,6 +61,9 @@ mw_status mw_plan_settings_get(const mw_plan_settings *settings, const char *nam
     MW_NEED(out);
     const mw_field *field;
     MW_TRY(find(&field, name, error));
+    if (field->kind == MW_FIELD_CHOICE && (unsigned)settings->choice > MW_CHOICE_FIRST)
+        return mw_fail(error, MW_ERR_ARGUMENT, "choice is %d; it must be 0 to %d", settings->choice,
+                       MW_CHOICE_FIRST);
     mw_field_text(out, size, field, settings);
     return MW_OK;
 }

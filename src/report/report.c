@@ -457,12 +457,28 @@ static mw_status write_page(const mw_sources *sources, const mw_chapter *chapter
     return status;
 }
 
+/* What is not of an earlier report under the names that this one writes. */
+static mw_status refuse_strangers(const char *folder, mw_error *error) {
+    static const char *const files[] = {"README.md", "index.html", "settings.csv"};
+    char path[1024];
+    snprintf(path, sizeof path, "%.900s/summary.json", folder);
+    for (int i = 0; i < 3 && !mw_file_exists(path); i++) {
+        char other[1024];
+        snprintf(other, sizeof other, "%.900s/%s", folder, files[i]);
+        if (mw_file_exists(other))
+            return mw_fail(error, MW_ERR_ARGUMENT,
+                           "'%.900s' is there already and not of a report; --overwrite replaces it", other);
+    }
+    return MW_OK;
+}
+
 static mw_status write_all(const mw_sources *sources, const char *folder, bool overwrite, mw_error *error) {
     const mw_chapter *chapter;
     char path[1024];
     int shown[MW_ITEMS] = {0};
     if (strlen(folder) > 900) return mw_fail(error, MW_ERR_ARGUMENT, "'%.40s...' is too long", folder);
     MW_TRY(mw_dir_make(folder, error));
+    if (!overwrite) MW_TRY(refuse_strangers(folder, error));
     MW_TRY(mw_sources_write(sources, folder, overwrite, error));
     json_t *summary = summary_json(sources);
     snprintf(path, sizeof path, "%.900s/summary.json", folder);

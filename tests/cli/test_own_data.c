@@ -123,12 +123,15 @@ static void training_keeps_its_results(void **state) {
     program_expect(0, "train %/spread-random -o %/c.safetensors --log tensorboard " TINY, "of memory");
     program_expect(1, "train %/spread-random -o %/c.safetensors " TINY,
                    "c.safetensors' is finished; --overwrite replaces it");
+    program_expect(1, "train %/spread-random -o %/c.safetensors --log tensorboard " TINY, "is finished");
+    unsigned char record[64];
+    assert_true(scratch_read(scratch("c.tfevents"), record, sizeof record) == sizeof record); /* still whole
+                                                                                               */
     program_expect(0, "train %/spread-random -o %/c.safetensors --overwrite --quiet " TINY, "written after");
     assert_null(strstr(program_output, "of memory"));
     scratch_write(scratch("e.svg"), "mine", 4);
     program_expect(1, "train %/spread-random -o %/e.safetensors " TINY, "e.svg' is there without its bundle");
     program_expect(1, "train %/spread-random -o /nowhere/c.safetensors " TINY, "/nowhere");
-    unsigned char record[64];
     assert_true(scratch_read(scratch("c.tfevents"), record, sizeof record) == sizeof record);
     assert_memory_equal(record + 12 + 9,
                         "\x1a\x0d"

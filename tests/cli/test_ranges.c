@@ -73,6 +73,7 @@ static void plan_settings(void **state) {
     program_expect(2, "eval nowhere --candidates 4097", "4096");
     program_expect(2, "eval nowhere --K 6", "5");
     program_expect(2, "eval nowhere --H 257", "256");
+    program_expect(2, "eval spread-medium --M 4 --plan 5", "unknown option '--plan'");
     program_expect(2, "eval nowhere --M", "--candidates needs a value");
     program_expect(2, "demo nowhere --choice some", "best or random or first");
     program_expect(1, "eval spread-medium --H 9", "1 to 8");

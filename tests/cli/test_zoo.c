@@ -101,6 +101,15 @@ static void test_demo(void **state) {
     assert_non_null(strstr(program_output, "simulator as judge"));
 }
 
+/* A page of somebody else's under the demo's name. */
+static void test_stranger(void **state) {
+    (void)state;
+    mw_error error;
+    CHECK_OK(mw_dir_make(scratch("web"), &error), error);
+    scratch_write(scratch("web/index.html"), "mine", 4);
+    program_expect(1, "demo spread-medium --episodes 1 -o %/web", "web/index.html' is no page of a demo");
+}
+
 /* Ant has the three quick arms, and says what so few episodes could have shown. (A test of a build without
  * MuJoCo passes over it.) */
 static void test_demo_of_ant(void **state) {
@@ -147,8 +156,8 @@ static void test_rule(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_zoo), cmocka_unit_test(test_packed),
-                                       cmocka_unit_test(test_demo), cmocka_unit_test(test_demo_of_ant),
-                                       cmocka_unit_test(test_rule)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_zoo),         cmocka_unit_test(test_packed),
+                                       cmocka_unit_test(test_demo),        cmocka_unit_test(test_stranger),
+                                       cmocka_unit_test(test_demo_of_ant), cmocka_unit_test(test_rule)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown_tree);
 }

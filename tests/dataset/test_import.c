@@ -226,7 +226,10 @@ static void test_wrong_sources(void **state) {
     CHECK_FAILS(mw_import_madiff(&request, &report, &error), MW_ERR_MISMATCH, error,
                 "has 3 agents, 4 features, 2 real actions");
     request = request_for("madiff/battle");
-    request.options.episode_limit = 3; /* a longer episode raises it */
+    request.options.episode_limit = 3;
+    CHECK_FAILS(mw_import_madiff(&request, &report, &error), MW_ERR_MISMATCH, error,
+                "an episode has 5 steps, the limit is 3");
+    request.options.episode_limit = 6;
     CHECK_OK(mw_import_madiff(&request, &report, &error), error);
     assert_true(mw_file_exists(scratch("imported/dataset.json")));
     request.options.overwrite = false;

@@ -4,6 +4,8 @@
 #include "scratch.h"
 
 #include <mawam/mawam.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { AGENTS = 3, OBS = 2, ACT = 4, STEPS = 5 };
 
@@ -116,6 +118,28 @@ static void refused_changes_nothing(void **state) {
     mw_dataset_remove(scratch("own"));
 }
 
+/* A process that a writer's own one has forked leaves, and with it its copy: the recording goes on. */
+static void forks_leave_it(void **state) {
+    (void)state;
+    mw_error error;
+    mw_dataset_writer *writer;
+    const mw_dataset_spec spec = spec_of(false);
+    CHECK_OK(mw_dataset_writer_open(&writer, scratch("own"), &spec, false, &error), error);
+    mw_episode episode = episode_of(false, 0);
+    CHECK_OK(mw_dataset_writer_add(writer, &episode, &error), error);
+    const pid_t child = fork();
+    if (child == 0) {
+        mw_dataset_writer_abandon(writer);
+        exit(0); /* with all that it has buffered */
+    }
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    episode = episode_of(false, 1);
+    CHECK_OK(mw_dataset_writer_add(writer, &episode, &error), error);
+    CHECK_OK(mw_dataset_writer_commit(writer, &error), error);
+    compare(false, 2);
+    mw_dataset_remove(scratch("own"));
+}
+
 static void nothing_given(void **state) {
     (void)state;
     mw_error error;
@@ -127,6 +151,10 @@ static void nothing_given(void **state) {
     CHECK_FAILS(mw_dataset_writer_open(&writer, "x", NULL, false, &error), MW_ERR_ARGUMENT, error, "NULL");
     CHECK_FAILS(mw_dataset_writer_open(&writer, scratch("own"), &(mw_dataset_spec){0}, false, &error),
                 MW_ERR_ARGUMENT, error, "task is missing");
+    static const char *const nameless[] = {"", "/", ".", "..", "new/.", "new/..", "new/./"};
+    for (size_t i = 0; i < sizeof nameless / sizeof *nameless; i++)
+        CHECK_FAILS(mw_dataset_writer_open(&writer, nameless[i], &spec, false, &error), MW_ERR_ARGUMENT,
+                    error, "not a folder's name");
     CHECK_FAILS(mw_dataset_writer_add(NULL, &episode, &error), MW_ERR_ARGUMENT, error, "NULL");
     CHECK_FAILS(mw_dataset_writer_commit(NULL, &error), MW_ERR_ARGUMENT, error, "NULL");
     mw_dataset_writer_abandon(NULL);
@@ -156,9 +184,8 @@ static void example(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(read_back),
-        cmocka_unit_test(refused_changes_nothing),
-        cmocka_unit_test(nothing_given),
+        cmocka_unit_test(read_back),      cmocka_unit_test(refused_changes_nothing),
+        cmocka_unit_test(forks_leave_it), cmocka_unit_test(nothing_given),
         cmocka_unit_test(example),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);

@@ -586,6 +586,11 @@ static void bad_requests(void **state) {
                     {"speed", "1", "no plan setting 'speed'"}};
     const mw_planner_options defaults = options_of(bundle);
     mw_planner_options o = defaults;
+    char text[64];
+    o.plan.choice = 77;
+    CHECK_FAILS(mw_plan_settings_get(&o.plan, "choice", text, sizeof text, &error), MW_ERR_ARGUMENT, error,
+                "choice is 77");
+    o = defaults;
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
         CHECK_FAILS(mw_plan_settings_set(&o.plan, settings[i].name, settings[i].value, &error),
                     MW_ERR_ARGUMENT, error, settings[i].message);
@@ -612,6 +617,14 @@ static void bad_requests(void **state) {
     o = options_of(battle);
     o.plan.warm_start = true;
     CHECK_FAILS(mw_planner_create(&planner, battle, &o, &error), MW_ERR_ARGUMENT, error, "for real actions");
+    CHECK_OK(mw_planner_create(&planner, battle, NULL, &error), error);
+    static const float seen[N * O];
+    static uint8_t legal[N * D];
+    int32_t index[N];
+    memset(legal, 1, (size_t)D);
+    CHECK_FAILS(mw_planner_act(planner, seen, legal, NULL, NULL, index, &error), MW_ERR_ARGUMENT, error,
+                "agent 1 in environment 0 has no legal action");
+    mw_planner_free(planner);
     mw_bundle_free(battle);
     CHECK_OK(mw_planner_create(&planner, bundle, NULL, &error), error);
     float obs[N * O] = {[9] = NAN}, real[N * D];

@@ -405,6 +405,21 @@ static void test_leftovers(void **state) {
     }
 }
 
+/* A project's own README is not eaten. */
+static void test_strangers(void **state) {
+    (void)state;
+    mw_error error;
+    const char *from[] = {scratch("single")};
+    CHECK_OK(mw_dir_make(scratch("report7"), &error), error);
+    make_file("report7/README.md", "mine");
+    CHECK_OK(mw_sources_read(&sources, from, 1, scratch("report7"), &error), error);
+    CHECK_FAILS(mw_report_write(&sources, scratch("report7"), false, &error), MW_ERR_ARGUMENT, error,
+                "README.md' is there already and not of a report");
+    CHECK_OK(mw_report_write(&sources, scratch("report7"), true, &error), error);
+    CHECK_OK(mw_report_write(&sources, scratch("report7"), false, &error), error); /* its own now */
+    mw_sources_free(&sources);
+}
+
 /* Settings of other effort than most of their family are named, where it is written and where it is read. */
 static void test_protocols(void **state) {
     (void)state;
@@ -551,6 +566,7 @@ int main(void) {
         cmocka_unit_test(test_json),           cmocka_unit_test(test_folders),
         cmocka_unit_test(test_beside),         cmocka_unit_test(test_near_zero),
         cmocka_unit_test(test_protocols),      cmocka_unit_test(test_leftovers),
+        cmocka_unit_test(test_strangers),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown_tree);
 }

@@ -373,21 +373,25 @@ static int behavior_pick(int argc, char **argv) {
 /* ---- embed ---- */
 
 static const char embed_help[] =
-    "usage: mawam behavior embed FILE... -o prey_weights.c\n"
+    "usage: mawam behavior embed FILE... -o prey_weights.c [--overwrite]\n"
     "\n"
     "Writes prey networks as C source: the frozen preys of the library. The default worlds, and with\n"
     "them their rules versions, change when the library is built with it.\n"
     "\n"
-    "example: mawam behavior embed behaviors/prey-*.safetensors -o src/env/mpe/prey_weights.c\n";
+    "example: mawam behavior embed behaviors/prey-*.safetensors -o src/env/mpe/prey_weights.c --overwrite\n";
 
 static int behavior_embed(int argc, char **argv) {
     const char *files[8], *path = NULL;
-    const mw_option options[] = {{"o", MW_OPT_STRING, &path, 0, 0}, {NULL, MW_OPT_FLAG, NULL, 0, 0}};
+    bool overwrite = false;
+    const mw_option options[] = {{"o", MW_OPT_STRING, &path, 0, 0},
+                                 {"overwrite", MW_OPT_FLAG, &overwrite, 0, 0},
+                                 {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, embed_help, files, 8, &count);
     if (code >= 0) return code;
     if (count < 1 || !path) return mw_cli_usage("behavior embed: name prey files and, with -o, the C file");
     mw_cli_stop(); /* what takes a moment is written whole */
     mw_error error = {0};
+    if (mw_cli_output(path, overwrite, &error) != MW_OK) return mw_cli_fail(&error);
     return mw_prey_embed(files, count, path, &error) == MW_OK ? 0 : mw_cli_fail(&error);
 }
 

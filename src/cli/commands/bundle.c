@@ -224,6 +224,7 @@ static int bundle_pack(int argc, char **argv) {
         mw_cli_output(file, overwrite, &error) != MW_OK)
         return mw_cli_fail(&error);
     const double before = megabytes(path);
+    mw_cli_stop(); /* what takes a moment is written whole */
     if (mw_bundle_pack(path, file, bits, &error) != MW_OK) return mw_cli_fail(&error);
     printf("%s: %.2f MB, packed from %.2f MB\n", file, megabytes(file), before);
     return 0;

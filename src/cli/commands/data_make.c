@@ -29,21 +29,22 @@ static void show(void *context, long steps, long total) {
 }
 
 /* What to type to get the same data again, without the options that do not matter. */
-static void write_command(char *out, size_t size, const char *name, long transitions, uint64_t seed) {
-    snprintf(out, size, "mawam data make %s -o DIR --transitions %ld --seed %llu", name, transitions,
-             (unsigned long long)seed);
+static void write_command(char *out, size_t size, const char *name, const mw_make_options *o) {
+    snprintf(out, size, "mawam data make %s -o DIR --transitions %ld --seed %llu%s%.2000s", name,
+             (long)o->transitions, (unsigned long long)o->seed, o->behaviors ? " --behaviors " : "",
+             o->behaviors ? o->behaviors : "");
 }
 
 static mw_status make_one(const mw_setting *setting, const mw_make_options *options, const char *root,
                           mw_table *table, mw_error *error) {
-    char name[64], folder[512], command[160];
+    char name[64], folder[512], command[2200];
     mw_progress progress;
     mw_make_result r;
     mw_make_options one = *options;
     if (one.transitions == 0) one.transitions = setting->transitions;
     mw_setting_name(setting, name, sizeof name);
     snprintf(folder, sizeof folder, "%.400s/%s", root, name);
-    write_command(command, sizeof command, name, one.transitions, one.seed);
+    write_command(command, sizeof command, name, &one);
     one.command = command;
     one.progress = show;
     one.context = &progress;
@@ -83,6 +84,7 @@ int mw_cli_data_make(int argc, char **argv) {
     int code = mw_cli_parse(argc, argv, options, help, &name, 1, &count);
     if (code >= 0) return code;
     if (count != 1) return mw_cli_usage("data make: name a setting, or all");
+    if (root && strlen(root) > 400) return mw_cli_usage("data make: -o '%.40s...' is too long a path", root);
     if (!root || !*root) return mw_cli_usage("data make: -o DIR says where the datasets go");
     request.transitions = transitions;
     mw_error error = {0};

@@ -161,6 +161,18 @@ static mw_status write_index(const char *folder, const shown *list, int count, m
     return status;
 }
 
+/* Another page under the name of ours is not replaced. */
+static mw_status refuse_stranger(const char *folder, mw_error *error) {
+    char path[4096], head[1024] = "";
+    snprintf(path, sizeof path, "%.3900s/index.html", folder);
+    FILE *page = fopen(path, "r");
+    if (!page) return MW_OK;
+    head[fread(head, 1, sizeof head - 1, page)] = 0;
+    fclose(page);
+    if (strstr(head, "<title>mawam demo</title>")) return MW_OK;
+    return mw_fail(error, MW_ERR_ARGUMENT, "'%s' is no page of a demo; -o names another folder", path);
+}
+
 /* ---- playing ---- */
 
 static void show_progress(void *context, int arm, long done, long total) {
@@ -288,6 +300,7 @@ int mw_cli_demo(int argc, char **argv) {
     o.assignment_count = plan.count;
     o.stop = mw_cli_stop();
     mw_status status = mw_dir_make(folder, &error);
+    if (status == MW_OK) status = refuse_stranger(folder, &error);
     if (status == MW_OK)
         printf("%-14s %-30s %9s %7s %9s %9s\n", "world", "who plays", "earns", "won", "gain", "ms");
     for (int i = 0; i < count && status == MW_OK; i++) status = show(list, i, bundles[i], folder, o, &error);

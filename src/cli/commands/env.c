@@ -363,8 +363,7 @@ static play_figures figures_of(const play_request *request, const play_result *r
         f.won = (double)result->wins / episodes;
         f.won_error = sqrt(f.won * (1 - f.won) / episodes);
     }
-    if (!strcmp(info->task, "spread"))
-        f.score = 100 * (f.mean - 159.8) / (516.8 - 159.8); /* random and expert of the OMAR paper */
+    if (!strcmp(info->family, "mpe") && !request->world.prey_file) f.score = mw_score(info->task, f.mean);
     return f;
 }
 
@@ -470,6 +469,7 @@ static int env_play(int argc, char **argv) {
     int count, code = mw_cli_parse(argc, argv, options, play_help, &request.task, 1, &count);
     if (code >= 0) return code;
     if (count != 1) return mw_cli_usage("env play: name a task; mawam env list shows them");
+    if (request.seed > INT64_MAX) return mw_cli_usage("env play: --seed must be below 2^63");
     if (request.envs > request.episodes) request.envs = request.episodes;
     mw_error error;
     if (mw_cli_output(request.replay, overwrite, &error) != MW_OK) return mw_cli_fail(&error);

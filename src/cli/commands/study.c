@@ -140,11 +140,6 @@ static void show(void *context, const mw_study_event *e) {
     fflush(stdout);
 }
 
-static void print_message(void *context, mw_log_level level, const char *message) {
-    (void)context;
-    fprintf(stderr, "mawam: %s%s\n", level == MW_LOG_WARNING ? "warning: " : "", message);
-}
-
 /* ---- run ---- */
 
 static int run_study(mw_study_options *o) {
@@ -154,7 +149,6 @@ static int run_study(mw_study_options *o) {
     o->stop = mw_cli_stop();
     o->progress = show;
     o->context = &d;
-    mw_log_set(print_message, NULL);
     const mw_status status = mw_study_run(o, &failed, &error);
     end_bar(&d);
     if (status != MW_OK) {

@@ -50,11 +50,13 @@ typedef struct {
     double begun, said; /* seconds of the training */
     bool started;
     FILE *events;  /* NULL: not wanted */
+    bool append;   /* to what it holds */
     double logged; /* the mean that was logged last */
 } display;
 
 static void show_estimate(void *context, const mw_training_estimate *e) {
-    (void)context;
+    const display *d = context;
+    if (d->events) mw_cli_events_begin(d->events, d->append);
     if (mw_cli_quiet) return;
     fprintf(stderr, "mawam: training takes about %.2g GB of memory (%.1f GB are free) and %.0f %s\n",
             1e-9 * e->bytes, 1e-9 * e->free_bytes, ceil(e->seconds / (e->seconds < 120 ? 1 : 60)),
@@ -108,11 +110,6 @@ static void show_progress(void *context, const mw_training_progress *p) {
     fflush(stdout);
 }
 
-static void print_message(void *context, mw_log_level level, const char *message) {
-    (void)context;
-    fprintf(stderr, "mawam: %s%s\n", level == MW_LOG_WARNING ? "warning: " : "", message);
-}
-
 static int print_report(const char *output, const mw_training_report *report) {
     if (report->finished_before) {
         printf("%s is finished already\n", output);
@@ -136,7 +133,7 @@ static int print_report(const char *output, const mw_training_report *report) {
 static int run(const mw_dataset *dataset, const char *output, mw_train_options *o, bool events) {
     mw_error error = {0};
     mw_training_report report;
-    display d = {0};
+    display d = {.append = o->resume};
     char path[4096];
     if (mw_train_options_check(o, mw_dataset_describe(dataset).spec.task, &error) != MW_OK)
         return mw_cli_refuse("train", &error);
@@ -144,11 +141,10 @@ static int run(const mw_dataset *dataset, const char *output, mw_train_options *
     o->progress = show_progress;
     o->begin = show_estimate;
     o->context = &d;
-    mw_log_set(print_message, NULL);
     const size_t length = strlen(output), suffix = strlen(".safetensors");
     const bool named = length > suffix && !strcmp(output + length - suffix, ".safetensors");
     snprintf(path, sizeof path, "%.*s.tfevents", (int)(named ? length - suffix : length), output);
-    if (events && !(d.events = mw_cli_events_open(path, o->resume, &error))) return mw_cli_fail(&error);
+    if (events && !(d.events = mw_cli_events_open(path, &error))) return mw_cli_fail(&error);
     mw_status status = mw_bundle_train(dataset, output, o, &report, &error);
     if (d.started) mw_progress_finish(&d.bar);
     if (d.events && fclose(d.events) != 0 && status == MW_OK)

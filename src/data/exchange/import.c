@@ -132,6 +132,17 @@ mw_status mw_import_spec(mw_dataset_spec *spec, const mw_import_request *request
         info->episode_limit);
 }
 
+mw_status mw_import_limit(const mw_import_request *request, long longest, int *limit, mw_error *error) {
+    enum { MOST = 1000000000 };
+    const mw_import_options *o = &request->options;
+    if (longest > MOST || (o->episode_limit && longest > o->episode_limit))
+        return mw_fail(error, MW_ERR_MISMATCH, "%s: an episode has %ld steps, the limit is %d",
+                       request->source, longest, o->episode_limit ? o->episode_limit : MOST);
+    const int built_in = o->info ? o->info->episode_limit : 0;
+    *limit = o->episode_limit ? o->episode_limit : built_in > longest ? built_in : (int)longest;
+    return MW_OK;
+}
+
 mw_status mw_import_width(size_t found, const char *what, int *out, mw_error *error) {
     if (found < 1 || found > MW_IMPORT_WIDEST)
         return mw_fail(error, MW_ERR_FORMAT, "%s: rows of %zu values, expected 1 to %d", what, found,

@@ -40,6 +40,10 @@ mw_status mw_import_spec(mw_dataset_spec *spec, const mw_import_request *request
 #define MW_IMPORT_WIDEST       (1 << 20) /* features, action values or actions of one agent */
 #define MW_IMPORT_MOST_ACTIONS 4096      /* where only the largest action taken tells their number */
 
+/* How long episodes may be: as the request says, which must not be less than the longest there is, or the
+ * built-in task's limit or the longest, whichever is more. */
+mw_status mw_import_limit(const mw_import_request *request, long longest, int *limit, mw_error *error);
+
 /* A width found in a source; fails if it is 0 or more than MW_IMPORT_WIDEST. `what` names the array. */
 mw_status mw_import_width(size_t found, const char *what, int *out, mw_error *error);
 

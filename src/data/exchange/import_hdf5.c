@@ -217,11 +217,11 @@ static mw_status read_sizes(source *s, mw_error *error) {
         MW_TRY(count_actions(s, error));
     else
         MW_TRY(mw_import_width(s->in.dims[s->in.rank - 1], "actions", &s->spec.act_size, error));
-    long limit = r->episode_limit ? r->episode_limit : r->info ? r->info->episode_limit : longest;
-    if (longest > limit) limit = longest;
+    int limit;
+    MW_TRY(mw_import_limit(s->request, longest, &limit, error));
     mw_dataset_spec found = s->spec;
     return mw_import_spec(&s->spec, s->request, &s->origin, "hdf5-import", found.agents, found.obs_size,
-                          found.act_size, discrete, limit < 1000000000 ? (int)limit : 1000000000, error);
+                          found.act_size, discrete, limit, error);
 }
 
 /* ---- episodes ----------------------------------------------------------------------------------------- */
@@ -354,6 +354,9 @@ static mw_status read_episode(source *s, const char *episode, mw_dataset_writer 
     memset(s->room.obs, 0, cells * (size_t)spec->obs_size * sizeof *s->room.obs);
     field obs = find_field(s, episode, "observations"), actions = find_field(s, episode, "actions"),
           legals = find_field(s, episode, "infos/legal_actions");
+    if (spec->discrete && legals.present && !s->legals)
+        return mw_fail(error, MW_ERR_FORMAT, "%s: %s has legal actions, unlike the first episode", s->in.path,
+                       episode);
     MW_TRY(look_for_last(s, episode, obs, length, &last, error));
     MW_TRY(read_field(s, episode, obs, length + last, spec->obs_size, put_obs, error));
     if (spec->discrete) {

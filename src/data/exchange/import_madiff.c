@@ -54,6 +54,10 @@ static mw_status read_origin(source *s, mw_error *error) {
         status = mw_dataset_check(&own, &changed);
         mw_dataset_close(&own);
     }
+    if (status == MW_ERR_MEMORY) { /* tells nothing of the data */
+        free(path);
+        return mw_fail(error, status, "%s", changed.message);
+    }
     if (status != MW_OK) {
         mw_log(MW_LOG_WARNING, "%s; its rules are not taken over", changed.message);
         free(path);
@@ -154,15 +158,15 @@ static mw_status read_sizes(source *s, mw_error *error) {
     bool discrete;
     int act_size, longest, limit;
     MW_TRY(read_lengths(s, steps, &longest, error));
+    MW_TRY(mw_import_limit(s->request, longest, &limit, error));
     MW_TRY(find_actions(s, steps, n, &discrete, &act_size, error));
     MW_TRY(expect_shape(s, REWARDS, 2, (long[]){steps, n}, error));
     long episodes = (long)s->files[LENGTHS].count;
     if (s->have[DISCOUNTS]) MW_TRY(expect_shape(s, DISCOUNTS, 2, (long[]){steps, n}, error));
     if (s->have[LAST_OBS]) MW_TRY(expect_shape(s, LAST_OBS, 3, (long[]){episodes, n, o}, error));
     if (s->have[OUTCOMES]) MW_TRY(expect_shape(s, OUTCOMES, 1, (long[]){episodes}, error));
-    limit = r->episode_limit ? r->episode_limit : r->info ? r->info->episode_limit : longest;
     return mw_import_spec(&s->spec, s->request, &s->origin, "madiff-import", (int)n, (int)o, act_size,
-                          discrete, longest > limit ? longest : limit, error);
+                          discrete, limit, error);
 }
 
 /* Rows [begin, begin + count) of a file as floats. */
