@@ -20,7 +20,7 @@ def read(name):
 
 
 def percent(value):
-    return "-" if value is None else f"{100 * float(value):+.1f}%"
+    return "-" if value in (None, "") else f"{100 * float(value):+.1f}%"
 
 
 def gain(row):

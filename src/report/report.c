@@ -160,9 +160,9 @@ static void spearman_numbers(mw_report_line *line, const mw_study_table *t) {
 int mw_report_lines(const mw_study_table *t, mw_report_line lines[MW_REPORT_LINES]) {
     const mw_paper_gains *paper = mw_paper_gains_of(NULL);
     const mw_paper_state state = mw_paper_state_mean();
-    const bool all = t->present == MW_TABLE_ROWS;
-    int n = 0, missing;
     double shares[MW_TABLE_ROWS];
+    const bool all = mw_table_collect(t, NULL, MW_COL_SNIPPET_SPEARMAN, shares) == MW_TABLE_ROWS;
+    int n = 0, missing;
     char what[96];
     gain_lines(t, lines, &n);
     snprintf(what, sizeof what, "Share of the oracle's gain, median of %d where it is clear; MPE, SMAC, Ant",
@@ -180,11 +180,11 @@ int mw_report_lines(const mw_study_table *t, mw_report_line lines[MW_REPORT_LINE
     number_line(add(lines, &n, "Snippets at H=8: normalised regret (mean)"),
                 mw_table_mean(t, NULL, MW_COL_SNIPPET_REGRET), paper->regret, "%.2f", true, all);
     double mean = state_mean(t, MW_COL_STATE_SPEARMAN, &missing);
-    number_line(add(lines, &n, "Same state, the paper's five settings: Spearman (mean)"), mean,
-                state.spearman, "%.3f", false, !missing);
+    number_line(add(lines, &n, "Same state, the paper's five settings: Spearman (mean)"),
+                missing ? NAN : mean, state.spearman, "%.3f", false, !missing);
     mean = state_mean(t, MW_COL_STATE_REGRET, &missing);
-    number_line(add(lines, &n, "Same state, the paper's five settings: normalised regret (mean)"), mean,
-                state.regret, "%.3f", true, !missing);
+    number_line(add(lines, &n, "Same state, the paper's five settings: normalised regret (mean)"),
+                missing ? NAN : mean, state.regret, "%.3f", true, !missing);
     number_line(add(lines, &n, "ms per decision, M = 8, during the study (median; alone: docs/speed.md)"),
                 mw_table_median(t, NULL, MW_COL_OF(MW_ARM_PLAN, MW_FIELD_MS)), NAN, "%.1f", true, all);
     return n;
@@ -477,8 +477,8 @@ static mw_status write_all(const mw_sources *sources, const char *folder, bool o
     char path[1024];
     int shown[MW_ITEMS] = {0};
     if (strlen(folder) > 900) return mw_fail(error, MW_ERR_ARGUMENT, "'%.40s...' is too long", folder);
-    MW_TRY(mw_dir_make(folder, error));
     if (!overwrite) MW_TRY(refuse_strangers(folder, error));
+    MW_TRY(mw_dir_make(folder, error));
     MW_TRY(mw_sources_write(sources, folder, overwrite, error));
     json_t *summary = summary_json(sources);
     snprintf(path, sizeof path, "%.900s/summary.json", folder);

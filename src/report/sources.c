@@ -204,11 +204,15 @@ static void look_at_table(leftovers *l, const mw_study_table *t, const char *fol
         if (!t->rows[i].summary) look_at(l, within, t->rows[i].name);
 }
 
-/* Where a study runs such files are its results, and stay. */
+/* Where a study runs such files are its results, and stay as they are. */
+static bool studied(const char *folder) {
+    char path[1024];
+    snprintf(path, sizeof path, "%.900s/stages.jsonl", folder);
+    return mw_file_exists(path);
+}
+
 static void find_leftovers(leftovers *l, const mw_sources *s) {
     char path[1024];
-    snprintf(path, sizeof path, "%.900s/stages.jsonl", l->folder);
-    if (mw_file_exists(path)) return;
     look_at_table(l, &s->table, "", "settings");
     look_at_table(l, &s->selectors, "", "selectors");
     for (int k = 0; k < MW_BRANCHES; k++)
@@ -261,6 +265,7 @@ static mw_status write_files(const mw_sources *s, mw_source_kind kind, const cha
 
 mw_status mw_sources_write(const mw_sources *s, const char *folder, bool overwrite, mw_error *error) {
     char path[1200];
+    if (studied(folder)) return MW_OK;
     MW_TRY(remove_leftovers(s, folder, overwrite, error));
     MW_TRY(write_table(&s->table, folder, "settings", error));
     for (int k = 0; k < MW_BRANCHES; k++) {

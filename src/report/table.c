@@ -316,8 +316,10 @@ static bool within(const mw_study_row *row, const char *family) {
 
 mw_comparison mw_table_compare_arms(const mw_study_table *table, const char *family, int ours, int other) {
     double a[MW_TABLE_ROWS], b[MW_TABLE_ROWS], low[MW_TABLE_ROWS], high[MW_TABLE_ROWS], p[MW_TABLE_ROWS];
-    bool firm[MW_TABLE_ROWS];
-    int n = 0;
+    bool firm[MW_TABLE_ROWS]; /* with all settings looked at, whatever the family */
+    int n = 0, wins = 0, losses = 0;
+    for (int i = 0; i < MW_TABLE_ROWS; i++) p[i] = mw_row_p(&table->rows[i], ours, other);
+    mw_holm(firm, p, MW_TABLE_ROWS);
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
         const mw_study_row *row = &table->rows[i];
         if (!within(row, family)) continue;
@@ -326,14 +328,13 @@ mw_comparison mw_table_compare_arms(const mw_study_table *table, const char *fam
         b[n] = row->value[MW_COL_OF(other, MW_FIELD_REPORTED)];
         low[n] = d.low;
         high[n] = d.high;
-        p[n++] = mw_row_p(row, ours, other);
+        wins += firm[i] && a[n] > b[n];
+        losses += firm[i] && a[n] < b[n];
+        n++;
     }
     mw_comparison c = mw_compare(a, b, low, high, n);
-    mw_holm(firm, p, n);
-    for (int i = 0; i < n; i++) {
-        c.firm_wins += firm[i] && a[i] > b[i];
-        c.firm_losses += firm[i] && a[i] < b[i];
-    }
+    c.firm_wins = wins;
+    c.firm_losses = losses;
     return c;
 }
 

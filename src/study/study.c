@@ -424,6 +424,9 @@ mw_status mw_study_run(const mw_study_options *given, int *failed, mw_error *err
     if (options.training_seeds < 1 || options.training_seeds > MW_STUDY_SEEDS)
         return mw_fail(error, MW_ERR_ARGUMENT, "training seeds are 1 to %d, not %d", MW_STUDY_SEEDS,
                        options.training_seeds);
+    if (options.first_seed > INT64_MAX / 2) /* said before hours of training; sweeps go on behind it */
+        return mw_fail(error, MW_ERR_ARGUMENT, "the first seed is %llu; it must be less than 2^62",
+                       (unsigned long long)options.first_seed);
     study *s = calloc(1, sizeof *s);
     if (!s) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a study");
     s->options = &options;

@@ -94,7 +94,7 @@ mw_status mw_chain_summarize(mw_chain *c, mw_error *error) {
     static const char *const diagnose_keys[] = {"same_state", "same_state_planned", "snippets", NULL};
     json_t *data = NULL, *seconds = json_object(), *revisions = json_object();
     mw_status status = data_json(&data, c, error);
-    for (int s = 0; s < MW_STUDY_STAGES; s++)
+    for (int s = 0; !mw_stage_of((mw_study_stage)s)->analysis; s++) /* what comes later is not known yet */
         json_object_set_new(seconds, mw_study_stage_name((mw_study_stage)s),
                             isnan(c->seconds[s]) ? json_null() : json_real(c->seconds[s]));
     json_t *summary = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:o*, s:o}", "setting", c->name,

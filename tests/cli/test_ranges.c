@@ -1,6 +1,7 @@
 /* Ranges that messages name are the real ones: the limits themselves are taken, and what lies beyond is
  * refused with a message that names the range. An unknown option at the end stops every command before it
  * does anything. */
+#include "core/file.h"
 #include "program.h"
 
 static const struct {
@@ -89,6 +90,10 @@ static void names(void **state) {
     program_expect(2, "eval nowhere --arms nobody", "no arm 'nobody'");
     program_expect(2, "study run nowhere --dir %/study", "no setting 'nowhere'");
     program_expect(2, "verify nett", "did you mean 'net'?");
+    mw_error error;
+    if (mw_dir_make(scratch("diagnostics"), &error) != MW_OK) fail_msg("%s", error.message);
+    scratch_write(scratch("diagnostics/study.json"), "{}", 2);
+    program_expect(1, "verify %/diagnostics", "nothing to check in");
     program_expect(1, "verify ./nowhere", "there is no folder './nowhere'");
     program_expect(1, "verify --json ./nowhere", "there is no folder './nowhere'");
 }
@@ -104,5 +109,5 @@ static void products(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(limits), cmocka_unit_test(plan_settings),
                                        cmocka_unit_test(names), cmocka_unit_test(products)};
-    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown_tree);
 }

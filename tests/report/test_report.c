@@ -165,6 +165,19 @@ static void test_table(void **state) {
     assert_int_equal(c.intervals, count);
     assert_int_equal(c.clear_wins, clear);
     assert_int_equal(c.clear_losses, worse);
+    /* corrected for all settings at once: a family's counts are its share of them */
+    static const char *const families[] = {"mpe", "battle", "ant"};
+    double p[MW_TABLE_ROWS];
+    bool firm[MW_TABLE_ROWS];
+    for (int i = 0; i < MW_TABLE_ROWS; i++) p[i] = mw_row_p(&t.rows[i], MW_ARM_PLAN, MW_ARM_REACTIVE);
+    mw_holm(firm, p, MW_TABLE_ROWS);
+    for (int f = 0; f < 3; f++) {
+        int firm_wins = 0;
+        for (int i = 0; i < MW_TABLE_ROWS; i++)
+            firm_wins += firm[i] && !strcmp(t.rows[i].family, families[f]) && made_plan(i) > made_reactive(i);
+        assert_int_equal(mw_table_compare_arms(&t, families[f], MW_ARM_PLAN, MW_ARM_REACTIVE).firm_wins,
+                         firm_wins);
+    }
     /* between arms the seeds decide: theirs are equal but for a constant, so the interval is the number */
     const mw_interval d = mw_row_difference(&t.rows[0], MW_ARM_PLAN, MW_ARM_RANDOM);
     CHECK_NEAR(d.mean, made_plan(0) - made_reactive(0) + 1, 1e-9);
@@ -395,8 +408,13 @@ static void test_leftovers(void **state) {
         if (!studied)
             CHECK_FAILS(mw_report_write(&sources, scratch("report5"), false, &error), MW_ERR_MISMATCH, error,
                         "3m-poor.json' and 6 more would be lost");
+        if (studied) /* what it has read goes to no file there either: that would be thinner */
+            make_file("report5/settings/spread-expert.json", "{}");
         CHECK_OK(mw_report_write(&sources, scratch("report5"), !studied, &error), error);
         mw_sources_free(&sources);
+        char kept[8];
+        assert_int_equal(scratch_read(scratch("report5/settings/spread-expert.json"), kept, sizeof kept),
+                         studied ? 2 : sizeof kept);
         for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
             snprintf(path, sizeof path, "report5/%s", left[i]);
             assert_int_equal(mw_file_exists(scratch(path)), studied);

@@ -1,7 +1,9 @@
 /* mawam verify: compares the running build with recorded numbers and says by how much it is off. */
 #include "cli/table.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -56,7 +58,10 @@ static int compare(const char *dir, mw_show show, verify_fn *verify) {
     mw_verify report = {.line = print_line, .context = &table};
     mw_error error = {0};
     mw_table_begin(&table, show, columns);
-    if (verify(dir, &report, &error) == MW_OK) return finish(&table, &report);
+    mw_status status = verify(dir, &report, &error);
+    if (status == MW_OK && report.checks == 0)
+        status = mw_fail(&error, MW_ERR_FORMAT, "verify: nothing to check in '%.300s'", dir);
+    if (status == MW_OK) return finish(&table, &report);
     mw_table_drop(&table);
     return mw_cli_fail(&error);
 }
@@ -101,7 +106,9 @@ static bool is_folder(const char *path) {
 }
 
 /* The folder's own kind, or whatever kinds of folders it holds. */
-static mw_status verify_all(const char *dir, mw_verify *report, mw_error *error) {
+static mw_status verify_all(const char *given, mw_verify *report, mw_error *error) {
+    char dir[PATH_MAX]; /* "." has a name too */
+    if (!realpath(given, dir)) snprintf(dir, sizeof dir, "%s", given);
     size_t length = strlen(dir);
     while (length > 1 && dir[length - 1] == '/') length--;
     int checked = 0;

@@ -157,6 +157,9 @@ static mw_status check_indices(const recording *r, mw_error *error) {
             return mw_fail(error, MW_ERR_FORMAT,
                            "%s/%s/length.npy: episode %d has %d steps; expected 1 to %d", r->dir,
                            r->model.map->name, e, length, r->steps);
+        if (length < r->steps && *(const int16_t *)entry(r, ACTIONS, e, length) >= 0)
+            return mw_fail(error, MW_ERR_FORMAT, "%s/%s/length.npy: episode %d goes on after its %d steps",
+                           r->dir, r->model.map->name, e, length);
         MW_TRY(check_integers(r, ACTIONS, e, length, 0, r->model.actions - 1, error));
         MW_TRY(check_integers(r, TARGET, e, ticks + 1, -1, r->model.units - 1, error));
         MW_TRY(check_integers(r, ORDER, e, ticks, -1, r->model.units - 1, error));

@@ -89,9 +89,8 @@ static const mw_item items[] = {
     {"own:data", "quality", "Against the data itself",
      "Mean return of the dataset's episodes beside the arms'.", mw_item_data},
     {"score_diag:horizon", "ranking", "Ranking of recorded snippets by horizon",
-     "The model is rolled under the recorded actions of up to 2,000 held-out snippets a setting. Spearman is "
-     "of "
-     "all of them, the other three of groups of 8. Lines are medians of settings, bands the quartiles.",
+     "The model is rolled under the recorded actions of held-out snippets. Spearman is of all of them, the "
+     "other three of groups of 8. Lines are medians of settings, bands the quartiles.",
      mw_item_horizons},
     {"score_diag:corr", "ranking", "Predicted against realised returns at H = 8",
      "Standardised within each setting; 120 of its snippets, correlations of all.", mw_item_alignment},
@@ -100,8 +99,8 @@ static const mw_item items[] = {
     {"boxgrid", "ranking", "Distribution over settings at H = 1, 4, 8",
      "Boxes: quartiles and median; whiskers: the extremes; a point per setting.", mw_item_boxgrid},
     {"same_state_ranking", "ranking", "Candidates of one state",
-     "Candidates of one state are scored by the world model, then executed in the restored simulator: 64 "
-     "states a setting, 8 steps; 3 in 3m, 8m and 5m_vs_6m, which the paper has not. Chance with M = 8: Top-1 "
+     "Candidates of one state are scored by the world model, then executed in the restored simulator. Chance "
+     "with M = 8: Top-1 "
      "0.125, Top-2 0.25, pairs 0.5.",
      mw_item_same_state},
     {"own:longer", "ranking", "The paper's world model, trained for as long as the paper says",

@@ -51,14 +51,15 @@ static void origin_rows(mw_sheet *sheet, const mw_study_table *table, const char
         if (!row->summary) continue;
         mw_sheet_row(sheet, row->name, NULL);
         mw_sheet_text(sheet, "%s", place);
-        text_cell(sheet, origin ? origin : study, "revision");
-        for (int k = 0; k < ORIGINS; k++) text_cell(sheet, origin, origins[k]);
-        text_cell(sheet, origin ? row->summary : json_object_get(row->summary, "eval"), "rules");
+        const json_t *eval = json_object_get(row->summary, "eval"); /* as mawam eval writes it */
+        text_cell(sheet, origin ? origin : study ? study : eval, "revision");
+        for (int k = 0; k < ORIGINS; k++) text_cell(sheet, origin ? origin : eval, origins[k]);
+        text_cell(sheet, origin ? row->summary : eval, "rules");
         mw_sheet_number(sheet, "%.0f", row->value[MW_COL_EVAL_SEEDS]);
         mw_sheet_number(sheet, "%.0f", row->value[MW_COL_EVAL_EPISODES]);
         text_cell(sheet, json_object_get(row->summary, "data"), "checksum");
         text_cell(sheet, origin ? row->summary : study, "bundle");
-        text_cell(sheet, origin, "command");
+        text_cell(sheet, origin ? origin : eval, "command");
     }
 }
 

@@ -27,7 +27,7 @@ static mw_two_factor factors(const mw_study_table *t) {
 
 static void factor_cell(FILE *out, const mw_cell *cell, double x, double y) {
     char colour[8];
-    mw_colour_sign(colour, root_of(100 * cell->mean, 100));
+    mw_colour_sign(colour, cell->count ? root_of(100 * cell->mean, 100) : 0);
     fprintf(out, "<rect x='%.0f' y='%.0f' width='150' height='90' fill='%s'/>\n", x, y, colour);
     fprintf(out, "<text x='%.0f' y='%.0f' text-anchor='middle' style='fill:%s;font-size:17px'>", x + 75,
             y + 44, mw_colour_text(colour));

@@ -92,6 +92,16 @@ static mw_sheet *band_sheet(void) {
     return sheet;
 }
 
+/* How many a setting has; the files say it. */
+static void say_sizes(mw_page *page, const char *what, mw_column_id column) {
+    const double least = mw_table_quantile(page->table, NULL, column, 0),
+                 most = mw_table_quantile(page->table, NULL, column, 1);
+    if (least < most)
+        mw_page_say(page, "%s a setting: %.0f to %.0f.", what, least, most);
+    else if (least == most)
+        mw_page_say(page, "%s a setting: %.0f.", what, most);
+}
+
 static bool diagnosed(mw_page *page) {
     double x[MW_TABLE_ROWS];
     if (mw_table_collect(page->table, NULL, MW_COL_SNIPPETS, x) > 0) return true;
@@ -120,6 +130,7 @@ static double mean_of_far(const mw_study_table *t, mw_snippet_metric metric, int
 
 void mw_item_horizons(mw_page *page) {
     if (!diagnosed(page)) return;
+    say_sizes(page, "Snippets", MW_COL_SNIPPETS);
     const mw_paper_gains *p = mw_paper_gains_of(NULL);
     const mw_paper_horizon *far = mw_paper_horizon_find(NULL, 16);
     double x[MW_TABLE_ROWS];
@@ -251,14 +262,14 @@ static void state_means(mw_page *page, mw_sheet *sheet, const mw_column_id *ids)
         const mw_study_row *row = &page->table->rows[i];
         double published[STATE_FIGURES];
         state_published(row, published);
-        if (isnan(published[0])) continue;
+        if (isnan(published[0]) || isnan(row->value[ids[0]])) continue;
         for (int k = 0; k < STATE_FIGURES; k++) {
             ours[k][n] = row->value[ids[k]];
             theirs[k][n] = published[k];
         }
         n++;
     }
-    mw_sheet_section(sheet, "Mean of the paper's settings");
+    mw_sheet_section(sheet, "Mean of the paper's settings that both have");
     mw_sheet_row(sheet, "mean", NULL);
     for (int k = 0; k < STATE_FIGURES; k++) mw_sheet_number(sheet, "%.3f", mw_mean_of(ours[k], n));
     for (int k = 0; k < STATE_FIGURES; k++) mw_sheet_number(sheet, "%.3f", mw_mean_of(theirs[k], n));
@@ -284,6 +295,8 @@ static void state_table(mw_page *page, const mw_column_id *ids, const char *capt
 void mw_item_same_state(mw_page *page) {
     int drawn = 0, unsaid = 0;
     double planned[MW_TABLE_ROWS];
+    say_sizes(page, "States", MW_COL_STATE_ANCHORS);
+    say_sizes(page, "Candidates", MW_COL_EVAL_M);
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
         const json_t *state = mw_json_at(page->table->rows[i].summary, "same_state");
         drawn += json_object_get(state, "candidates") != NULL;
@@ -332,13 +345,20 @@ static void longer_cells(mw_sheet *sheet, const mw_study_row *row) {
     mw_sheet_number(sheet, format, row->value[MW_COL_PLAN]);
 }
 
-/* Regrets of the settings that have all of them: the paper's model briefly and long trained, ours, published;
- * chance among the paper's candidates. */
+static double world_steps(const mw_study_row *row) {
+    return mw_json_number(row->summary, "training.rwm.configuration.steps");
+}
+
+/* Regrets of the settings that have all of them and were trained longer there: the paper's model briefly and
+ * long trained, ours, published; chance among the paper's candidates. */
 enum { LONGER_REGRETS = 5 };
 static int longer_regrets(const mw_page *page, double means[LONGER_REGRETS]) {
     double regrets[LONGER_REGRETS][MW_TABLE_ROWS];
     int n = 0;
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        if (world_steps(&page->sources->branches[MW_BRANCH_LONGER].rows[i]) <=
+            world_steps(&page->sources->branches[MW_BRANCH_PAPER].rows[i]))
+            continue; /* --set rwm.steps rules both */
         const double *brief = page->sources->branches[MW_BRANCH_PAPER].rows[i].value,
                      *longer = page->sources->branches[MW_BRANCH_LONGER].rows[i].value;
         const mw_paper_state *published = mw_paper_state_find(page->table->rows[i].name);
@@ -478,6 +498,7 @@ static mw_sheet *cloud_sheet(void) {
 }
 
 static bool aligned(mw_page *page) {
+    if (!diagnosed(page)) return false;
     for (int i = 0; i < MW_TABLE_ROWS; i++)
         if (json_array_size(mw_json_at(page->table->rows[i].summary, "snippets.alignment.points")))
             return true;

@@ -162,9 +162,10 @@ static mw_sheet *count_sheet(const mw_study_table *t, const int *arms, int count
         const mw_comparison c = mw_table_compare_arms(t, NULL, MW_ARM_PAPER, arms[k]);
         for (int i = 0; i < MW_TABLE_ROWS; i++) {
             const mw_study_row *row = &t->rows[i];
+            ms[i] = regret[i] = NAN;
+            if (!takes_part(row, arms, count)) continue;
             ms[i] = row->value[MW_COL_OF(arms[k], MW_FIELD_MS_SCORING)];
             regret[i] = regret_of(row, arms[k]);
-            if (!takes_part(row, arms, count)) continue;
             const mw_selection s = selection_of(row, arms, count);
             best += s.best == k;
             other += s.alternative == k;

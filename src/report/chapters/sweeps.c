@@ -197,13 +197,26 @@ static void plot_times(mw_page *page, int i, bool with_front) {
                                            with_front ? 2 : 1, false, NAN, NAN});
 }
 
+/* A sweep of other arms alone (the oracle's horizon) has nothing to say of planning's time. */
+static bool planned(const mw_page *page, int i) {
+    const json_t *axis;
+    const char *name;
+    int points = 0;
+    series s;
+    json_object_foreach((json_t *)(uintptr_t)sweeps_of(page, i), name, axis) {
+        collect(&s, json_object_get(axis, "points"), mw_arm_name(MW_ARM_PLAN));
+        points += s.count;
+    }
+    return points > 0;
+}
+
 void mw_item_sweeps(mw_page *page) {
     static const int arms[] = {MW_ARM_REACTIVE, MW_ARM_PLAN};
     int settings = 0;
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
         const char *name;
         json_t *axis;
-        if (!json_object_size(sweeps_of(page, i))) continue;
+        if (!planned(page, i)) continue;
         settings++;
         mw_sheet *sheet = sweep_sheet();
         const bool comparable = say_sweep(page, i);

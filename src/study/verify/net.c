@@ -68,8 +68,12 @@ static mw_status verify_metrics(mw_record *r, mw_verify *report, mw_error *error
                    {"normalized_regret", m.normalized_regret}};
     for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++) {
         const char *recorded = mw_safetensors_meta(&r->file, metrics[i].name);
+        char *end;
         if (!recorded) continue;
-        const double expected = strtod(recorded, NULL);
+        const double expected = strtod(recorded, &end);
+        if (end == recorded || *end)
+            return mw_fail(error, MW_ERR_FORMAT, "%s: metadata '%s' is '%.40s'; expected a number",
+                           r->file.path, metrics[i].name, recorded);
         const bool undefined = isnan(metrics[i].value) && isnan(expected);
         mw_verify_check(report, undefined ? 0 : fabs(metrics[i].value - expected), 1e-6, "metrics: %s",
                         metrics[i].name);

@@ -388,6 +388,10 @@ static mw_status check_windows(window_check *w, const json_t *root, const char *
             return mw_fail(error, MW_ERR_FORMAT, "%s: episodes are longer than the %zu steps", path, steps);
         w->offsets[e + 1] = w->offsets[e] + w->lengths[e];
     }
+    for (size_t i = 0; i < steps; i++)
+        if (json_array_size(json_array_get(rewards, i)) != (size_t)agents)
+            return mw_fail(error, MW_ERR_FORMAT, "%s: step %zu has no rewards of %d agents", path, i,
+                           (int)agents);
     for (size_t i = 0; i < steps * (size_t)agents; i++)
         w->rewards[i] = (float)json_number_value(
             json_array_get(json_array_get(rewards, i / (size_t)agents), i % (size_t)agents));

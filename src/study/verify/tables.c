@@ -24,9 +24,14 @@ static mw_status tables_open(tables *t, bool *there, const char *dir, const char
     char path[4096], study[4096];
     snprintf(path, sizeof path, "%s/%s.safetensors", dir, name);
     snprintf(study, sizeof study, "%s/study.json", dir);
-    *there = mw_file_exists(path) && mw_file_exists(study);
-    if (!*there) return MW_OK;
-    MW_TRY(mw_json_read(&t->root, study, error));
+    *there = mw_file_exists(path);
+    if (!*there && !mw_file_exists(study)) return MW_OK;
+    MW_TRY(mw_json_read(&t->root, study, error)); /* half of a record proves nothing */
+    if (!*there && !json_object_get(t->root, name)) {
+        json_decref(t->root);
+        return MW_OK;
+    }
+    *there = true;
     const mw_status status = mw_safetensors_open(&t->file, path, error);
     if (status != MW_OK) json_decref(t->root);
     return status;
