@@ -30,7 +30,7 @@ typedef struct mw_training_progress {
     long step, steps;
     int losses;                    /* that are minimised */
     const char *const *loss_names; /* [losses] */
-    const double *means;           /* [losses] of the last line of the log */
+    const double *means;           /* [losses] of the last line of the log; NULL: this run has none yet */
     const double *held;            /* [losses] on held-out episodes; NULL: not yet known */
     double seconds;                /* of this training, earlier runs included */
     double cost;                   /* of one step, in the unit of the next two */

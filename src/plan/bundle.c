@@ -63,6 +63,10 @@ mw_model_shape mw_bundle_shape(const mw_bundle_info *info) {
     return (mw_model_shape){info->agents, info->obs, info->act, info->discrete};
 }
 
+mw_status mw_bundle_info_check(const mw_bundle_info *info, mw_error *error) {
+    return mw_fields_check(info_table, info, "a bundle's ", error);
+}
+
 static json_t *part_json(const mw_bundle_part *part) {
     const mw_model_class *kind = part->model->kind;
     return json_pack("{s:s, s:s, s:o, s:o}", "name", kind->name, "kind", kind->name, "configuration",
@@ -132,6 +136,7 @@ mw_bundle_part_summary mw_bundle_part_describe(const mw_bundle *b, int part) {
 typedef struct {
     bool half;
     const mw_packing *packing; /* of the larger matrices; NULL: none */
+    bool exact;                /* half only where it loses nothing */
 } storage;
 
 /* The tensors of a file under construction; data are copies that are freed at the end. */
@@ -165,13 +170,34 @@ static bool fits_half(const float *values, size_t count) {
     return most == 0 || (most >= 0x1p-14f && most < 65504);
 }
 
+static bool is_half(const float *values, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (mw_half_to_float(mw_float_to_half(values[i])) != values[i]) return false;
+    return true;
+}
+
 /* Units of inputs and outputs: what everything else is multiplied by, or what is subtracted from. */
 static bool is_unit(const mw_param *param) {
     return !strncmp(param->name, "scale.", 6) || !strncmp(param->name, "input.", 6);
 }
 
-static bool add_floats(tensor_list *t, mw_name name, const mw_param *param, const float *values, bool half) {
-    const bool narrow = half && !is_unit(param) && fits_half(values, param->count);
+static bool is_narrow(const mw_param *param, const float *values) {
+    return !is_unit(param) && fits_half(values, param->count);
+}
+
+void mw_bundle_narrow(mw_model *model) {
+    for (int i = 0; i < model->params->count; i++) {
+        const mw_param *param = &model->params->list[i];
+        float *values = model->values + param->offset;
+        if (!is_narrow(param, values)) continue;
+        for (size_t k = 0; k < param->count; k++) values[k] = mw_half_to_float(mw_float_to_half(values[k]));
+    }
+}
+
+static bool add_floats(tensor_list *t, mw_name name, const mw_param *param, const float *values,
+                       const storage *store) {
+    const bool narrow =
+        store->half && is_narrow(param, values) && (!store->exact || is_half(values, param->count));
     void *data = add_tensor(t, name, narrow ? MW_F16 : MW_F32, param->dims, param->shape);
     for (size_t k = 0; data && narrow && k < param->count; k++) {
         const uint16_t bits = mw_float_to_half(values[k]);
@@ -204,7 +230,7 @@ static mw_status add_params(tensor_list *t, const char *prefix, const mw_params 
         const bool added = !finite ? false
                            : store->packing && mw_packing_takes(param)
                                ? add_packed(t, name, param, wide, store->packing->bits)
-                               : add_floats(t, name, param, wide, store->half);
+                               : add_floats(t, name, param, wide, store);
         free(wide);
         if (!finite)
             return mw_fail(error, MW_ERR_NUMERIC, "weight '%s%s' is not finite", prefix, param->name);
@@ -256,8 +282,9 @@ static mw_status save(const mw_bundle *b, const char *path, const storage *store
         t.list && t.names && text ? MW_OK : mw_fail(error, MW_ERR_MEMORY, "cannot collect the bundle");
     for (int i = 0; i < b->count && status == MW_OK; i++) {
         const mw_model *model = b->parts[i].model;
-        status = add_params(&t, mw_name_of("%s.", model->kind->name).text, model->params, model->values,
-                            store, error);
+        const storage own = {store->half, store->packing, b->exact & 1u << i};
+        status = add_params(&t, mw_name_of("%s.", model->kind->name).text, model->params, model->values, &own,
+                            error);
     }
     if (status == MW_OK) status = add_normalizer(&t, "obs", &b->obs_normalizer, error);
     if (status == MW_OK) status = add_normalizer(&t, "act", &b->act_normalizer, error);
@@ -514,7 +541,7 @@ mw_status mw_bundle_pack(const char *from, const char *to, int bits, mw_error *e
     mw_packing packing = {.bits = bits};
     snprintf(packing.of, sizeof packing.of, "%016llx", (unsigned long long)checksum);
     mw_status status = note_packing(bundle, &packing, from, error);
-    if (status == MW_OK) status = save(bundle, to, &(storage){true, &packing}, error);
+    if (status == MW_OK) status = save(bundle, to, &(storage){.half = true, .packing = &packing}, error);
     mw_bundle_free(bundle);
     return status;
 }

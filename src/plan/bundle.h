@@ -34,17 +34,21 @@ struct mw_bundle {
     mw_normalizer obs_normalizer, act_normalizer; /* the latter has features 0 for discrete actions */
     mw_bundle_part parts[MW_KINDS];
     int count;
+    unsigned exact; /* 1 << place of parts that are saved in half precision only where that loses nothing */
 };
 
 /* Without parts and normalisers. */
 mw_status mw_bundle_create(mw_bundle **bundle, const mw_bundle_info *info, const mw_plan_settings *plan,
                            mw_error *error);
 mw_model_shape mw_bundle_shape(const mw_bundle_info *info);
+mw_status mw_bundle_info_check(const mw_bundle_info *info, mw_error *error); /* a bundle can say it */
 /* The model, with its weights set, and the provenance become the bundle's, also after a failure. */
 mw_status mw_bundle_add(mw_bundle *bundle, mw_model *model, mw_provenance *provenance, mw_error *error);
 mw_bundle_part *mw_bundle_find(mw_bundle *bundle, const char *name); /* NULL: it has none */
 const mw_model *mw_bundle_model(const mw_bundle *bundle, const char *name);
 
+/* Weights as a bundle in half precision will hold them. */
+void mw_bundle_narrow(mw_model *model);
 /* half stores weights as F16 (normalisers, standardisation constants and what F16 would lose stay F32).
  * Nothing is packed, whatever the bundle was read from. Atomic. */
 mw_status mw_bundle_save(const mw_bundle *bundle, const char *path, bool half, mw_error *error);

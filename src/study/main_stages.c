@@ -128,7 +128,7 @@ static void train_progress(void *context, const mw_training_progress *p) {
     char note[96];
     if (!c->progress) return;
     snprintf(note, sizeof note, "%s %ld/%ld: %s %.3g", p->part, p->step, p->steps, p->loss_names[0],
-             p->means[0]);
+             p->means ? p->means[0] : NAN);
     c->progress(c->context, p->total > 0 ? p->done / p->total : 0, note);
 }
 
@@ -166,6 +166,9 @@ static mw_status train_run(mw_chain *c, mw_error *error) {
         request.nothing = !request.only;
     }
     MW_TRY(mw_chain_train(c, request, &r, error));
+    if (!r.complete)
+        return mw_fail(error, MW_ERR_MISMATCH, "'%s' is not complete: its checkpoint holds unfinished parts",
+                       c->bundle);
     unlink(c->earlier_bundle);
     mw_chain_find_checksum(c);
     size_t used = 0;

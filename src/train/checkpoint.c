@@ -197,6 +197,15 @@ static mw_status load(const mw_safetensors *file, const mw_training_state *t, do
     return status;
 }
 
+/* Only what has taken a step counts: the rest is as it would be created. */
+static bool is_begun(const mw_safetensors *file, const char *part) {
+    const mw_tensor *progress = mw_safetensors_find(file, mw_name_of("%s.progress", part).text);
+    double step;
+    if (!progress || progress->type != MW_F64 || progress->count != PROGRESS) return false;
+    memcpy(&step, progress->data, sizeof step);
+    return step > 0;
+}
+
 unsigned mw_checkpoint_parts(const char *path) {
     mw_safetensors file;
     mw_error error;
@@ -206,7 +215,8 @@ unsigned mw_checkpoint_parts(const char *path) {
     json_t *root = NULL;
     if (text && mw_json_parse(&root, text, strlen(text), path, &error) == MW_OK)
         for (int i = 0; mw_model_class_at(i); i++)
-            if (json_object_get(json_object_get(root, "settings"), mw_model_class_at(i)->name))
+            if (json_object_get(json_object_get(root, "settings"), mw_model_class_at(i)->name) &&
+                is_begun(&file, mw_model_class_at(i)->name))
                 parts |= 1u << i;
     json_decref(root);
     mw_safetensors_close(&file);

@@ -18,7 +18,7 @@ typedef struct mw_training_state {
 /* Atomic: a failure leaves the checkpoint before. seconds: spent so far. */
 mw_status mw_checkpoint_save(const char *path, const mw_training_state *state, double seconds,
                              mw_error *error);
-/* Models that it has the state of, 1 << index; 0 if it cannot be read, which loading will say. */
+/* Models that it has begun, 1 << index; 0 if it cannot be read, which loading will say. */
 unsigned mw_checkpoint_parts(const char *path);
 /* Parts that it does not have stay as created; after a failure none is usable. */
 mw_status mw_checkpoint_load(const char *path, const mw_training_state *state, double *seconds,

@@ -5,6 +5,7 @@
 #include "train/train.h"
 
 #include <math.h>
+#include <string.h>
 
 static const mw_train_options defaults = {.size = sizeof defaults, .budget = MW_BUDGET_FULL};
 
@@ -60,8 +61,20 @@ static mw_status choose_preset(mw_preset *preset, const mw_train_options *o, con
     MW_TRY(mw_preset_choose(preset, method, task, o->budget, error));
     preset->parts |= o->only;
     if (other) keep_other(preset, other, o);
+    const mw_preset before = *preset;
     for (int i = 0; i < o->assignment_count; i++) MW_TRY(mw_preset_set(preset, o->assignments[i], error));
-    return other ? check_kept(preset, other, o, error) : MW_OK;
+    if (!other) return MW_OK;
+    if (preset->parts != before.parts)
+        return mw_fail(error, MW_ERR_ARGUMENT, "parts is set, but they are those of '%.200s' and of --only",
+                       o->with);
+    if (preset->plan.quantile != before.plan.quantile && preset->plan.target == before.plan.target)
+        preset->plan.target = NAN; /* the quantile's */
+    const mw_plan_settings *now = &preset->plan, *then = &before.plan;
+    if (!other->return_error_given && now->return_error == then->return_error &&
+        (strcmp(now->scorer, then->scorer) || now->horizon != then->horizon ||
+         now->value_after != then->value_after))
+        preset->plan.return_error = NAN; /* it was measured of something else */
+    return check_kept(preset, other, o, error);
 }
 
 mw_status mw_train_options_check(const mw_train_options *given, const char *task, mw_error *error) {

@@ -101,6 +101,13 @@ mw_status mw_preset_choose(mw_preset *p, const char *name, const char *task, mw_
     return MW_OK;
 }
 
+/* Steps that the direct predictor is for; 0: the plan's. */
+static int direct_horizon(const mw_preset *p) {
+    const int direct = mw_model_class_index("direct");
+    const mw_field *field = mw_fields_find(mw_model_class_at(direct)->fields, "horizon", strlen("horizon"));
+    return *(const int *)(const void *)(p->config[direct].bytes + field->offset);
+}
+
 mw_status mw_preset_check(const mw_preset *p, mw_error *error) {
     const int flow = mw_model_class_index("flow");
     const mw_flow_settings *f = (const mw_flow_settings *)(const void *)&p->config[flow];
@@ -111,6 +118,10 @@ mw_status mw_preset_check(const mw_preset *p, mw_error *error) {
         return mw_fail(error, MW_ERR_ARGUMENT,
                        "the flow is among the parts, and the inverse dynamics that find its actions are not");
     MW_TRY(mw_scorer_check(p->plan.scorer, p->parts, error));
+    const int direct = direct_horizon(p);
+    if (!strcmp(p->plan.scorer, "direct") && direct && direct != p->plan.horizon)
+        return mw_fail(error, MW_ERR_ARGUMENT, "plan.scorer is direct, for %d steps, and plan.horizon is %d",
+                       direct, p->plan.horizon);
     if (p->plan.value_after > p->plan.horizon)
         return mw_fail(error, MW_ERR_ARGUMENT, "plan.value_after %d is more than plan.horizon %d",
                        p->plan.value_after, p->plan.horizon);

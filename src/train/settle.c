@@ -19,7 +19,8 @@ mw_status mw_settle_parts(mw_preset *preset, const mw_training_data *data, mw_er
             char prefix[MW_WORD];
             snprintf(prefix, sizeof prefix, "%.40s.", class->name);
             MW_TRY(class->settle(&preset->config[i], data, error));
-            MW_TRY(mw_fields_check(class->fields, &preset->config[i], prefix, error));
+            if (preset->parts & 1u << i)
+                MW_TRY(mw_fields_check(class->fields, &preset->config[i], prefix, error));
         }
     return MW_OK;
 }

@@ -35,6 +35,7 @@ typedef struct {
     bool trains[MW_KINDS];      /* of the same: in this run */
     mw_bundle *other;
     double means[MW_KINDS][MW_LOSSES]; /* of the last line */
+    bool lines[MW_KINDS];              /* this run has written one */
     double started, before;            /* clock at the start of this run; seconds that earlier runs took */
     double saved;                      /* clock at the last checkpoint */
     double total;                      /* work of all parts that this run trains */
@@ -135,6 +136,7 @@ static mw_status close_line(training *t, int which, long every, mw_error *error)
                held = part->validate && due && validate(part);
     memset(part->sums, 0, sizeof part->sums);
     part->summed = 0;
+    t->lines[which] = true;
     return mw_training_log_append(t->log, part, means, held ? part->held : NULL, seconds_of(t), error);
 }
 
@@ -150,7 +152,7 @@ static void report_progress(const training *t, int which) {
                                                     .steps = part->steps,
                                                     .losses = part->minimised,
                                                     .loss_names = part->loss_names,
-                                                    .means = t->means[which],
+                                                    .means = t->lines[which] ? t->means[which] : NULL,
                                                     .held = part->best_step > 0 ? part->held : NULL,
                                                     .seconds = seconds_of(t),
                                                     .cost = part->cost,
@@ -207,6 +209,10 @@ static mw_status copy_name(char out[MW_WORD], const char *what, const char *name
     return MW_OK;
 }
 
+static unsigned trained_set(const mw_training_request *r) {
+    return r->nothing ? 0 : r->only ? r->only : r->preset->parts;
+}
+
 static mw_status describe_task(training *t, mw_error *error) {
     const mw_dataset_spec *s = &t->request->dataset->spec;
     mw_bundle_info *i = &t->info;
@@ -219,6 +225,7 @@ static mw_status describe_task(training *t, mw_error *error) {
     MW_TRY(copy_name(i->rules, "rules", s->rules, error));
     MW_TRY(copy_name(i->quality, "quality", s->quality, error));
     MW_TRY(copy_name(i->method, "method", t->request->preset->method, error));
+    MW_TRY(mw_bundle_info_check(i, error));
     if (!t->other) return MW_OK;
     const mw_bundle_info *o = &t->other->info;
     if (strcmp(i->task, o->task) || strcmp(i->rules, o->rules) || i->agents != o->agents ||
@@ -228,11 +235,10 @@ static mw_status describe_task(training *t, mw_error *error) {
             "the bundle is for %s (%s), %d agents, %d observed values, %d actions; the data is for "
             "%s (%s), %d, %d, %d",
             o->task, o->rules, o->agents, o->obs, o->act, i->task, i->rules, i->agents, i->obs, i->act);
+    if (mw_bundle_model(t->other, "flow") &&
+        !(trained_set(t->request) & 1u << mw_model_class_index("flow"))) /* what plays is of its data */
+        memcpy(i->quality, o->quality, sizeof i->quality);
     return MW_OK;
-}
-
-static unsigned trained_set(const mw_training_request *r) {
-    return r->nothing ? 0 : r->only ? r->only : r->preset->parts;
 }
 
 /* Does a part that speaks in the normalisers' units come from the other bundle? Then all must. */
@@ -355,12 +361,30 @@ static mw_status create_parts(training *t, unsigned begun, mw_error *error) {
     return MW_OK;
 }
 
+/* What the checkpoint has begun and nobody finishes is the other bundle's, where that has it. */
+static void leave_to_other(training *t) {
+    int kept = 0;
+    for (int i = 0; i < t->state.count; i++) {
+        mw_training_part *part = t->state.part[i];
+        if (t->other && !t->trains[i] && part->step < part->steps && mw_bundle_find(t->other, part->name)) {
+            mw_training_part_free(part);
+            mw_model_free(t->models[i]);
+            continue;
+        }
+        t->state.part[kept] = part;
+        t->state.model[kept] = t->models[kept] = t->models[i];
+        t->trains[kept++] = t->trains[i];
+    }
+    t->state.count = kept;
+}
+
 /* Where the checkpoint stands, or from the start with an empty log. */
 static mw_status prepare_state(training *t, mw_error *error) {
     const bool continues = t->request->resume && mw_file_exists(t->checkpoint);
     MW_TRY(create_parts(t, continues ? mw_checkpoint_parts(t->checkpoint) : 0, error));
     if (continues) {
         mw_status status = mw_checkpoint_load(t->checkpoint, &t->state, &t->before, error);
+        if (status == MW_OK) leave_to_other(t);
         if (status == MW_OK) status = mw_training_log_rewind(t->log, &t->state, error);
         if (!t->request->replace || (status != MW_ERR_MISMATCH && status != MW_ERR_FORMAT)) return status;
         t->before = 0; /* what was loaded so far goes too */
@@ -439,7 +463,8 @@ static mw_status add_part(training *t, mw_bundle *b, int which, mw_error *error)
     }
     memcpy(model->values, mw_training_part_weights(t->state.part[which]),
            model->params->total * sizeof *model->values);
-    mw_training_part_free(t->state.part[which]); /* it refers to the model, which is the bundle's now */
+    if (!t->request->wide) mw_bundle_narrow(model); /* what is measured of it is of what is saved */
+    mw_training_part_free(t->state.part[which]);    /* it refers to the model, which is the bundle's now */
     t->state.part[which] = NULL;
     t->models[which] = NULL;
     return mw_bundle_add(b, model, &provenance, error);
@@ -466,6 +491,7 @@ static mw_status add_parts(training *t, mw_bundle *b, mw_error *error) {
             *kept = t->other->parts[--t->other->count];
             mw_provenance provenance = moved.provenance;
             MW_TRY(mw_bundle_add(b, model, &provenance, error));
+            b->exact |= 1u << (b->count - 1);
         }
     }
     return MW_OK;

@@ -60,10 +60,63 @@ static void provided_as_it_is(void **state) {
         "the advantage is not among the parts");
 }
 
+/* What a bundle's policy earns, to the last digit. */
+static void returns_of(char out[64], const char *bundle) {
+    char line[200];
+    snprintf(line, sizeof line, "eval %%/%s.safetensors --arms reactive --seeds 1 --episodes 2 --json",
+             bundle);
+    program_expect(0, line, "\"return\": ");
+    snprintf(out, 64, "%.60s", strstr(program_output, "\"return\": "));
+}
+
+/* Weights of a bundle in single precision stay what they are when something is added to it, and so does its
+ * name; the error of imagined returns is that of the scorer it plans by. */
+static void taken_over(void **state) {
+    (void)state;
+    char before[64], after[64];
+    program_expect(0, "data make spread-medium -o % --transitions 500 --threads 1", "spread-medium");
+    program_expect(0, "train " SMALL "--wide -o %/wide.safetensors", "written after");
+    program_expect(0,
+                   "train %/spread-medium --threads 1 --quiet --only mono " MONO
+                   "--with %/wide.safetensors --set plan.scorer=mono -o %/more.safetensors",
+                   "written after");
+    returns_of(before, "wide");
+    returns_of(after, "more");
+    assert_string_equal(before, after);
+    holds("more", "spread-random");
+    program_expect(0,
+                   "train %/spread-medium --threads 1 --quiet --only mono " MONO
+                   "--with %/wide.safetensors --set plan.scorer=mono --set plan.return_error=auto -o "
+                   "%/same.safetensors",
+                   "written after");
+    holds("more", "return_error=");
+    snprintf(before, sizeof before, "%.30s", strstr(program_output, "return_error="));
+    holds("same", before);
+    program_expect(1,
+                   "train %/spread-medium --only mono --set parts=direct --with %/wide.safetensors -o "
+                   "%/x.safetensors",
+                   "parts is set, but they are those of");
+}
+
+/* A checkpoint's parts that were never begun come from the bundle that is named now. */
+static void begun_alone(void **state) {
+    (void)state;
+    program_expect(0, "train " SMALL "-o %/whole.safetensors", "written after");
+    program_expect(0, "train " SMALL "--only rwm -o %/h.safetensors", "no bundle yet");
+    program_expect(0,
+                   "train %/spread-random --threads 1 --quiet --set rwm.hidden=16 --set rwm.steps=3 --only "
+                   "rwm --with %/whole.safetensors -o %/h.safetensors --resume",
+                   "written after");
+}
+
 static void said_before(void **state) {
     (void)state;
     program_expect(1, "train " SMALL "--set flow.return_scale=1e-9 -o %/c.safetensors",
                    "plan.target comes to");
+    program_expect(1,
+                   "train " SMALL "--set parts=flow,inverse,direct --set direct.horizon=4 --set "
+                   "plan.scorer=direct -o %/c.safetensors",
+                   "plan.scorer is direct, for 4 steps");
     program_expect(0, "train " SMALL "--set plan.target=0.123 -o %/d.safetensors", "written after");
     program_expect(1, "train " SMALL "--resume -o %/d.safetensors", "it has another plan.target");
     char line[300];
@@ -94,7 +147,11 @@ static void unseen(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(one_after_another),
-                                       cmocka_unit_test(provided_as_it_is), cmocka_unit_test(said_before),
-                                       cmocka_unit_test(nothing_lost), cmocka_unit_test(unseen)};
+                                       cmocka_unit_test(provided_as_it_is),
+                                       cmocka_unit_test(taken_over),
+                                       cmocka_unit_test(begun_alone),
+                                       cmocka_unit_test(said_before),
+                                       cmocka_unit_test(nothing_lost),
+                                       cmocka_unit_test(unseen)};
     return cmocka_run_group_tests(tests, make_data, scratch_teardown_tree);
 }

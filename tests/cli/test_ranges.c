@@ -92,7 +92,10 @@ static void names(void **state) {
     program_expect(2, "verify nett", "did you mean 'net'?");
     mw_error error;
     if (mw_dir_make(scratch("diagnostics"), &error) != MW_OK) fail_msg("%s", error.message);
-    scratch_write(scratch("diagnostics/study.json"), "{}", 2);
+    static const char study[] = "{\"settings\": [{\"family\": \"mpe\", \"task\": \"spread\", \"quality\": "
+                                "\"expert\", \"reactive\": 1, "
+                                "\"planning\": 2, \"random\": 1, \"top2\": 0.5, \"data_return\": 1}]}";
+    scratch_write(scratch("diagnostics/study.json"), study, sizeof study - 1);
     program_expect(1, "verify %/diagnostics", "nothing to check in");
     program_expect(1, "verify ./nowhere", "there is no folder './nowhere'");
     program_expect(1, "verify --json ./nowhere", "there is no folder './nowhere'");

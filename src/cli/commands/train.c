@@ -64,7 +64,7 @@ static void show_estimate(void *context, const mw_training_estimate *e) {
 }
 
 static void log_losses(display *d, const mw_training_progress *p) {
-    if (!d->events || p->losses < 1 || p->means[0] == d->logged) return;
+    if (!d->events || p->losses < 1 || !p->means || p->means[0] == d->logged) return;
     d->logged = p->means[0];
     for (int i = 0; i < p->losses; i++) {
         char tag[160];
@@ -79,7 +79,7 @@ static void losses_text(char *out, size_t size, const mw_training_progress *p, c
                         const char *prefix) {
     size_t used = 0;
     out[0] = 0;
-    for (int i = 0; i < p->losses && used < size; i++)
+    for (int i = 0; values && i < p->losses && used < size; i++)
         used += (size_t)snprintf(out + used, size - used, "%s%s%s %.3g", i ? ", " : "", prefix,
                                  p->loss_names[i], values[i]);
 }
@@ -98,7 +98,8 @@ static void show_progress(void *context, const mw_training_progress *p) {
     }
     log_losses(d, p);
     losses_text(losses, sizeof losses, p, p->means, "");
-    mw_progress_update(&d->bar, p->done - d->first, "%s, %s %ld/%ld", losses, p->part, p->step, p->steps);
+    mw_progress_update(&d->bar, p->done - d->first, "%s%s%s %ld/%ld", losses, *losses ? ", " : "", p->part,
+                       p->step, p->steps);
     const bool last = p->step == p->steps;
     if (mw_cli_quiet || d->bar.visible || (p->seconds - d->said < 10 && !last)) return;
     d->said = p->seconds;
@@ -123,7 +124,9 @@ static int print_report(const char *output, const mw_training_report *report) {
         if (part->best_step > 0) printf(" at step %ld, which was kept", part->best_step);
         puts(part->trained ? "" : "; not finished");
     }
-    if (report->complete)
+    if (report->complete && isnan(report->target)) /* nothing that it is a condition of */
+        printf("%s written after %.0f s\n", output, report->seconds);
+    else if (report->complete)
         printf("%s written after %.0f s; target return %.3f\n", output, report->seconds, report->target);
     else
         puts("no bundle yet, parts are missing: continue with --resume, or give a bundle with --with");
@@ -133,7 +136,7 @@ static int print_report(const char *output, const mw_training_report *report) {
 static int run(const mw_dataset *dataset, const char *output, mw_train_options *o, bool events) {
     mw_error error = {0};
     mw_training_report report;
-    display d = {.append = o->resume};
+    display d = {.append = o->resume, .logged = NAN};
     char path[4096];
     if (mw_train_options_check(o, mw_dataset_describe(dataset).spec.task, &error) != MW_OK)
         return mw_cli_refuse("train", &error);
