@@ -300,8 +300,15 @@ mw_status mw_behavior_measure(const char *task, const mw_env_options *options, c
     mw_status status = MW_OK;
     double square = 0;
     *m = (mw_measure){.least = INFINITY, .most = -INFINITY};
+    if (behavior && behavior->count > 1) { /* policies take turns: all of them equally often */
+        const int turn = behavior->count * MW_PLAY_GROUP;
+        episodes = (episodes + turn - 1) / turn * turn;
+    }
     MW_TRY(mw_player_create(&player, task, options, behavior, seed, threads, false, error));
-    while (m->episodes < episodes && (status = mw_player_next(player, &played, error)) == MW_OK)
+    if (behavior && !(options && options->prey_file)) /* who names a prey wants to see them meet */
+        status = mw_behavior_check(behavior, mw_player_world(player), "the behaviour", error);
+    while (status == MW_OK && m->episodes < episodes &&
+           (status = mw_player_next(player, &played, error)) == MW_OK)
         for (int i = 0; i < mw_player_wave(player) && m->episodes < episodes; i++) {
             const double r = played[i].episode_return, before = m->mean;
             m->episodes++;

@@ -184,6 +184,8 @@ static mw_status repeat_arm(mw_eval_result *result, int arm, int twin, mw_error 
     result->arm[arm].played = result->arm[arm].episodes;
     if (!result->arm[arm].played) return mw_fail(error, MW_ERR_MEMORY, "cannot keep the episodes of an arm");
     memcpy(result->arm[arm].episodes, result->arm[twin].episodes, bytes);
+    result->arm[arm].seconds = 0; /* they were spent once */
+    result->arm[arm].decisions = 0;
     return MW_OK;
 }
 
@@ -353,12 +355,24 @@ static mw_status resolve(mw_eval_result *result, const mw_bundle *bundle, mw_err
     return MW_OK;
 }
 
+/* Can every arm play? Known before the first episode. */
+static mw_status check_arms(const mw_eval_result *result, const mw_bundle *bundle, mw_error *error) {
+    for (int a = 0; a < MW_ARMS; a++) {
+        player p;
+        if (!(result->options.arms >> a & 1)) continue;
+        MW_TRY(player_create(&p, bundle, result, a, 1, error));
+        player_free(&p);
+    }
+    return MW_OK;
+}
+
 mw_status mw_eval_run(mw_eval_result *result, const mw_bundle *bundle, const mw_eval_options *options,
                       mw_error *error) {
     *result = (mw_eval_result){0};
     MW_TRY(mw_eval_options_take(&result->options, options, error));
     MW_NEED(bundle);
     mw_status status = resolve(result, bundle, error);
+    if (status == MW_OK) status = check_arms(result, bundle, error);
     for (int a = 0; a < MW_ARMS && status == MW_OK; a++) {
         if (!(result->options.arms >> a & 1)) continue;
         const int twin = twin_of(result, a);

@@ -8,6 +8,7 @@
 #include "core/options.h"
 #include "eval/eval.h"
 #include "model/flow/flow.h"
+#include "plan/scorers.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -56,6 +57,9 @@ static mw_status parse_values(axis *a, const char *text, mw_error *error) {
         int first, last, used = 0;
         if (sscanf(at, "%d..%d%n", &first, &last, &used) == 2 && (size_t)used == length &&
             a->field->kind == MW_FIELD_INT) {
+            if (last < first)
+                return mw_fail(error, MW_ERR_ARGUMENT, "%d..%d of %s runs backwards", first, last,
+                               a->field->name);
             for (int value = first; value <= last && value - first <= MOST_VALUES; value++) {
                 char one[16];
                 snprintf(one, sizeof one, "%d", value);
@@ -101,6 +105,17 @@ static unsigned arms_of(const sweep *s, const axis *a) {
     return s->eval.arms ? s->eval.arms : usual | (horizon ? 1u << MW_ARM_ORACLE : 0);
 }
 
+/* However they are typed: "2" and "02". */
+static bool same_value(const mw_field *field, const char *one, const char *other) {
+    mw_plan_settings a, b;
+    char text[2][MW_WORD];
+    mw_field_set(field, &a, one, "", NULL);
+    mw_field_set(field, &b, other, "", NULL);
+    mw_field_text(text[0], MW_WORD, field, &a);
+    mw_field_text(text[1], MW_WORD, field, &b);
+    return !strcmp(text[0], text[1]);
+}
+
 /* Every value suits the bundle, and is played once: known before the first episode. */
 static mw_status check_values(const sweep *s, const axis *a, mw_error *error) {
     const mw_model *flow = mw_bundle_model(s->bundle, "flow");
@@ -118,8 +133,10 @@ static mw_status check_values(const sweep *s, const axis *a, mw_error *error) {
         if (flow)
             MW_TRY(mw_plan_settings_check(&one, s->bundle->info.discrete,
                                           mw_flow_settings_of(flow)->generated, error));
+        if (!mw_scorer_available(one.scorer, s->bundle))
+            return mw_fail(error, MW_ERR_ARGUMENT, "this bundle has no part for the scorer '%s'", one.scorer);
         for (int j = 0; j < k; j++)
-            if (!strcmp(a->values[j], a->values[k]))
+            if (same_value(a->field, a->values[j], a->values[k]))
                 return mw_fail(error, MW_ERR_ARGUMENT, "%s = %s is swept twice", a->field->name,
                                a->values[k]);
     }

@@ -41,6 +41,12 @@ static mw_status go_to_step(mw_session *session, const json_t *object, mw_error 
     return step == session->duel->step ? MW_OK : mw_duel_seek(session->duel, (int)step, error);
 }
 
+/* What is refused leaves the worlds at the step where they were. */
+static mw_status or_back(mw_session *session, int step, mw_status status) {
+    if (status != MW_OK && session->duel->step != step) mw_duel_seek(session->duel, step, NULL);
+    return status;
+}
+
 /* ---- the commands ---- */
 
 static mw_status play(mw_session *session, const json_t *object, mw_error *error) {
@@ -103,8 +109,9 @@ static mw_status arm(mw_session *session, const json_t *object, mw_error *error)
 static mw_status force(mw_session *session, const json_t *object, mw_error *error) {
     long long candidate;
     MW_TRY(whole_of(object, "candidate", MW_DUEL_CANDIDATES, &candidate, error));
+    const int before = session->duel->step;
     MW_TRY(go_to_step(session, object, error));
-    return mw_duel_force(session->duel, (int)candidate, error);
+    return or_back(session, before, mw_duel_force(session->duel, (int)candidate, error));
 }
 
 static mw_status place(mw_session *session, const json_t *object, mw_error *error) {
@@ -115,8 +122,10 @@ static mw_status place(mw_session *session, const json_t *object, mw_error *erro
     MW_TRY(whole_of(object, "id", 1000, &id, error));
     MW_TRY(number_of(object, "x", -3, 3, &x, error));
     MW_TRY(number_of(object, "y", -3, 3, &y, error));
+    const int before = session->duel->step;
     MW_TRY(go_to_step(session, object, error));
-    return mw_duel_place(session->duel, role, (int)id, (const float[]){(float)x, (float)y}, error);
+    return or_back(session, before,
+                   mw_duel_place(session->duel, role, (int)id, (const float[]){(float)x, (float)y}, error));
 }
 
 /* Only a name that the folder lists is ever opened. */

@@ -338,7 +338,7 @@ static void imitates(void **state) {
     mw_learner *learner = learner_of(&preset, &task, 2);
     iterate(learner, 30, &report);
     CHECK_OK(mw_learner_actor(learner, &actor, &error), error);
-    student = (mw_behavior){.noise = 0};
+    student = (mw_behavior){.task = "spread", .rules = "mpe-omar-1"};
     CHECK_OK(mw_behavior_add(&student, &actor, 0, &error), error);
     CHECK_OK(mw_behavior_measure("spread", NULL, &student, 1, 200, 1, &m, &error), error);
     print_message("teacher with noise %.1f, student %.1f\n", report.episode_return, m.mean);

@@ -37,6 +37,26 @@ static void check_tier(const mw_setting *s, int episodes) {
     if (has_file) mw_behavior_free(&behavior);
 }
 
+/* All policies of a ladder play equally often, however few episodes are asked for; behaviours of another
+ * world are not measured in this one. */
+static void ladders(void **state) {
+    (void)state;
+    static mw_behavior behavior;
+    mw_error error;
+    mw_measure m;
+    const mw_setting *s;
+    char path[512];
+    CHECK_OK(mw_setting_find(&s, "spread-medium-replay", &error), error);
+    CHECK_OK(mw_behavior_path(path, sizeof path, FOLDER, s, &error), error);
+    CHECK_OK(mw_behavior_load(&behavior, path, &error), error);
+    CHECK_OK(mw_behavior_measure("spread", NULL, &behavior, 5, 20, 1, &m, &error), error);
+    assert_true(m.episodes >= 20 && m.episodes % behavior.count == 0);
+    strcpy(behavior.rules, "mpe-omar-9");
+    CHECK_FAILS(mw_behavior_measure("spread", NULL, &behavior, 5, 20, 1, &m, &error), MW_ERR_MISMATCH, error,
+                "made under rules mpe-omar-9");
+    mw_behavior_free(&behavior);
+}
+
 static void tiers_of(const char *family) {
     const mw_setting *s;
     for (int i = 0; (s = mw_setting_at(i)); i++) {
@@ -196,9 +216,9 @@ static void sizes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(particle_tiers), cmocka_unit_test(battle_tiers), cmocka_unit_test(ant_tiers),
-        cmocka_unit_test(datasets),       cmocka_unit_test(replayed),     cmocka_unit_test(refusals),
-        cmocka_unit_test(sizes),
+        cmocka_unit_test(ladders),   cmocka_unit_test(particle_tiers), cmocka_unit_test(battle_tiers),
+        cmocka_unit_test(ant_tiers), cmocka_unit_test(datasets),       cmocka_unit_test(replayed),
+        cmocka_unit_test(refusals),  cmocka_unit_test(sizes),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

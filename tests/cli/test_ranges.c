@@ -35,7 +35,7 @@ static const struct {
     {"diagnose --routing", "anchors", 0, 100000},
     {"env play", "episodes", 1, 1e8},
     {"env play", "envs", 1, 65536},
-    {"env play", "spawn-jitter", 0, 16},
+    {"env play", "spawn-jitter", 0, 4},
     {"eval", "seeds", 1, 10000},
     {"eval", "episodes", 1, 100000},
     {"eval", "envs", 1, 4096},

@@ -96,6 +96,7 @@ static void twins(void **state) {
     options.context = played;
     CHECK_OK(mw_eval_run(&both, bundle, &options, &error), error);
     assert_true(played[MW_ARM_PLAN] > 0 && played[MW_ARM_PAPER] == 0);
+    assert_int_equal(both.arm[MW_ARM_PAPER].decisions, 0); /* none were made for it */
     options.arms = 1u << MW_ARM_PAPER;
     CHECK_OK(mw_eval_run(&alone, bundle, &options, &error), error);
     check_same(&both, &alone, MW_ARM_PAPER);
@@ -111,6 +112,22 @@ static void twins(void **state) {
     for (int k = 0; k < options.seeds * options.episodes; k++) /* never leaves the policy */
         CHECK_NEAR(both.arm[MW_ARM_PLAN].episodes[k].total, both.arm[MW_ARM_REACTIVE].episodes[k].total, 0);
     mw_eval_result_clear(&both);
+    mw_bundle_free(bundle);
+}
+
+/* An arm that the bundle has nothing for is known before the others have played. */
+static void missing_arm(void **state) {
+    (void)state;
+    mw_error error;
+    mw_bundle *bundle = tiny_bundle("3m", NULL);
+    mw_eval_options options = small_options();
+    mw_eval_result result;
+    long played[MW_ARMS] = {0};
+    CHECK_OK(mw_arms_parse("reactive,q", &options.arms, &error), error);
+    options.progress = count_arm;
+    options.context = played;
+    CHECK_FAILS(mw_eval_run(&result, bundle, &options, &error), MW_ERR_ARGUMENT, error, "no part for");
+    assert_int_equal(played[MW_ARM_REACTIVE], 0);
     mw_bundle_free(bundle);
 }
 
@@ -520,6 +537,7 @@ int main(void) {
         cmocka_unit_test(random_is_as_drawn),
         cmocka_unit_test(judged_choose_best),
         cmocka_unit_test(twins),
+        cmocka_unit_test(missing_arm),
         cmocka_unit_test(pairing_particles),
         cmocka_unit_test(pairing_battles),
         cmocka_unit_test(seeds),

@@ -216,9 +216,15 @@ static void stopped(void **state) {
 
 static void refusals(void **state) {
     (void)state;
-    static const char *const bad[][2] = {{"M", "is no sweep"},       {"size=1", "is no sweep"},
-                                         {"M=", "names no value"},   {"M=1,many", "whole number"},
-                                         {"M=1..400", "at most 64"}, {"H=50", "horizon is 50"}};
+    static const char *const bad[][2] = {{"M", "is no sweep"},
+                                         {"size=1", "is no sweep"},
+                                         {"M=", "names no value"},
+                                         {"M=1,many", "whole number"},
+                                         {"M=1..400", "at most 64"},
+                                         {"H=50", "horizon is 50"},
+                                         {"M=5..1", "runs backwards"},
+                                         {"M=2,02", "swept twice"},
+                                         {"scorer=rwm,q", "no part for the scorer 'q'"}};
     mw_error error;
     char *text;
     const mw_eval_options e = few();

@@ -230,6 +230,13 @@ static void absorb(mw_learner *l) {
 
 /* ---- an iteration ---- */
 
+double mw_learner_std(const mw_learner *l) {
+    double std = 0;
+    for (int i = 0; i < l->shape.act && !l->shape.discrete; i++)
+        std += mw_exp((double)l->actor_optimizer.values[l->log_std + (size_t)i]) / l->shape.act;
+    return std;
+}
+
 static void summarise(mw_learner *l, mw_learn_report *report) {
     double returns = 0, lengths = 0, wins = 0;
     for (int e = 0; e < l->preset.envs; e++) {
@@ -244,9 +251,7 @@ static void summarise(mw_learner *l, mw_learn_report *report) {
         report->length = lengths / report->episodes;
         report->win_rate = wins / report->episodes;
     }
-    for (int i = 0; i < l->shape.act && !l->shape.discrete; i++)
-        report->action_std +=
-            mw_exp((double)l->actor_optimizer.values[l->log_std + (size_t)i]) / l->shape.act;
+    report->action_std = mw_learner_std(l);
 }
 
 mw_status mw_learner_iterate(mw_learner *l, mw_learn_report *report, mw_error *error) {

@@ -41,6 +41,7 @@ mw_status mw_learner_actor(const mw_learner *learner, mw_actor *actor, mw_error 
  * seed continues with identical bits. */
 mw_status mw_learner_save(const mw_learner *learner, const char *path, mw_error *error);
 mw_status mw_learner_load(mw_learner *learner, const char *path, mw_error *error);
+double mw_learner_std(const mw_learner *learner); /* of real actions: how it explores now; discrete ones: 0 */
 /* The preset and the seed that a checkpoint was learned with. */
 mw_status mw_learner_peek(const char *path, mw_learn_preset *preset, uint64_t *seed, mw_error *error);
 

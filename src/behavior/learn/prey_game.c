@@ -194,6 +194,21 @@ static mw_status last_snapshot(mw_behavior *behavior, const char *folder, const 
     return mw_behavior_load(behavior, path, error);
 }
 
+/* What is continued must be what was asked for. */
+static mw_status is_asked_for(const char *folder, const mw_learn_preset *preset, uint64_t seed,
+                              mw_error *error) {
+    char path[600];
+    mw_learn_preset held;
+    uint64_t own;
+    snprintf(path, sizeof path, "%.500s/state.safetensors", folder);
+    if (!mw_file_exists(path)) return MW_OK;
+    MW_TRY(mw_learner_peek(path, &held, &own, error));
+    if (own == seed && held.steps == preset->steps) return MW_OK;
+    return mw_fail(
+        error, MW_ERR_MISMATCH, "%s holds a run of seed %llu and %.0f steps, not of seed %llu and %.0f",
+        folder, (unsigned long long)own, (double)held.steps, (unsigned long long)seed, (double)preset->steps);
+}
+
 static mw_status learn_part(const mw_prey_options *options, const mw_learn_preset *preset,
                             const mw_game *game, const char *folder, int round, mw_behavior *result,
                             mw_error *error) {
@@ -205,6 +220,7 @@ static mw_status learn_part(const mw_prey_options *options, const mw_learn_prese
                                     .stop = options->stop,
                                     .report = options->report,
                                     .context = options->context};
+    MW_TRY(is_asked_for(folder, preset, learn.seed, error));
     MW_TRY(mw_train(game, folder, &learn, error));
     return last_snapshot(result, folder, preset, error);
 }
@@ -256,6 +272,7 @@ mw_status mw_prey_learn(const char *name, const char *folder, const mw_prey_opti
     if (options.rounds < 1 || options.rounds > MW_PREY_MOST_OPPONENTS || strlen(folder) > 400)
         return mw_fail(error, MW_ERR_ARGUMENT, "rounds must be 1 to %d, the folder's name short",
                        MW_PREY_MOST_OPPONENTS);
+    MW_TRY(mw_prey_version_check(options.version, "the prey", error));
     mw_behavior *predators = calloc(MW_PREY_MOST_OPPONENTS, sizeof *predators);
     if (!predators) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate the predators");
     mw_prey_game pack = {.task = task};

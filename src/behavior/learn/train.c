@@ -69,7 +69,7 @@ static mw_status run(mw_learner *l, const mw_learn_options *options, const paths
     const long iterations = mw_learner_iterations(l);
     const double start = mw_clock_seconds();
     double saved = start;
-    mw_learn_report report = {0};
+    mw_learn_report report = {.action_std = mw_learner_std(l)};
     if (mw_learner_iteration(l) == 0) MW_TRY(save_snapshot(l, p, seed, &report, error));
     while (mw_learner_iteration(l) < iterations) {
         MW_TRY(mw_learner_iterate(l, &report, error));

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- train ---- */
 
@@ -195,7 +196,7 @@ static void list_row(list_request *r, const mw_setting *s, const mw_behavior_sum
         snprintf(wanted + strlen(wanted), sizeof wanted - strlen(wanted), ", wins >= %g", s->least_wins);
     mw_table_row(&r->table, (mw_cell[]){MW_TEXT(name), MW_NUMBER(b ? b->count : 0),
                                         MW_NUMBER(b ? b->steps[b->count - 1] : NAN),
-                                        MW_NUMBER(b ? b->noise : 1), MW_NUMBER(r->play.episodes),
+                                        MW_NUMBER(b ? b->noise : 1), MW_NUMBER(m->episodes),
                                         MW_NUMBER(played ? m->mean : NAN), MW_NUMBER(played ? m->std : NAN),
                                         MW_NUMBER(played ? mw_score(s->task, m->mean) : NAN),
                                         MW_NUMBER(played ? m->win_rate : NAN),
@@ -310,7 +311,7 @@ static int behavior_eval(int argc, char **argv) {
         mw_table_row(&table, (mw_cell[]){MW_NUMBER(m.mean), MW_NUMBER(m.std), MW_NUMBER(m.least),
                                          MW_NUMBER(m.most), MW_NUMBER(m.win_rate), MW_NUMBER(m.length),
                                          MW_NUMBER(play.noise >= 0 ? play.noise : (double)behavior.noise),
-                                         MW_NUMBER(play.episodes), MW_TEXT(files[i])});
+                                         MW_NUMBER(m.episodes), MW_TEXT(files[i])});
     }
     return mw_table_end(&table);
 }
@@ -319,12 +320,14 @@ static int behavior_eval(int argc, char **argv) {
 
 static const char pick_help[] =
     "usage: mawam behavior pick TASK RUN [-o DIR] [--episodes N] [--seed S] [--threads N] [--prey FILE]\n"
+    "                           [--every K] [--overwrite]\n"
     "\n"
     "Measures every snapshot of a learning run with the noise of the datasets and writes the behaviour\n"
     "files of the task's qualities to DIR (behaviors).\n"
     "\n"
     "  --episodes N  episodes per snapshot (200); likely candidates are measured again with four times\n"
     "                as many\n"
+    "  --overwrite   replace behaviour files that are there\n"
     "  --every K     looks at every K-th snapshot (1)\n"
     "  --seed S      seed of the episodes (0)\n"
     "  --threads N   threads (0: one per core)\n"
@@ -345,14 +348,30 @@ static void show_pick(void *context, const mw_setting *setting, double steps, co
     fflush(stdout);
 }
 
+/* The files that will be written, before the long work. */
+static mw_status check_files(const char *task, const char *folder, bool overwrite, mw_error *error) {
+    const mw_setting *s;
+    for (int i = 0; (s = mw_setting_at(i)); i++) {
+        char path[600], name[64];
+        if (strcmp(s->task, task) || s->kind == MW_TIER_RANDOM) continue;
+        mw_setting_name(s, name, sizeof name);
+        snprintf(path, sizeof path, "%.400s/%s.safetensors", folder, name);
+        if (overwrite || access(path, F_OK) != 0) continue;
+        return mw_fail(error, MW_ERR_ARGUMENT, "'%s' is there already; --overwrite replaces it", path);
+    }
+    return MW_OK;
+}
+
 static int behavior_pick(int argc, char **argv) {
     const char *words[2] = {NULL, NULL}, *folder = "behaviors";
+    bool overwrite = false;
     mw_env_options world;
     mw_env_options_init(&world, sizeof world);
     mw_pick_options pick;
     mw_pick_options_init(&pick, sizeof pick);
     const mw_option options[] = {{"o", MW_OPT_STRING, &folder, 0, 0},
                                  {"episodes", MW_OPT_INT, &pick.episodes, 1, 1e7},
+                                 {"overwrite", MW_OPT_FLAG, &overwrite, 0, 0},
                                  {"every", MW_OPT_INT, &pick.every, 1, 1e6},
                                  {"seed", MW_OPT_U64, &pick.seed, 0, 0},
                                  {"threads", MW_OPT_INT, &pick.threads, 0, MW_MAX_THREADS},
@@ -366,6 +385,7 @@ static int behavior_pick(int argc, char **argv) {
     pick.context = (void *)words[0];
     pick.stop = mw_cli_stop();
     mw_error error = {0};
+    if (check_files(words[0], folder, overwrite, &error) != MW_OK) return mw_cli_fail(&error);
     mw_status status = mw_behavior_pick(words[0], words[1], folder, &pick, &error);
     return status == MW_OK ? 0 : mw_cli_fail(&error);
 }

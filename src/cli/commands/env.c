@@ -460,7 +460,7 @@ static int env_play(int argc, char **argv) {
                                  {"envs", MW_OPT_INT, &request.envs, 1, 65536},
                                  {"threads", MW_OPT_INT, &request.threads, 0, MW_MAX_THREADS},
                                  {"prey", MW_OPT_STRING, &request.world.prey_file, 0, 0},
-                                 {"spawn-jitter", MW_OPT_DOUBLE, &request.world.spawn_jitter, 0, 16},
+                                 {"spawn-jitter", MW_OPT_DOUBLE, &request.world.spawn_jitter, 0, 4},
                                  {"json", MW_OPT_SHOW, &request.show, 0, 0},
                                  {"csv", MW_OPT_SHOW, &request.show, 0, 0},
                                  {"replay", MW_OPT_STRING, &request.replay, 0, 0},

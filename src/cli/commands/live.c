@@ -7,7 +7,6 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -40,7 +39,8 @@ static void show(void *context, const char *url) {
     fflush(stdout);
     if (!*open_page || !(getenv("DISPLAY") || getenv("WAYLAND_DISPLAY"))) return;
     snprintf(address, sizeof address, "%s", url);
-    if (posix_spawnp(&child, program, NULL, NULL, arguments, environ) == 0) waitpid(child, NULL, 0);
+    /* nobody waits for it: it may be the browser itself, and lasts as long as that is open */
+    posix_spawnp(&child, program, NULL, NULL, arguments, environ);
 }
 
 static int run(const char *name, mw_live_options *live) {

@@ -81,6 +81,8 @@ mw_status mw_prey_net_frozen(mw_prey_net **net, const mw_mpe_task *task, char ta
 /* Checks task, rules and every size; `tag` receives "<version>-<hash of the weights>". */
 mw_status mw_prey_net_load(mw_prey_net **net, const char *path, const mw_mpe_task *task, char tag[32],
                            mw_error *error);
+/* The version becomes part of the rules string, so it is kept short and plain. */
+mw_status mw_prey_version_check(const char *version, const char *what, mw_error *error);
 void mw_prey_net_free(mw_prey_net *net);
 
 /* net NULL: the scripted prey, which runs from the predators and keeps inside the square. */

@@ -118,7 +118,15 @@ static mw_status load_layer(mw_prey_net *net, const mw_safetensors *file, int in
     return status;
 }
 
-/* The version becomes part of the rules string, so it is kept short and plain. */
+mw_status mw_prey_version_check(const char *version, const char *what, mw_error *error) {
+    const char *allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._";
+    const size_t length = strlen(version);
+    if (length >= 1 && length <= 16 && strspn(version, allowed) == length) return MW_OK;
+    return mw_fail(error, MW_ERR_FORMAT,
+                   "%s: the prey's version '%.32s' must be 1 to 16 letters, digits, dots or underscores",
+                   what, version);
+}
+
 static mw_status check_metadata(const mw_safetensors *file, const mw_mpe_task *task, const char **version,
                                 mw_error *error) {
     const char *for_task = mw_safetensors_meta(file, "task"), *rules = mw_safetensors_meta(file, "rules");
@@ -130,13 +138,7 @@ static mw_status check_metadata(const mw_safetensors *file, const mw_mpe_task *t
         return mw_fail(error, MW_ERR_MISMATCH,
                        "%s: the prey is for %.32s under rules %.32s, the task is %s under %s", file->path,
                        for_task, rules, task->name, MW_MPE_RULES);
-    size_t length = strlen(*version);
-    const char *allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._";
-    if (length < 1 || length > 16 || strspn(*version, allowed) != length)
-        return mw_fail(error, MW_ERR_FORMAT,
-                       "%s: the prey's version '%.32s' must be 1 to 16 letters, digits, dots or underscores",
-                       file->path, *version);
-    return MW_OK;
+    return mw_prey_version_check(*version, file->path, error);
 }
 
 static mw_status load_layers(mw_prey_net *net, const mw_safetensors *file, uint32_t *hash, mw_error *error) {
