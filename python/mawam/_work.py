@@ -8,7 +8,7 @@ import queue
 import threading
 from typing import Any, Callable, List, Optional
 
-from mawam._library import Handle, call
+from mawam._library import Handle, call, given_text
 
 
 class Work:
@@ -89,3 +89,13 @@ class Work:
                 free(pointer.value)
             raise
         return Handle.own(pointer.value or 0, free)
+
+    def text(self, progress: Optional[Callable[[Any], Any]], function: Callable[..., int], *arguments: Any) -> str:
+        """Calls function(result, *arguments, error) and hands on the text that it made."""
+        result = ctypes.c_void_p()
+        try:
+            self.run(progress, function, ctypes.byref(result), *arguments)
+        except BaseException:
+            given_text(result)  # finished, but progress raised
+            raise
+        return given_text(result)

@@ -1,5 +1,6 @@
 """Behaviours: the policies that collect datasets, learned online from scratch, and the settings they serve."""
 import ctypes
+import os
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from mawam import _abi
@@ -62,7 +63,7 @@ def behavior_path(setting_name: str, folder: Optional[PathLike] = None) -> str:
     """Where the behaviour file of a setting is."""
     path = ctypes.create_string_buffer(4096)
     call(lib.mw_behavior_path, path, len(path), optional(folder), setting_pointer(setting_name))
-    return text(path.value)
+    return os.fsdecode(path.value)
 
 
 class Behavior(NamedTuple):

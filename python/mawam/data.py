@@ -121,7 +121,7 @@ class Dataset(Owner):
                        None if self.legal is None else self.legal[steps], int(self.outcomes[episode]))
 
     def check(self) -> None:
-        """One pass over all values: finite numbers, actions in range and legal, checksums."""
+        """One pass over all values: finite numbers, discrete actions in range and legal, checksums."""
         Work(self._handle).run(None, lib.mw_dataset_check, self._pointer)
 
     def expect(self, env: Env) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from mawam import _abi
 from mawam._arrays import copied, taken
 from mawam._library import ArgumentError, Assignments, Owner, PathLike, Settings, as_dict, call, captured, encode, lib
-from mawam._library import options, record, text
+from mawam._library import options, record, text, whole
 from mawam._work import Work
 from mawam.data import Dataset
 from mawam.env import FLOAT, WorldOptions, world_pointer
@@ -193,7 +193,7 @@ def paired_compare(first: Sequence[float], second: Sequence[float], seed: int = 
     rows = [taken(what, values, (count,), np.dtype(np.float64)) for what, values in
             (("first", first), ("second", second))]
     summary = _abi.STRUCT["mw_paired_summary"]()
-    call(lib.mw_paired_compare, ctypes.byref(summary), rows[0].ctypes.data, rows[1].ctypes.data, count, seed)
+    call(lib.mw_paired_compare, ctypes.byref(summary), rows[0].ctypes.data, rows[1].ctypes.data, count, whole("seed", seed))
     return record(PairedSummary, summary)
 
 
@@ -203,5 +203,5 @@ def routing_over_settings(paths: Sequence[PathLike], seed: int = 0) -> Dict[str,
         raise ArgumentError("paths: expected a list of files; found one text")
     over = _abi.STRUCT["mw_routing_over"]()
     texts = (ctypes.c_char_p * max(1, len(paths)))(*map(encode, paths))
-    call(lib.mw_routing_over_settings, ctypes.byref(over), texts, len(paths), seed)
+    call(lib.mw_routing_over_settings, ctypes.byref(over), texts, len(paths), whole("seed", seed))
     return as_dict(over)

@@ -79,7 +79,7 @@ def scripts(task: str) -> List[str]:
 def episode_seeds(seed: int, episode: int) -> Tuple[int, int]:
     """Seeds of the world and of the policy for an episode of a numbered series, as evaluations draw them."""
     world, policy = ctypes.c_uint64(), ctypes.c_uint64()
-    lib.mw_env_episode_seeds(seed, episode, ctypes.byref(world), ctypes.byref(policy))
+    lib.mw_env_episode_seeds(whole("seed", seed), whole("episode", episode), ctypes.byref(world), ctypes.byref(policy))
     return world.value, policy.value
 
 
@@ -174,7 +174,7 @@ class Env(Owner):
         """The joint action of a scripted policy, which sees the true state."""
         actions = np.empty(self.info.action_shape, self.info.action_type)
         at = actions.__array_interface__["data"][0]
-        call(lib.mw_script_act, self._pointer, encode(script), seed, None if self.info.discrete else at,
+        call(lib.mw_script_act, self._pointer, encode(script), whole("seed", seed), None if self.info.discrete else at,
              at if self.info.discrete else None)
         return actions
 
@@ -200,7 +200,7 @@ class Env(Owner):
     def place(self, role: str, id: int, place: Sequence[float]) -> None:
         """Puts what is drawn with this role and id elsewhere, in worlds whose things can be moved by hand."""
         to = taken("place", place, (2,), FLOAT)
-        call(lib.mw_env_place, self._pointer, encode(role), id, to.ctypes.data)
+        call(lib.mw_env_place, self._pointer, encode(role), whole("id", id, ctypes.c_int), to.ctypes.data)
 
     # ---- words and pictures ----
 

@@ -1,10 +1,11 @@
 """What the library runs on: the processor, files, measurements of speed, recorded numbers, and its messages."""
 import ctypes
 import logging
+import os
 from typing import Any, Dict, List, NamedTuple, Optional
 
 from mawam import _abi
-from mawam._library import PathLike, as_dict, call, encode, lib, options, text
+from mawam._library import ArgumentError, PathLike, as_dict, call, encode, lib, options, text
 from mawam._work import Work
 
 _logger = logging.getLogger("mawam")
@@ -29,14 +30,14 @@ def find_data(kind: str, name: str) -> str:
     """Where a file that comes with mawam is: kind "behaviors" or "bundles", in the first of data_folders to have it."""
     path = ctypes.create_string_buffer(4096)
     call(lib.mw_data_find, path, len(path), encode(kind), encode(name))
-    return text(path.value)
+    return os.fsdecode(path.value)
 
 
 def data_folders() -> List[str]:
     """Where files that come with mawam are looked for, in this order; they need not exist."""
     path, found = ctypes.create_string_buffer(4096), []
     while lib.mw_data_folder(path, len(path), len(found)):
-        found.append(text(path.value))
+        found.append(os.fsdecode(path.value))
     return found
 
 
@@ -82,6 +83,8 @@ def verify(kind: str, folder: PathLike) -> List[Check]:
     callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_double, ctypes.c_double,
                                 ctypes.c_bool)(line)
     report = _abi.STRUCT["mw_verify"](line=ctypes.cast(callback, ctypes.c_void_p))
+    if kind not in ("env", "net", "diagnostics"):
+        raise ArgumentError(f"kind must be env, net or diagnostics, not {kind!r}")
     functions = {"env": lib.mw_verify_env, "net": lib.mw_verify_net, "diagnostics": lib.mw_verify_diagnostics}
     Work(callback).run(None, functions[kind], encode(folder), ctypes.byref(report))
     return found

@@ -101,7 +101,7 @@ class Bundle(Owner):
 
 def pack_bundle(source: PathLike, target: PathLike, bits: int = 8) -> None:
     """Writes a bundle's file to another with its larger matrices in 4 to 8 bits per weight, and says so in it."""
-    call(lib.mw_bundle_pack, encode(source), encode(target), bits)
+    call(lib.mw_bundle_pack, encode(source), encode(target), whole("bits", bits, ctypes.c_int))
 
 
 def _typed_settings(settings: ctypes.Structure) -> Dict[str, str]:
@@ -223,8 +223,8 @@ class Planner(Owner):
         self._check_env(env)
         action = np.zeros(self._action_shape[1:], self._action_type)
         at = action.ctypes.data
-        call(lib.mw_planner_take, self._pointer, env, candidate, None if self.discrete else at,
-             at if self.discrete else None)
+        call(lib.mw_planner_take, self._pointer, env, whole("candidate", candidate, ctypes.c_int),
+             None if self.discrete else at, at if self.discrete else None)
         return action
 
     def snapshot(self, env: int = 0) -> bytes:
@@ -236,6 +236,7 @@ class Planner(Owner):
 
     def restore(self, snapshot: bytes, env: int = 0) -> None:
         """Play continues from a snapshot of any planner of the same bundle, whatever its settings."""
+        self._check_env(env)
         call(lib.mw_planner_restore, self._pointer, env, bytes(snapshot), len(snapshot))
 
 

@@ -62,6 +62,10 @@ except ImportError:
             return bool(array.shape == self.shape and np.can_cast(array.dtype, self.dtype)
                         and np.all(array >= self.low) and np.all(array <= self.high))
 
+        def __eq__(self, other: Any) -> bool:
+            return (super().__eq__(other) and np.array_equal(self.low, other.low)
+                    and np.array_equal(self.high, other.high))
+
         def __repr__(self) -> str:
             return f"Box({self.low.min()}, {self.high.max()}, {self.shape}, {self.dtype})"
 
@@ -93,7 +97,11 @@ except ImportError:
             super().__init__(self.nvec.shape, dtype)
 
         def sample(self, mask: Optional[np.ndarray] = None) -> np.ndarray:
-            """Uniform."""
+            """Uniform among those whose masks, one for every value, are not 0."""
+            if mask is not None:
+                flat = np.asarray(mask).reshape(self.nvec.size, -1)
+                drawn = [self.np_random.choice(np.flatnonzero(row)) if np.any(row) else 0 for row in flat]
+                return np.array(drawn, self.dtype).reshape(self.shape)
             return (self.np_random.random(self.shape) * self.nvec).astype(self.dtype)
 
         def contains(self, value: Any) -> bool:

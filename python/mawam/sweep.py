@@ -3,7 +3,7 @@ import ctypes
 import json
 from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence, Union
 
-from mawam._library import Assignments, PathLike, Settings, given_text, lib, options, text
+from mawam._library import Assignments, PathLike, Settings, lib, options, text
 from mawam._work import Work
 from mawam.env import WorldOptions, world_pointer
 from mawam.evaluation import arm_set
@@ -40,9 +40,7 @@ def sweep(bundle: Bundle, sweeps: Union[str, Sequence[str]], *, path: Optional[P
                     overwrite=overwrite)
     kinds = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_int, ctypes.c_int, ctypes.c_double]
     given.progress = work.reports(kinds, lambda setting, value, *rest: SweepProgress(text(setting), text(value), *rest))
-    result = ctypes.c_void_p()
-    work.run(progress, lib.mw_sweep_run, ctypes.byref(result), bundle._pointer, ctypes.byref(given))
-    return json.loads(given_text(result))
+    return json.loads(work.text(progress, lib.mw_sweep_run, bundle._pointer, ctypes.byref(given)))
 
 
 class CostProgress(NamedTuple):
@@ -59,9 +57,8 @@ def planning_cost(bundles: Sequence[Bundle], *, progress: Optional[Callable[[Cos
     """Generation and scoring of 1, 2, 4, 8, 16 candidates for every bundle and as a mean over them; fields are those of
     mw_cost_options by name: envs, repeats, timed, threads, ..."""
     pointers = (ctypes.c_void_p * max(1, len(bundles)))(*(bundle._pointer for bundle in bundles))
-    work, result = Work(pointers, [bundle._handle for bundle in bundles]), ctypes.c_void_p()
+    work = Work(pointers, [bundle._handle for bundle in bundles])
     given = options("mw_cost_options", command="mawam.planning_cost", stop=work.stop, **fields)
     kinds = [ctypes.c_char_p, ctypes.c_int, ctypes.c_int, ctypes.c_double]
     given.progress = work.reports(kinds, lambda task, *rest: CostProgress(text(task), *rest))
-    work.run(progress, lib.mw_cost_run, ctypes.byref(result), pointers, len(bundles), ctypes.byref(given))
-    return json.loads(given_text(result))
+    return json.loads(work.text(progress, lib.mw_cost_run, pointers, len(bundles), ctypes.byref(given)))

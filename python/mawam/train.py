@@ -43,7 +43,7 @@ class TrainedPart(NamedTuple):
     """How one part came out."""
 
     name: str
-    trained: bool  # in this run or one that it continues; False: taken from elsewhere
+    trained: bool  # to its end, in this run or one that it continues
     held: Dict[str, float]  # losses on held-out episodes
     best_step: int  # 0: nothing was held out, or the last weights were kept
 
@@ -81,7 +81,8 @@ def training_settings() -> str:
 def training_log(path: PathLike) -> Log:
     """The log beside a bundle as arrays, {"flow": {"step": ..., "seconds": ...}, ...}; NaN where a line is silent."""
     rows: Dict[str, List[Dict[str, Any]]] = {}
-    name = os.path.splitext(os.fspath(path))[0] + ".jsonl"
+    stem = os.fspath(path)
+    name = (stem[:-len(".safetensors")] if stem.endswith(".safetensors") else stem) + ".jsonl"
     with open(name, encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
             if not line.endswith("\n"):

@@ -9,7 +9,7 @@ import numpy as np
 
 from mawam import _abi
 from mawam._arrays import address, taken
-from mawam._library import ArgumentError, Handle, Owner, call, encode, failure, lib, prepared
+from mawam._library import ArgumentError, Handle, Owner, call, encode, failure, lib, prepared, whole
 from mawam.env import BYTE, FLOAT, OUTCOME, Env, EnvInfo, WorldOptions, env_info, world_pointer
 from mawam.spaces import Space, batched_space, space_of_actions, space_of_observations
 
@@ -33,7 +33,7 @@ class VectorEnv(Owner):
                  autoreset: bool = True) -> None:
         """threads 0: one per core; no result depends on it."""
         self._handle = Handle(lib.mw_env_batch_create, lib.mw_env_batch_free, encode(task), world_pointer(world),
-                              num_envs, threads)
+                              whole("num_envs", num_envs, ctypes.c_int), whole("threads", threads, ctypes.c_int))
         self.info: EnvInfo = env_info(lib.mw_env_batch_get(self._pointer, 0))
         self.num_envs, self.autoreset = num_envs, autoreset
         self.metadata = {"autoreset_mode": "SameStep" if autoreset else "Disabled"}
@@ -93,7 +93,7 @@ class VectorEnv(Owner):
 
     def env(self, index: int) -> Env:
         """One of the environments, for pictures and snapshots. It belongs to the batch."""
-        pointer = lib.mw_env_batch_get(self._pointer, index)
+        pointer = lib.mw_env_batch_get(self._pointer, whole("index", index, ctypes.c_int))
         if not pointer:
             raise ArgumentError(f"there are environments 0 to {self.num_envs - 1}, not {index}")
         return Env._of(Handle.borrow(pointer, self._handle))
@@ -105,7 +105,7 @@ class VectorEnv(Owner):
         if seed is None:
             seeds = self.seeds + _SEED.type(self.num_envs)
         elif isinstance(seed, (int, np.integer)):
-            seeds = np.arange(self.num_envs, dtype=_SEED) + _SEED.type(int(seed) % (1 << 64))
+            seeds = np.arange(self.num_envs, dtype=_SEED) + _SEED.type(whole("seed", seed))
         else:
             seeds = taken("seed", seed, (self.num_envs,), _SEED)
         mask = (options or {}).get("reset_mask", np.ones(self.num_envs, bool))

@@ -199,3 +199,26 @@ def test_seeds_are_whole_numbers_that_fit(seed):
     env = mawam.Env("spread")
     with pytest.raises(mawam.ArgumentError, match="seed"):
         env.reset(seed)
+
+
+def test_other_numbers_fit_too():
+    env, many = mawam.Env("spread"), mawam.VectorEnv("spread", 2)
+    env.reset(1)
+    for attempt in (lambda: env.place("agent", 2**32, [0, 0]), lambda: many.env(2**32), lambda: many.reset(seed=-1),
+                    lambda: env.script("random", -1), lambda: mawam.episode_seeds(-1, 0),
+                    lambda: mawam.VectorEnv("spread", 2**32 + 1)):
+        with pytest.raises(mawam.ArgumentError):
+            attempt()
+    with pytest.raises(mawam.ArgumentError, match="diagnostics"):
+        mawam.verify("nothing", ".")
+
+
+def test_masks_and_bounds_of_spaces():
+    many = mawam.VectorEnv("3m", 1)
+    _, infos = many.reset(seed=1)
+    mask = infos["action_mask"][0]
+    for _ in range(20):
+        drawn = many.single_action_space.sample(tuple(mask.astype(np.int8)))
+        assert mask[np.arange(len(drawn)), drawn].all()
+    assert mawam.spaces.Box(np.float32([0, -1]), np.float32([1, 1])) != mawam.spaces.Box(np.float32([-1, 0]),
+                                                                                         np.float32([1, 1]))

@@ -90,3 +90,9 @@ def test_torn_and_foreign_logs(tmp_path):
     log.write_text("hello\n")
     with pytest.raises(mawam.FormatError, match="line 1"):
         mawam.training_log(tmp_path / "a.safetensors")
+
+
+def test_a_log_lies_beside_a_bundle_of_any_name(dataset, tmp_path):
+    path = tmp_path / "my.bundle"
+    mawam.train(dataset, path, settings={**TINY, "flow.steps": 2, "inverse.steps": 2, "rwm.steps": 2}, threads=1)
+    assert "flow" in mawam.training_log(path)
