@@ -125,15 +125,15 @@ numbers:
 # Below DESTDIR if given, for PREFIX. Builds what is installed and nothing else; what was put where is kept for
 # `make uninstall`. (Tests install too, into folders of their own, and write another manifest.)
 install: $(BUILD)/.configured
-	@cmake -DCMAKE_INSTALL_PREFIX=$(abspath $(PREFIX)) $(BUILD) > $(BUILD)/.install.log 2>&1 || { cat $(BUILD)/.install.log; exit 1; }
+	@cmake "-DCMAKE_INSTALL_PREFIX=$$(realpath -ms -- "$(PREFIX)")" $(BUILD) > $(BUILD)/.install.log 2>&1 || { cat $(BUILD)/.install.log; exit 1; }
 	@ninja -C $(BUILD) -j $(JOBS) installed > $(BUILD)/.install.log 2>&1 || { cat $(BUILD)/.install.log; exit 1; }
-	@DESTDIR=$(DESTDIR) cmake --install $(BUILD) > $(BUILD)/.install.log || { cat $(BUILD)/.install.log; exit 1; }
+	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) > $(BUILD)/.install.log || { cat $(BUILD)/.install.log; exit 1; }
 	@mv $(BUILD)/install_manifest.txt $(BUILD)/.installed
-	@echo "installed $$(grep -c . $(BUILD)/.installed) files in $(DESTDIR)$(abspath $(PREFIX))"
+	@echo "installed $$(grep -c . $(BUILD)/.installed) files in $(DESTDIR)$$(realpath -ms -- "$(PREFIX)")"
 
 uninstall:
 	@test -f $(BUILD)/.installed || { echo "$(BUILD)/.installed is missing: nothing is known to be installed"; exit 1; }
-	@cmake/uninstall.sh $(BUILD)/.installed $(DESTDIR)
+	@cmake/uninstall.sh $(BUILD)/.installed "$(DESTDIR)"
 	@rm $(BUILD)/.installed
 
 deb: $(BUILD)/.configured

@@ -286,14 +286,31 @@ int mw_cli_parse(int argc, char **argv, const mw_option *options, const char *he
     return -1;
 }
 
+/* Appends a word as a shell takes it; at most 2 + 4 times as long. */
+static char *quote(char *end, const char *word) {
+    const bool plain =
+        *word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                    "%+,-./:=@_")];
+    *end++ = ' ';
+    if (plain) return stpcpy(end, word);
+    *end++ = '\'';
+    for (; *word; word++) {
+        if (*word == '\'')
+            end = stpcpy(end, "'\\''");
+        else
+            *end++ = *word;
+    }
+    return stpcpy(end, "'");
+}
+
 char *mw_cli_command(const char *group, int argc, char **argv) {
     size_t size = sizeof "mawam " + strlen(group);
-    for (int i = 0; i < argc; i++) size += strlen(argv[i]) + 1;
+    for (int i = 0; i < argc; i++) size += 4 * strlen(argv[i]) + 3;
     char *text = malloc(size);
     if (!text) return NULL;
-    strcpy(text, "mawam");
-    if (*group) strcat(strcat(text, " "), group);
-    for (int i = 0; i < argc; i++) strcat(strcat(text, " "), argv[i]);
+    char *end = stpcpy(text, "mawam");
+    if (*group) end = stpcpy(stpcpy(end, " "), group);
+    for (int i = 0; i < argc; i++) end = quote(end, argv[i]);
     json_t *words = (json_string)(text);
     for (char *at = text; !words && *at; at++) /* it is no UTF-8, as files that name it must be */
         if ((unsigned char)*at > 127) *at = '?';

@@ -98,7 +98,7 @@ mw_status mw_cli_bundle_path(char *out, size_t size, const char *name, mw_error 
 
 /* The bundles that come with mawam: of the first folder that has any, in order of name. */
 typedef struct mw_bundle_list {
-    char paths[32][2400];
+    char paths[128][2400];
     int count;
 } mw_bundle_list;
 mw_status mw_cli_bundles(mw_bundle_list *list, mw_error *error);

@@ -100,6 +100,9 @@ mw_status mw_cli_bundles(mw_bundle_list *list, mw_error *error) {
     for (int i = 0; i < found; i++) {
         if (list->count < (int)(sizeof list->paths / sizeof *list->paths))
             snprintf(list->paths[list->count++], sizeof *list->paths, "%s/%s", folder, entries[i]->d_name);
+        else if (i == list->count)
+            fprintf(stderr, "mawam: warning: '%s' has %d bundles; the first %d are looked at\n", folder,
+                    found, i);
         free(entries[i]);
     }
     free(entries);

@@ -77,10 +77,8 @@ void mw_worlds_free(mw_worlds *s) {
 }
 
 mw_episode_seeds mw_episode_seeds_of(uint64_t seed, long episode) {
-    mw_rng rng = mw_rng_make(seed, MW_RNG_EVAL, (uint64_t)episode, 0, 0);
     mw_episode_seeds seeds;
-    seeds.world = mw_rng_u64(&rng);
-    seeds.controller = mw_rng_u64(&rng);
+    mw_env_episode_seeds(seed, (uint64_t)episode, &seeds.world, &seeds.controller);
     return seeds;
 }
 

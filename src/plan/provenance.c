@@ -16,7 +16,7 @@ static const mw_field fields[] = {
     {"level",    MW_FIELD_WORD, AT(level),    "unknown", 0, 0,     "vector instructions", {0}, NULL},
     {"cpu",      MW_FIELD_WORD, AT(cpu),      "unknown", 0, 0,     "processor", {0}, NULL},
     {"threads",  MW_FIELD_INT,  AT(threads),  "1",       1, 65536, "", {0}, NULL},
-    {"seconds",  MW_FIELD_REAL, AT(seconds),  "0",       0, 1e12,  "that it took", {0}, NULL},
+    {"seconds",  MW_FIELD_REAL, AT(seconds),  "0",       0, 1e12,  "of the whole training", {0}, NULL},
 };
 /* clang-format on */
 

@@ -447,7 +447,7 @@ static mw_status explain(const training *t, int which, mw_provenance *p, mw_erro
     json_object_set_new(p->details, "command", mw_json_words(t->request->command));
     if (*t->accepted) json_object_set_new(p->details, "accepted_in", json_string(t->accepted));
     json_object_set_new(p->details, "held", losses);
-    json_object_set_new(p->details, "best_step", json_integer(part->best_step));
+    json_object_set_new(p->details, "best_step", json_integer(part->best_values ? part->best_step : 0));
     json_object_set_new(p->details, "curve", curve);
     return MW_OK;
 }

@@ -129,6 +129,8 @@ static void training_keeps_its_results(void **state) {
                                                                                                */
     program_expect(0, "train %/spread-random -o %/c.safetensors --overwrite --quiet " TINY, "written after");
     assert_null(strstr(program_output, "of memory"));
+    program_expect(0, "train %/spread-random -o '%/a b.safetensors' --quiet " TINY, "written after");
+    program_expect(0, "bundle info '%/a b.safetensors'", "a b.safetensors' --"); /* to be typed again */
     scratch_write(scratch("e.svg"), "mine", 4);
     program_expect(1, "train %/spread-random -o %/e.safetensors " TINY, "e.svg' is there without its bundle");
     program_expect(1, "train %/spread-random -o /nowhere/c.safetensors " TINY, "/nowhere");

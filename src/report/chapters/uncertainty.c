@@ -18,12 +18,17 @@ static void training_words(mw_page *page) {
         mw_page_missing(page, "no further training seeds", "mawam study run --parts main,seeds --resume");
         return;
     }
+    const double ratio = mw_median_of(ratios, MW_TABLE_ROWS);
+    char times[96] = "";
+    if (!isnan(ratio))
+        snprintf(times, sizeof times,
+                 "the difference varies over them %.1f times as much as over evaluation seeds (median); ",
+                 ratio);
     mw_page_say(
         page,
-        "%d settings have several training seeds: the difference varies over them %.1f times as much as "
-        "over evaluation seeds (median); in %d its mean over training seeds has the other sign than "
-        "the first one.",
-        settings, mw_median_of(ratios, MW_TABLE_ROWS), turned);
+        "%d settings have several training seeds: %sin %d the mean of the difference over training seeds "
+        "has the other sign than that of the first one.",
+        settings, times, turned);
 }
 
 void mw_item_uncertainty(mw_page *page) {
