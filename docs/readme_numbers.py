@@ -43,7 +43,7 @@ def by_the_paper():
     yield ""
     yield "| setting | data | policy alone | planning | by the true simulator | mawam's: policy alone | planning |"
     yield "|---|---|---|---|---|---|---|"
-    for path in files:
+    for path in (file for file in files if (ROOT / "results/settings" / file.name).exists()):
         theirs, ours = (json.loads(file.read_text()) for file in (path, ROOT / "results/settings" / path.name))
         arms, own = theirs["eval"]["arms"], ours["eval"]["arms"]
         data = theirs["data"].get("score", theirs["data"]["return"]["mean"])
@@ -55,6 +55,20 @@ def by_the_paper():
         cells = [f"{number:.{digits}f}" for number in numbers]
         cells[2] += mark
         yield f"| {path.stem} | {' | '.join(cells)} |"
+
+
+def over_training_seeds(summary):
+    """Bundles of further training seeds, as far as there are some."""
+    again = [json.loads(path.read_text())["eval"]["arms"]["plan"]["gain"]
+             for path in sorted((ROOT / "results/seeds").glob("*/settings/*.json"))]
+    spread = [row["std_training_seeds"] / row["std_evaluation_seeds"] for row in summary["uncertainty"].values()
+              if row["std_training_seeds"] is not None]
+    if again and spread:
+        yield (f"- Trained again from other seeds on {len(spread)} of the settings ({len(again)} further bundles, same data, "
+               f"same episodes): planning is better than the policy alone in {sum(g['mean'] > 0 for g in again)} of "
+               f"{len(again)}, clearly in {sum(g['low'] > 0 for g in again)}, clearly worse in "
+               f"{sum(g['high'] < 0 for g in again)}; its gain varies over training seeds "
+               f"{statistics.median(spread):.1f} times as much as over evaluation seeds (median).")
 
 
 def results():
@@ -90,6 +104,7 @@ def results():
                f"routed world model has the largest mean in {judges['rwm_best']} of {judges['settings']} settings; against "
                f"the best of the others it is clearly better in {judges['clear_wins']}, clearly worse in "
                f"{judges['clear_losses']} (which one is the best was seen in the same episodes, so luck is on its side).")
+    yield from over_training_seeds(summary)
     ant = summary["families"]["ant"]["oracle_vs_reactive"]
     yield (f"- On Ant a learned advantage judges the candidates: as judge of eight steps even the true simulator is clearly "
            f"better than the policy alone in only {ant['clear_wins']} of {ant['settings']} settings, clearly worse in "
