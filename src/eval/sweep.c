@@ -149,7 +149,8 @@ static mw_status check_values(const sweep *s, const axis *a, mw_error *error) {
 static mw_status inputs_json(json_t **out, sweep *s, mw_error *error) {
     mw_eval_options *e = &s->eval;
     mw_env *env;
-    char bundle[17];
+    char bundle[17], cpu[128];
+    mw_cpu_model(cpu, sizeof cpu); /* milliseconds of two machines make no front */
     MW_TRY(mw_env_create(&env, s->bundle->info.task, e->world, error));
     if (!e->episodes) e->episodes = mw_eval_episodes_of(mw_env_describe(env)->family);
     json_t *assignments = json_array();
@@ -163,8 +164,8 @@ static mw_status inputs_json(json_t **out, sweep *s, mw_error *error) {
     for (int i = 0; i < e->assignment_count; i++)
         json_array_append_new(assignments, json_string(e->assignments[i]));
     *out =
-        json_pack("{s:s, s:s, s:s, s:o, s:I, s:i, s:i, s:i, s:i, s:o, s:I, s:b}", "revision", mw_revision(),
-                  "rules", mw_env_describe(env)->rules, "bundle", bundle, "plan",
+        json_pack("{s:s, s:s, s:s, s:s, s:o, s:I, s:i, s:i, s:i, s:i, s:o, s:I, s:b}", "revision",
+                  mw_revision(), "cpu", cpu, "rules", mw_env_describe(env)->rules, "bundle", bundle, "plan",
                   mw_fields_json(mw_plan_fields, &s->bundle->plan), "first_seed", (json_int_t)e->first_seed,
                   "seeds", e->seeds, "episodes", e->episodes, "timed", e->timed, "threads", e->threads,
                   "assignments", assignments, "arms", (json_int_t)e->arms, "accept_rules", e->accept_rules);
