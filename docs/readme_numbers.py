@@ -64,8 +64,8 @@ def over_training_seeds(summary):
     spread = [row["std_training_seeds"] / row["std_evaluation_seeds"] for row in summary["uncertainty"].values()
               if row["std_training_seeds"] is not None]
     if again and spread:
-        yield (f"- Trained again from other seeds on {len(spread)} of the settings ({len(again)} further bundles, same data, "
-               f"same episodes): planning is better than the policy alone in {sum(g['mean'] > 0 for g in again)} of "
+        yield (f"- Trained again from other seeds on {len(spread)} of the settings ({len(again)} further bundles, same "
+               f"data, same episodes): planning is better than the policy alone in {sum(g['mean'] > 0 for g in again)} of "
                f"{len(again)}, clearly in {sum(g['low'] > 0 for g in again)}, clearly worse in "
                f"{sum(g['high'] < 0 for g in again)}; its gain varies over training seeds "
                f"{statistics.median(spread):.1f} times as much as over evaluation seeds (median).")

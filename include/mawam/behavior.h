@@ -61,7 +61,7 @@ typedef struct mw_measure_options {
     size_t size;                 /* of this struct, set by init */
     const mw_env_options *world; /* may be NULL */
     uint64_t seed;
-    int episodes; /* 200 */
+    int episodes; /* 200; of several policies as many more as let all play equally often */
     int threads;  /* 1 to MW_MAX_THREADS; 0: one per core */
     double noise; /* negative: the file's */
 } mw_measure_options;

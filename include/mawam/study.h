@@ -112,8 +112,9 @@ MW_API mw_status mw_study_run(const mw_study_options *options, int *failed, mw_e
  * and cost.json (see docs/study.md). Refuses results of different revisions. Writes output/index.html and a
  * page per chapter, README.md, settings.csv, summary.json and the files it was made of, without single
  * episodes. Such files of an earlier report in the output that are not among what was read are removed with
- * overwrite; without it they make the report fail. *present (may be NULL): how many settings there were; none
- * is a failure. */
+ * overwrite, and files of others under a report's names are replaced; without it they make the report fail.
+ * Where a study ran its files stay and no copies are made. *present (may be NULL): how many settings there
+ * were; none is a failure. */
 MW_API mw_status mw_study_report(const char *const *folders, int count, const char *output, bool overwrite,
                                  int *present, mw_error *error);
 

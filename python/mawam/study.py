@@ -55,7 +55,8 @@ def study_parts() -> List[str]:
 def report_study(folders: Sequence[PathLike], output: PathLike, *, overwrite: bool = False) -> int:
     """Writes the report over all settings that are in the folders; returns how many there are.
 
-    overwrite: remove results of an earlier report in `output` that are not among those read, instead of failing."""
+    overwrite: remove results of an earlier report in `output` that are not among those read, and replace files of others
+    under a report's names, instead of failing."""
     texts: Any = (ctypes.c_char_p * max(1, len(folders)))(*map(encode, folders))
     present = ctypes.c_int()
     call(lib.mw_study_report, texts, len(folders), encode(output), overwrite, ctypes.byref(present))

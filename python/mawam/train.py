@@ -24,7 +24,7 @@ class Progress(NamedTuple):
     part: str  # the model in training
     step: int
     steps: int
-    means: Dict[str, float]  # losses of the last line of the log
+    means: Dict[str, float]  # losses of the last line of the log; empty: this run has none yet
     held: Optional[Dict[str, float]]  # on held-out episodes; None: not yet known
     seconds: float  # of this training, earlier runs included
     done: float  # share of all work of this run, 0 to 1

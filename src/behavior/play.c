@@ -5,6 +5,7 @@
 #include "core/options.h"
 #include "env/env.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -302,7 +303,7 @@ mw_status mw_behavior_measure(const char *task, const mw_env_options *options, c
     *m = (mw_measure){.least = INFINITY, .most = -INFINITY};
     if (behavior && behavior->count > 1) { /* policies take turns: all of them equally often */
         const int turn = behavior->count * MW_PLAY_GROUP;
-        episodes = (episodes + turn - 1) / turn * turn;
+        if (episodes <= INT_MAX - turn) episodes = (episodes + turn - 1) / turn * turn;
     }
     MW_TRY(mw_player_create(&player, task, options, behavior, seed, threads, false, error));
     if (behavior && !(options && options->prey_file)) /* who names a prey wants to see them meet */

@@ -286,8 +286,7 @@ int mw_cli_parse(int argc, char **argv, const mw_option *options, const char *he
     return -1;
 }
 
-/* Appends a word as a shell takes it; at most 2 + 4 times as long. */
-static char *quote(char *end, const char *word) {
+char *mw_cli_quote(char *end, const char *word) {
     const bool plain =
         *word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                     "%+,-./:=@_")];
@@ -310,7 +309,7 @@ char *mw_cli_command(const char *group, int argc, char **argv) {
     if (!text) return NULL;
     char *end = stpcpy(text, "mawam");
     if (*group) end = stpcpy(stpcpy(end, " "), group);
-    for (int i = 0; i < argc; i++) end = quote(end, argv[i]);
+    for (int i = 0; i < argc; i++) end = mw_cli_quote(end, argv[i]);
     json_t *words = (json_string)(text);
     for (char *at = text; !words && *at; at++) /* it is no UTF-8, as files that name it must be */
         if ((unsigned char)*at > 127) *at = '?';

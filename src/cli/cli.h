@@ -129,6 +129,8 @@ void mw_cli_listen(void);
  * every command that writes files. */
 const volatile sig_atomic_t *mw_cli_stop(void);
 
+/* Appends a space and a word as a shell takes it, at most 3 + 4 times as long; returns the end. */
+char *mw_cli_quote(char *end, const char *word);
 /* "mawam GROUP ARGV...", as typed, for provenance; group may be "". To be freed; NULL: out of memory. */
 char *mw_cli_command(const char *group, int argc, char **argv);
 

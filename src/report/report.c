@@ -459,10 +459,15 @@ static mw_status write_page(const mw_sources *sources, const mw_chapter *chapter
 
 /* What is not of an earlier report under the names that this one writes. */
 static mw_status refuse_strangers(const char *folder, mw_error *error) {
-    static const char *const files[] = {"README.md", "index.html", "settings.csv"};
+    static const char *const files[] = {"README.md", "index.html", "settings.csv", "summary.json"};
     char path[1024];
+    json_t *earlier = NULL;
+    mw_error ignored;
     snprintf(path, sizeof path, "%.900s/summary.json", folder);
-    for (int i = 0; i < 3 && !mw_file_exists(path); i++) {
+    const bool own = mw_file_exists(path) && mw_json_read(&earlier, path, &ignored) == MW_OK &&
+                     json_object_get(earlier, "mawam");
+    json_decref(earlier);
+    for (int i = 0; i < 4 && !own; i++) {
         char other[1024];
         snprintf(other, sizeof other, "%.900s/%s", folder, files[i]);
         if (mw_file_exists(other))

@@ -43,7 +43,7 @@ void mw_sources_free(mw_sources *sources);
 
 /* Writes what a report was made of to the folder, without what is large (single episodes, curves), so that a
  * report of that folder is the same again: what an earlier one left there and this one has not read goes, if
- * that is wanted, and is refused otherwise; where a study runs it stays. */
+ * that is wanted, and is refused otherwise. Where a study ran nothing is written. */
 mw_status mw_sources_write(const mw_sources *sources, const char *folder, bool overwrite, mw_error *error);
 
 #endif

@@ -127,8 +127,9 @@ static void train_progress(void *context, const mw_training_progress *p) {
     mw_chain *c = context;
     char note[96];
     if (!c->progress) return;
-    snprintf(note, sizeof note, "%s %ld/%ld: %s %.3g", p->part, p->step, p->steps, p->loss_names[0],
-             p->means ? p->means[0] : NAN);
+    const int used = snprintf(note, sizeof note, "%.40s %ld/%ld", p->part, p->step, p->steps);
+    if (p->means)
+        snprintf(note + used, sizeof note - (size_t)used, ": %s %.3g", p->loss_names[0], p->means[0]);
     c->progress(c->context, p->total > 0 ? p->done / p->total : 0, note);
 }
 
@@ -167,7 +168,9 @@ static mw_status train_run(mw_chain *c, mw_error *error) {
     }
     MW_TRY(mw_chain_train(c, request, &r, error));
     if (!r.complete)
-        return mw_fail(error, MW_ERR_MISMATCH, "'%s' is not complete: its checkpoint holds unfinished parts",
+        return mw_fail(error, MW_ERR_MISMATCH,
+                       "'%s' is not complete: its checkpoint (.train.safetensors) holds parts that nobody "
+                       "finishes now; remove it to start anew",
                        c->bundle);
     unlink(c->earlier_bundle);
     mw_chain_find_checksum(c);

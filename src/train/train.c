@@ -68,7 +68,8 @@ static mw_status refuse_replacing(const training *t, mw_error *error) {
         if (mw_file_exists(files[i]))
             return mw_fail(error, MW_ERR_ARGUMENT,
                            "'%.300s' %s; --overwrite replaces it, -o names another file", files[i],
-                           i ? "is there without its bundle" : "is finished");
+                           i ? "is there without its bundle, of a training that broke off or somebody else's"
+                             : "is finished");
     return MW_OK;
 }
 
@@ -90,7 +91,7 @@ static double gradient_of(const mw_training_part *part) {
 static mw_status check_loss(const training *t, const mw_training_part *part, double loss, mw_error *error) {
     if (isfinite(loss) && isfinite(gradient_of(part)) && (part->first <= 0 || loss < DIVERGED * part->first))
         return MW_OK;
-    char kept[1200] = "no checkpoint was written before";
+    char kept[1200] = "no checkpoint was written before, --overwrite starts anew";
     if (mw_file_exists(t->checkpoint))
         snprintf(kept, sizeof kept, "the last good state is in '%.200s'", t->checkpoint);
     return mw_fail(
@@ -327,6 +328,11 @@ static mw_status prepare_data(training *t, mw_error *error) {
     MW_TRY(mw_pool_create(&d->pool, r->threads, error));
     MW_TRY(mw_dataset_checksum(checksum, r->dataset, error));
     mw_provenance_init(&t->state.identity, checksum, r->seed, r->preset->held_out, mw_pool_threads(d->pool));
+    const mw_bundle_part *flow = t->other ? mw_bundle_find(t->other, "flow") : NULL;
+    if (flow && !(trained_set(r) & 1u << mw_model_class_index("flow")) && isnan(r->preset->plan.target) &&
+        strcmp(flow->provenance.data, t->state.identity.data))
+        return mw_fail(error, MW_ERR_ARGUMENT,
+                       "plan.target would come from these data, and the flow is of others; set plan.target");
     uint64_t units = mw_normalizer_hash(MW_HASH_START, d->obs_normalizer);
     if (d->act_normalizer) units = mw_normalizer_hash(units, d->act_normalizer);
     t->state.units = mw_name_of("%016llx", (unsigned long long)units);
@@ -342,7 +348,7 @@ static void destroy_parts(training *t) {
 }
 
 /* With another bundle, what is not trained is taken from it; without, all parts are made here in turn. What a
- * checkpoint has of others is kept. */
+ * checkpoint has of others is kept, but for what leave_to_other gives up. */
 static mw_status create_parts(training *t, unsigned begun, mw_error *error) {
     const unsigned trained = trained_set(t->request),
                    made = (t->other ? trained : trained | t->request->preset->parts) | begun;

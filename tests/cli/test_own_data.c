@@ -125,8 +125,7 @@ static void training_keeps_its_results(void **state) {
                    "c.safetensors' is finished; --overwrite replaces it");
     program_expect(1, "train %/spread-random -o %/c.safetensors --log tensorboard " TINY, "is finished");
     unsigned char record[64];
-    assert_true(scratch_read(scratch("c.tfevents"), record, sizeof record) == sizeof record); /* still whole
-                                                                                               */
+    assert_true(scratch_read(scratch("c.tfevents"), record, sizeof record) == sizeof record); /* whole */
     program_expect(0, "train %/spread-random -o %/c.safetensors --overwrite --quiet " TINY, "written after");
     assert_null(strstr(program_output, "of memory"));
     program_expect(0, "train %/spread-random -o '%/a b.safetensors' --quiet " TINY, "written after");

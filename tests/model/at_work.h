@@ -68,6 +68,7 @@ static inline mw_status at_work_train(const char *name, const char *const *setti
                                          .seed = 5,
                                          .threads = threads,
                                          .resume = resume,
+                                         .overwrite = true,
                                          .wide = true,
                                          .command = "test",
                                          .stop = &observer.stop,
@@ -100,9 +101,8 @@ static inline void at_work_bundle(void) {
 /* Trains `name` with these settings into b.safetensors, and judges with it. */
 static inline void at_work_run(const char *name, const char *settings, const char *help) {
     char line[1500];
-    unlink(scratch("b.safetensors"));
-    snprintf(line, sizeof line, "train spread -o b.safetensors --only %s --with a.safetensors %s", name,
-             settings);
+    snprintf(line, sizeof line, "train spread -o b.safetensors --overwrite --only %s --with a.safetensors %s",
+             name, settings);
     assert_int_equal(program(line), 0);
     snprintf(line, sizeof line, "eval b.safetensors --arms reactive,%s --seeds 1 --episodes 2 --timed 0",
              name);

@@ -272,7 +272,9 @@ mw_status mw_prey_learn(const char *name, const char *folder, const mw_prey_opti
     if (options.rounds < 1 || options.rounds > MW_PREY_MOST_OPPONENTS || strlen(folder) > 400)
         return mw_fail(error, MW_ERR_ARGUMENT, "rounds must be 1 to %d, the folder's name short",
                        MW_PREY_MOST_OPPONENTS);
-    MW_TRY(mw_prey_version_check(options.version, "the prey", error));
+    MW_NEED_AS(options.version, "version");
+    if (mw_prey_version_check(options.version, name, error) != MW_OK)
+        return mw_fail_within(error, MW_ERR_ARGUMENT, "options");
     mw_behavior *predators = calloc(MW_PREY_MOST_OPPONENTS, sizeof *predators);
     if (!predators) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate the predators");
     mw_prey_game pack = {.task = task};

@@ -143,7 +143,7 @@ static int behavior_prey(int argc, char **argv) {
     mw_progress_start(&display.progress, task, 0);
     mw_status status = mw_prey_learn(task, folder ? folder : own, &learn, &error);
     mw_progress_finish(&display.progress);
-    return status == MW_OK ? 0 : mw_cli_fail(&error);
+    return status == MW_OK ? 0 : mw_cli_refuse("behavior prey", &error);
 }
 
 /* ---- list ---- */
@@ -247,7 +247,8 @@ static int behavior_list(int argc, char **argv) {
         if (list_one(&request, s, &error) != MW_OK) mw_cli_fail(&error);
     }
     if (show == MW_SHOW_TEXT && request.play.episodes)
-        printf("%d episodes of each; std: over episodes\n", request.play.episodes);
+        printf("%d episodes of each; std: over episodes; several policies play whole turns\n",
+               request.play.episodes);
     code = mw_table_end(&request.table);
     return error.status == MW_OK ? code : 1;
 }
@@ -333,7 +334,7 @@ static const char pick_help[] =
     "  --threads N   threads (0: one per core)\n"
     "  --prey FILE   tag, world: a prey network in place of the default prey\n"
     "\n"
-    "example: mawam behavior pick spread runs/spread -o behaviors\n";
+    "example: mawam behavior pick spread runs/spread -o tiers\n";
 
 static void show_pick(void *context, const mw_setting *setting, double steps, const mw_measure *m) {
     const char *task = context;

@@ -30,14 +30,15 @@ static void show(void *context, long steps, long total) {
 
 /* What to type to get the same data again, without the options that do not matter. */
 static void write_command(char *out, size_t size, const char *name, const mw_make_options *o) {
-    snprintf(out, size, "mawam data make %s -o DIR --transitions %ld --seed %llu%s%.2000s", name,
-             (long)o->transitions, (unsigned long long)o->seed, o->behaviors ? " --behaviors " : "",
-             o->behaviors ? o->behaviors : "");
+    const int used = snprintf(out, size, "mawam data make %s -o DIR --transitions %ld --seed %llu", name,
+                              (long)o->transitions, (unsigned long long)o->seed);
+    if (o->behaviors && 4 * strlen(o->behaviors) + 64 < size - (size_t)used)
+        mw_cli_quote(stpcpy(out + used, " --behaviors"), o->behaviors);
 }
 
 static mw_status make_one(const mw_setting *setting, const mw_make_options *options, const char *root,
                           mw_table *table, mw_error *error) {
-    char name[64], folder[512], command[2200];
+    char name[64], folder[512], command[8400];
     mw_progress progress;
     mw_make_result r;
     mw_make_options one = *options;

@@ -268,7 +268,8 @@ static mw_status choose(const char **bundles, int *count, const mw_bundle_list *
         mw_env_free(env);
     }
     if (*count > 0) return MW_OK;
-    for (; *count < shipped->count && *count < MAX_BUNDLES; (*count)++) bundles[*count] = shipped->paths[*count];
+    for (; *count < shipped->count && *count < MAX_BUNDLES; (*count)++)
+        bundles[*count] = shipped->paths[*count];
     return MW_OK;
 }
 

@@ -75,7 +75,8 @@ static const char report_help[] =
     "\n"
     "  --dir DIR   a study's folder; may be given several times (study)\n"
     "  -o FOLDER   where the report goes (results)\n"
-    "  --overwrite remove results of an earlier report in FOLDER that are not among those read\n"
+    "  --overwrite remove results of an earlier report in FOLDER that are not among those read, and\n"
+    "              replace a README.md, index.html or settings.csv that is not of a report\n"
     "\n"
     "example: mawam study report --dir study -o results\n";
 

@@ -107,8 +107,10 @@ static bool is_folder(const char *path) {
 
 /* The folder's own kind, or whatever kinds of folders it holds. */
 static mw_status verify_all(const char *given, mw_verify *report, mw_error *error) {
-    char dir[PATH_MAX]; /* "." has a name too */
-    if (!realpath(given, dir)) snprintf(dir, sizeof dir, "%s", given);
+    char dir[PATH_MAX];
+    const char *slash = strrchr(given, '/'), *last = slash ? slash + 1 : given;
+    if (last[strspn(last, ".")] || !realpath(given, dir)) /* "." has a name too */
+        snprintf(dir, sizeof dir, "%s", given);
     size_t length = strlen(dir);
     while (length > 1 && dir[length - 1] == '/') length--;
     int checked = 0;

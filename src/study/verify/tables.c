@@ -19,7 +19,7 @@ typedef struct {
     json_t *root;
 } tables;
 
-/* false with MW_OK: there is no such file. */
+/* false with MW_OK: there is no such file, and study.json expects none. */
 static mw_status tables_open(tables *t, bool *there, const char *dir, const char *name, mw_error *error) {
     char path[4096], study[4096];
     snprintf(path, sizeof path, "%s/%s.safetensors", dir, name);
