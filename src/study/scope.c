@@ -120,9 +120,15 @@ static int add_branch(mw_study_line *lines, mw_branch branch, const mw_study_opt
     return n;
 }
 
+/* Branches and further seeds need nothing of the main line but its data; everything else is about it. */
+static bool wants_main(const mw_study_options *o) {
+    return !o->parts ||
+           o->parts & ~(1u << MW_STUDY_PAPER | 1u << MW_STUDY_LONGER | 1u << MW_STUDY_MORE_SEEDS);
+}
+
 int mw_study_lines(mw_study_line lines[MW_STUDY_LINES], const mw_study_options *o) {
     int n = 0;
-    for (int i = 0; i < MW_TABLE_ROWS; i++)
+    for (int i = 0; i < MW_TABLE_ROWS && wants_main(o); i++)
         if (asked(o, mw_setting_at(i)))
             add(&lines[n++], i, "", o->method, o->seed, stages_of(o, mw_setting_at(i)));
     for (int k = 0; k < MW_BRANCHES; k++) n += add_branch(&lines[n], (mw_branch)k, o);

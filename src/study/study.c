@@ -435,6 +435,11 @@ mw_status mw_study_run(const mw_study_options *given, int *failed, mw_error *err
     for (int i = 0; i < MW_STUDY_LINES; i++)
         for (int k = 0; k < MW_STUDY_STAGES; k++) s->known[i][k] = NAN;
     s->count = mw_study_lines(s->lines, &options);
+    if (s->count == 0) {
+        free(s);
+        return mw_fail(error, MW_ERR_ARGUMENT,
+                       "nothing to do: none of these settings has any of these parts");
+    }
     mw_status status = MW_OK;
     for (int i = 0; status == MW_OK && i < s->count; i++) {
         mw_preset preset;

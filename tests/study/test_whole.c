@@ -198,6 +198,12 @@ static void test_scope(void **state) {
     assert_int_equal(counts[MW_STUDY_ROUTING], 60);
     assert_int_equal(counts[MW_STUDY_SELECTORS], 10);
     assert_int_equal(counts[MW_STUDY_SWEEPS], 3);
+    o.parts = 1u << MW_STUDY_MORE_SEEDS; /* the main line need not be there again */
+    assert_int_equal(mw_study_lines(lines, &o), 2 * 9);
+    assert_string_equal(lines[0].folder, "seeds/1");
+    o.parts |= 1u << MW_STUDY_ROUTINGS;
+    assert_int_equal(mw_study_lines(lines, &o), 30 + 2 * 9);
+    o.parts = 0;
     o.method = "paper";
     o.training_seeds = 1;
     assert_int_equal(mw_study_lines(lines, &o), 30 + 5);
