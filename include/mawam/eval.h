@@ -223,8 +223,9 @@ typedef struct mw_snippets {
     int points;                             /* MW_SNIPPET_POINTS, or all where there are fewer */
     double realized[MW_SNIPPET_POINTS], predicted[MW_SNIPPET_POINTS]; /* returns of some snippets, both
                                                                          standardised over all */
-    bool held_out; /* of the very data that the world model was trained on, episodes that were held out;
-                      false: of other data, or none was held out, so that they may have been trained on */
+    const char *scorer; /* whose imagination it is: "rwm", or another world model in a bundle without one */
+    bool held_out;      /* of the very data that the world model was trained on, episodes that were held out;
+                           false: of other data, or none was held out, so that they may have been trained on */
 } mw_snippets;
 
 /* The world model rolled from the first observation of held-out snippets under their recorded actions. The

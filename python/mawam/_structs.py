@@ -263,6 +263,7 @@ mw_snippets:
     double error[16]
     int aligned points
     double realized[120] predicted[120]
+    text scorer
     bool held_out
 mw_diagnosis:
     pointer bundle drawn planned snippets

@@ -172,6 +172,7 @@ static mw_status roll_places(mw_snippets *result, const mw_bundle *bundle, const
     const char *scorer = mw_scorer_imagining(bundle);
     mw_pool *pool = NULL;
     if (!scorer) return mw_fail(error, MW_ERR_ARGUMENT, "this bundle has no world model to roll out");
+    result->scorer = scorer;
     r.now = malloc(joint * sizeof *r.now);
     r.next = malloc(joint * sizeof *r.next);
     r.action = malloc(count * (size_t)(b->agents * b->act) * sizeof *r.action);

@@ -92,7 +92,7 @@ static void print_csv(const mw_same_state *const *tests, int count, const mw_sni
     for (int h = 0; h < snippets->horizons; h++) {
         const mw_ranking *k = &snippets->ranking[h];
         mw_table_row(&table,
-                     (mw_cell[]){MW_TEXT("snippets"), MW_TEXT("rwm"), MW_NUMBER(snippets->count),
+                     (mw_cell[]){MW_TEXT("snippets"), MW_TEXT(snippets->scorer), MW_NUMBER(snippets->count),
                                  MW_NUMBER(8), MW_NUMBER(h + 1), MW_NUMBER(k->top1), MW_NUMBER(k->top2),
                                  MW_NUMBER(k->spearman), MW_NUMBER(k->pair_accuracy), MW_NUMBER(k->regret),
                                  MW_NUMBER(k->normalized_regret), MW_NUMBER(NAN), MW_NUMBER(k->pearson),
