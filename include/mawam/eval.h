@@ -225,7 +225,8 @@ typedef struct mw_snippets {
                                                                          standardised over all */
     const char *scorer; /* whose imagination it is: "rwm", or another world model in a bundle without one */
     bool held_out;      /* of the very data that the world model was trained on, episodes that were held out;
-                           false: of other data, or none was held out, so that they may have been trained on */
+                           false: of other data, or none was held out, so that they may have been trained
+                           on */
 } mw_snippets;
 
 /* The world model rolled from the first observation of held-out snippets under their recorded actions. The
