@@ -255,18 +255,52 @@ static bool same(const mw_field *f, const void *wanted, const void *found) {
     return !memcmp(wanted, found, sizeof(int) * (f->kind == MW_FIELD_TRIPLE ? 3 : 1));
 }
 
-mw_status mw_fields_check(mw_fields fields, const void *object, const char *prefix, mw_error *error) {
+/* Also of a struct whose bytes are anything at all. */
+static bool is_within(const mw_field *f, const void *at) {
+    const int *number = at;
+    unsigned char byte;
+    switch (f->kind) {
+    case MW_FIELD_INT:
+    case MW_FIELD_TRIPLE:
+        for (int i = 0; i < (f->kind == MW_FIELD_TRIPLE ? 3 : 1); i++)
+            if (!(number[i] >= f->low && number[i] <= f->high)) return false;
+        return true;
+    case MW_FIELD_REAL:
+        return (isnan(*(const double *)at) && may_be_open(f)) ||
+               (*(const double *)at >= f->low && *(const double *)at <= f->high);
+    case MW_FIELD_CHOICE:
+        return *number >= 0 && *number < MW_FIELD_WORDS && f->words[*number];
+    case MW_FIELD_SWITCH:
+        memcpy(&byte, at, 1);
+        return byte <= 1;
+    default:
+        return *(const char *)at && memchr(at, 0, MW_WORD);
+    }
+}
+
+mw_status mw_fields_check(mw_fields fields, const void *object, const char *prefix, mw_status code,
+                          mw_error *error) {
     for (int i = 0; i < fields.count; i++) {
         const mw_field *f = &fields.list[i];
         const void *at = (const char *)object + f->offset;
-        const double value = f->kind == MW_FIELD_REAL  ? *(const double *)at
-                             : f->kind == MW_FIELD_INT ? *(const int *)at
-                                                       : f->low;
-        char range[128];
-        if ((value >= f->low && value <= f->high) || (may_be_open(f) && isnan(value))) continue;
+        char range[128], found[MW_WORD + 2];
+        if (is_within(f, at)) continue;
         mw_field_range(range, sizeof range, f);
-        return mw_fail(error, MW_ERR_NUMERIC, "%s%s comes to %g, and must be %s", prefix, f->name, value,
-                       range);
+        switch (f->kind) {
+        case MW_FIELD_CHOICE:
+            snprintf(found, sizeof found, "%d", *(const int *)at);
+            break;
+        case MW_FIELD_SWITCH:
+            snprintf(found, sizeof found, "%d", *(const unsigned char *)at);
+            break;
+        case MW_FIELD_WORD:
+            snprintf(found, sizeof found, "'%.*s'", MW_WORD - 1, (const char *)at);
+            break;
+        default:
+            mw_field_text(found, sizeof found, f, object);
+        }
+        return mw_fail(error, code, "%s%s %s %s, and must be %s", prefix, f->name,
+                       code == MW_ERR_NUMERIC ? "comes to" : "is", found, range);
     }
     return MW_OK;
 }

@@ -54,8 +54,10 @@ json_t *mw_fields_json(mw_fields fields, const void *object); /* NULL: out of me
 mw_status mw_fields_read(mw_fields fields, void *object, const json_t *json, const char *what,
                          mw_error *error);
 
-/* Numbers that were not read but computed lie in their ranges too; messages begin with prefix and name. */
-mw_status mw_fields_check(mw_fields fields, const void *object, const char *prefix, mw_error *error);
+/* What was not read lies in its range too: fails with MW_ERR_NUMERIC for what was computed, and with
+ * MW_ERR_ARGUMENT for a struct that a caller has filled; messages begin with prefix and name. */
+mw_status mw_fields_check(mw_fields fields, const void *object, const char *prefix, mw_status code,
+                          mw_error *error);
 
 /* The first field in which two objects differ, or NULL. What the first leaves open ("auto") differs from
  * nothing. */

@@ -64,7 +64,7 @@ mw_model_shape mw_bundle_shape(const mw_bundle_info *info) {
 }
 
 mw_status mw_bundle_info_check(const mw_bundle_info *info, mw_error *error) {
-    return mw_fields_check(info_table, info, "a bundle's ", error);
+    return mw_fields_check(info_table, info, "a bundle's ", MW_ERR_NUMERIC, error);
 }
 
 static json_t *part_json(const mw_bundle_part *part) {

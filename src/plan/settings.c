@@ -61,9 +61,8 @@ mw_status mw_plan_settings_get(const mw_plan_settings *settings, const char *nam
     MW_NEED(out);
     const mw_field *field;
     MW_TRY(find(&field, name, error));
-    if (field->kind == MW_FIELD_CHOICE && (unsigned)settings->choice > MW_CHOICE_FIRST)
-        return mw_fail(error, MW_ERR_ARGUMENT, "choice is %d; it must be 0 to %d", settings->choice,
-                       MW_CHOICE_FIRST);
+    if (field->kind == MW_FIELD_CHOICE) /* which has no name beyond its words */
+        MW_TRY(mw_fields_check((mw_fields){field, 1}, settings, "", MW_ERR_ARGUMENT, error));
     mw_field_text(out, size, field, settings);
     return MW_OK;
 }
@@ -79,14 +78,7 @@ mw_status mw_plan_settings_suit(const mw_plan_settings *s, bool discrete, mw_err
 }
 
 mw_status mw_plan_settings_check(const mw_plan_settings *s, bool discrete, int generated, mw_error *error) {
-    char text[MW_WORD];
-    for (int i = 0; i < mw_plan_fields.count; i++) { /* the caller may have filled the struct by hand */
-        mw_plan_settings copy;
-        if (fields[i].kind == MW_FIELD_CHOICE && (s->choice < 0 || s->choice > MW_CHOICE_FIRST))
-            return mw_fail(error, MW_ERR_ARGUMENT, "choice is %d; it must be 0 to 2", s->choice);
-        mw_field_text(text, sizeof text, &fields[i], s);
-        MW_TRY(mw_field_set(&fields[i], &copy, text, "", error));
-    }
+    MW_TRY(mw_fields_check(mw_plan_fields, s, "", MW_ERR_ARGUMENT, error)); /* it may be filled by hand */
     if (s->target != s->target) return mw_fail(error, MW_ERR_ARGUMENT, "the target return is not known");
     if (s->caution > 0 && s->return_error != s->return_error)
         return mw_fail(error, MW_ERR_ARGUMENT, "caution needs a return_error, and it is not known");

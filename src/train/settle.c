@@ -20,7 +20,7 @@ mw_status mw_settle_parts(mw_preset *preset, const mw_training_data *data, mw_er
             snprintf(prefix, sizeof prefix, "%.40s.", class->name);
             MW_TRY(class->settle(&preset->config[i], data, error));
             if (preset->parts & 1u << i)
-                MW_TRY(mw_fields_check(class->fields, &preset->config[i], prefix, error));
+                MW_TRY(mw_fields_check(class->fields, &preset->config[i], prefix, MW_ERR_NUMERIC, error));
         }
     return MW_OK;
 }
@@ -31,7 +31,7 @@ mw_status mw_settle_target(mw_plan_settings *plan, const mw_flow_settings *flow,
     MW_TRY(mw_returns_quantile(&plan->target, data->dataset, &data->split.train, flow->discount,
                                plan->quantile, error));
     plan->target /= flow->return_scale;
-    return mw_fields_check(mw_plan_fields, plan, "plan.", error);
+    return mw_fields_check(mw_plan_fields, plan, "plan.", MW_ERR_NUMERIC, error);
 }
 
 /* Places with so many steps ahead. */

@@ -596,7 +596,15 @@ static void bad_requests(void **state) {
                     MW_ERR_ARGUMENT, error, settings[i].message);
     o.plan.candidates = 0; /* by hand */
     CHECK_FAILS(mw_planner_create(&planner, bundle, &o, &error), MW_ERR_ARGUMENT, error,
-                "candidates must be");
+                "candidates is 0, and must be a whole number 1 to 4096");
+    o = defaults;
+    o.plan.choice = -1;
+    CHECK_FAILS(mw_planner_create(&planner, bundle, &o, &error), MW_ERR_ARGUMENT, error,
+                "choice is -1, and must be best or random or first");
+    o = defaults;
+    memset(o.plan.scorer, 'x', sizeof o.plan.scorer); /* without an end */
+    CHECK_FAILS(mw_planner_create(&planner, bundle, &o, &error), MW_ERR_ARGUMENT, error,
+                "xxx', and must be a name");
     o = defaults;
     o.plan.horizon = 6;
     CHECK_FAILS(mw_planner_create(&planner, bundle, &o, &error), MW_ERR_ARGUMENT, error,
