@@ -141,9 +141,9 @@ MW_API void mw_planner_reward(mw_planner *planner, int env, float reward);
 /* The candidates of one environment's last decision, for pictures and tests. */
 typedef struct mw_candidates {
     int count, horizon, chosen;
-    const float *scores;  /* [count] imagined team return, or with a share of the advantage, or with the value
-                             of where the first steps lead; random and reactive arms have one candidate, at 0
-                           */
+    const float *scores;  /* [count] imagined team return, or mixed with the advantage or Q, or with the value
+                             of where the first steps lead; random and reactive arms have one candidate, at
+                             0 */
     const float *actions; /* [count][horizon][n][d], one-hot if discrete */
     const float *proposed; /* [count][horizon + 1][n][o] observations drawn by the policy, from the current
                               one on */

@@ -27,7 +27,7 @@ typedef struct mw_scorer_context {
                                    */
     int max_rows;                 /* of a call that need not be cut in pieces */
     int horizon;                  /* of all calls */
-    double advantage_share;       /* of a mixture */
+    double advantage_share;       /* of a mixture: the weight of the advantage, or of Q in its place */
     struct mw_env *const *envs;   /* the environments that are played in, for a simulator; NULL: none */
     int env_count;
     const struct mw_env_options *env_options; /* that they were made with; may be NULL */

@@ -171,7 +171,7 @@ static size_t mixture_bytes(const mw_scorer *base) {
 
 static const mw_scorer_class mixture_class = {
     .name = "mixture",
-    .help = "rwm and advantage together, by advantage_share",
+    .help = "rwm and advantage together; advantage_share is the weight of the advantage",
     .imagines = true,
     .create = mixture_create,
     .score = mixture_score,
@@ -181,7 +181,7 @@ static const mw_scorer_class mixture_class = {
 
 static const mw_scorer_class q_mixture_class = {
     .name = "q_mixture",
-    .help = "rwm and q together, by advantage_share",
+    .help = "rwm and q together; advantage_share is the weight of q here",
     .imagines = true,
     .create = q_mixture_create,
     .score = mixture_score,

@@ -15,7 +15,7 @@ static const mw_field fields[] = {
     {"quantile",        MW_FIELD_REAL,   AT(quantile),        "0.95", 0, 1,     "of the returns of the data's episodes, for the target", {0}, NULL},
     {"return_to_go",    MW_FIELD_SWITCH, AT(return_to_go),    "off",  0, 1,     "the target shrinks by what was earned during the episode", {0}, NULL},
     {"scorer",          MW_FIELD_WORD,   AT(scorer),          "rwm",  0, 0,     "what judges candidates; see the list of scorers", {0}, NULL},
-    {"advantage_share", MW_FIELD_REAL,   AT(advantage_share), "0.5",  0, 1,     "scorers mixture, q_mixture: share of the advantage, or of Q; the rest is the imagined return", {0}, NULL},
+    {"advantage_share", MW_FIELD_REAL,   AT(advantage_share), "0.5",  0, 1,     "scorer mixture: weight of the advantage; scorer q_mixture: weight of Q, in its place; the imagined return has the rest", {0}, NULL},
     {"action_offset",   MW_FIELD_REAL,   AT(action_offset),   "0",    0, 100,   "real actions: standard deviation of an offset on a candidate's actions that lasts over the horizon; the first candidate has none", {0}, NULL},
     {"temperature",     MW_FIELD_REAL,   AT(temperature),     "0",    0, 1e6,   "real actions: execute the mean of all candidates weighted as in MPPI by exp(-d/temperature), d: standard deviations of score below the best; 0: the best alone", {0}, NULL},
     {"warm_start",      MW_FIELD_SWITCH, AT(warm_start),      "off",  0, 1,     "real actions: the last candidate is the rest of the plan chosen before, once there is one", {0}, NULL},
