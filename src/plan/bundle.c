@@ -290,9 +290,11 @@ static mw_status save(const mw_bundle *b, const char *path, const storage *store
     if (status == MW_OK) status = add_normalizer(&t, "act", &b->act_normalizer, error);
     if (status == MW_OK && store->packing) qsort(t.list, (size_t)t.count, sizeof *t.list, by_size);
     if (status == MW_OK) {
-        const mw_meta metadata[] = {{"format", "mawam-bundle"}, {"bundle", text}, {"return_error", "given"}};
-        status = mw_safetensors_write(path, t.list, (size_t)t.count, metadata, b->return_error_given ? 3 : 2,
-                                      error);
+        mw_meta metadata[4] = {{"format", "mawam-bundle"}, {"bundle", text}};
+        size_t count = 2;
+        if (b->return_error_given) metadata[count++] = (mw_meta){"return_error", "given"};
+        if (b->target_given) metadata[count++] = (mw_meta){"target", "given"};
+        status = mw_safetensors_write(path, t.list, (size_t)t.count, metadata, count, error);
     }
     for (int i = 0; t.list && i < t.count; i++) free((void *)(uintptr_t)t.list[i].data);
     free(t.list);
@@ -485,6 +487,7 @@ static mw_status load(mw_bundle *b, const mw_safetensors *file, mw_error *error)
         return mw_fail(error, MW_ERR_FORMAT, "%s: this is not a mawam bundle", file->path);
     MW_TRY(mw_json_parse(&root, text, strlen(text), file->path, error));
     b->return_error_given = mw_safetensors_meta(file, "return_error");
+    b->target_given = mw_safetensors_meta(file, "target");
     mw_status status = read_info(b, root, file->path, error);
     if (status == MW_OK) status = read_parts(b, root, file, error);
     json_decref(root);

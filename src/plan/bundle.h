@@ -30,7 +30,7 @@ typedef struct mw_bundle_part {
 struct mw_bundle {
     mw_bundle_info info;
     mw_plan_settings plan;
-    bool return_error_given;                      /* plan.return_error was set by hand, not measured */
+    bool return_error_given, target_given;        /* set by hand in the plan, not found in the data */
     mw_normalizer obs_normalizer, act_normalizer; /* the latter has features 0 for discrete actions */
     mw_bundle_part parts[MW_KINDS];
     int count;

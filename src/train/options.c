@@ -20,7 +20,7 @@ static mw_status take(mw_train_options *options, const mw_train_options *given, 
 }
 
 /* What a bundle provides stays as it is: its models and, unless another method is named, its plan, but for
- * what the data decided of models that are trained anew. */
+ * what the data, and nobody by hand, decided of models that are trained anew. */
 static void keep_other(mw_preset *preset, const mw_bundle *other, const mw_train_options *o) {
     unsigned kept = 0;
     for (int i = 0; i < other->count; i++) {
@@ -34,7 +34,7 @@ static void keep_other(mw_preset *preset, const mw_bundle *other, const mw_train
     const unsigned judges = 1u << mw_model_class_index("rwm") | 1u << mw_model_class_index("value");
     const int own = mw_model_class_index(other->plan.scorer);
     preset->plan = other->plan;
-    if (o->only & 1u << mw_model_class_index("flow")) preset->plan.target = NAN;
+    if (!other->target_given && o->only & 1u << mw_model_class_index("flow")) preset->plan.target = NAN;
     if (!other->return_error_given && (o->only & judges || (own >= 0 && o->only & 1u << own)))
         preset->plan.return_error = NAN;
 }

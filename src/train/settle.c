@@ -144,6 +144,7 @@ mw_status mw_training_settle(mw_preset *preset, const mw_dataset *dataset, uint6
 
 const mw_field *mw_training_plan_difference(const mw_plan_settings *wanted, const mw_bundle *bundle) {
     if (isnan(wanted->return_error) && bundle->return_error_given) return field_of("return_error");
+    if (isnan(wanted->target) && bundle->target_given) return field_of("target");
     return mw_fields_difference(mw_plan_fields, wanted, &bundle->plan);
 }
 

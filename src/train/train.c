@@ -506,10 +506,12 @@ static mw_status add_parts(training *t, mw_bundle *b, mw_error *error) {
 static mw_status assemble(training *t, mw_training_report *report, mw_error *error) {
     const mw_training_request *r = t->request;
     mw_bundle *bundle;
+    const mw_plan_settings *plan = &r->preset->plan;
+    const mw_bundle *o = t->other;
     MW_TRY(mw_bundle_create(&bundle, &t->info, &t->preset.plan, error));
-    bundle->return_error_given = t->other && t->other->plan.return_error == r->preset->plan.return_error
-                                     ? t->other->return_error_given
-                                     : !isnan(r->preset->plan.return_error);
+    bundle->return_error_given =
+        o && o->plan.return_error == plan->return_error ? o->return_error_given : !isnan(plan->return_error);
+    bundle->target_given = o && o->plan.target == plan->target ? o->target_given : !isnan(plan->target);
     mw_status status = mw_normalizer_copy(&bundle->obs_normalizer, t->data.obs_normalizer, error);
     if (status == MW_OK) status = mw_normalizer_copy(&bundle->act_normalizer, t->data.act_normalizer, error);
     if (status == MW_OK) status = add_parts(t, bundle, error);

@@ -6,6 +6,7 @@
 #define SMALL                                                                                                \
     "%/spread-random --threads 1 --quiet --set flow.dim=16 --set flow.steps=3 --set flow.batch=6 --set "     \
     "inverse.steps=3 --set rwm.hidden=16 --set rwm.steps=3 "
+#define FLOW "--set flow.dim=16 --set flow.steps=3 --set flow.batch=6 "
 #define MONO "--set mono.steps=3 --set mono.hidden=8 "
 
 static int make_data(void **state) {
@@ -45,6 +46,25 @@ static void provided_as_it_is(void **state) {
                    "written after");
     holds("both", "candidates=5 horizon=8 sampling_steps=3 guidance=1.2 target=0.25");
     holds("both", "method paper");
+    program_expect(0, /* a target that was given stays, one of the data is found anew */
+                   "train %/spread-random --threads 1 --quiet --only flow " FLOW
+                   "--with %/both.safetensors -o %/again.safetensors",
+                   "target return 0.250");
+    program_expect(0,
+                   "train %/spread-random --threads 1 --quiet --only flow " FLOW
+                   "--with %/again.safetensors --set plan.target=auto -o %/auto.safetensors",
+                   "written after");
+    program_expect(0,
+                   "train %/spread-random --threads 1 --quiet --only flow " FLOW
+                   "--set flow.discount=0.5 --with %/auto.safetensors -o %/found.safetensors",
+                   "written after");
+    char targets[2][16];
+    const char *const bundles[] = {"auto", "found"};
+    for (int i = 0; i < 2; i++) {
+        holds(bundles[i], "target=");
+        snprintf(targets[i], sizeof targets[i], "%.15s", strstr(program_output, "target="));
+    }
+    assert_string_not_equal(targets[0], targets[1]);
     program_expect(1,
                    "train %/spread-random --only mono --set flow.steps=7 --with %/paper.safetensors -o "
                    "%/x.safetensors",
