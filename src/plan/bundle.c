@@ -75,7 +75,7 @@ static json_t *part_json(const mw_bundle_part *part) {
 }
 
 mw_status mw_bundle_add(mw_bundle *b, mw_model *model, mw_provenance *provenance, mw_error *error) {
-    mw_bundle_part part = {model, *provenance, NULL};
+    mw_bundle_part part = {.model = model, .provenance = *provenance};
     *provenance = (mw_provenance){0};
     json_t *json = part_json(&part);
     part.text = json ? json_dumps(json, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) : NULL;
@@ -396,14 +396,27 @@ static mw_status read_weights(void *context, const mw_param *param, float *out, 
     return MW_OK;
 }
 
-static mw_status load_weights(mw_model *model, const mw_safetensors *file, int bits, mw_error *error) {
-    weight_source from = {file, model->kind->name, bits};
+/* Of weights that are not packed. */
+static void note_precision(mw_bundle_part *part, const weight_source *from) {
+    const mw_model *model = part->model;
+    for (int i = 0; i < model->params->count; i++) {
+        const mw_param *param = &model->params->list[i];
+        const float *values = model->values + param->offset;
+        if (is_packed(from, param)) continue;
+        if (mw_safetensors_find(from->file, weight_name(from, param).text)->type == MW_F16)
+            part->narrow = true;
+        else if (is_narrow(param, values) && !is_half(values, param->count))
+            part->wide = true;
+    }
+}
+
+static mw_status load_weights(mw_model *model, weight_source from, mw_error *error) {
     MW_TRY(check_tensors(model->params, &from, error));
     MW_TRY(mw_model_allocate(model, error));
     MW_TRY(mw_params_fill(model->params, model->values, read_weights, &from, error));
     for (size_t i = 0; i < model->params->total; i++)
         if (!isfinite(model->values[i]))
-            return mw_fail(error, MW_ERR_NUMERIC, "%s: a weight of the %s is not finite", file->path,
+            return mw_fail(error, MW_ERR_NUMERIC, "%s: a weight of the %s is not finite", from.file->path,
                            model->kind->name);
     return MW_OK;
 }
@@ -443,8 +456,13 @@ static mw_status load_part(mw_bundle *b, const mw_safetensors *file, const json_
     mw_status status = mw_model_make(&model, class, &config, &shape, error);
     if (status != MW_OK) return mw_fail_within(error, MW_ERR_FORMAT, "%s", file->path);
     status = mw_provenance_read(&provenance, json_object_get(json, "provenance"), what, error);
-    if (status == MW_OK) status = load_weights(model, file, b->info.packing.bits, error);
-    if (status == MW_OK) return mw_bundle_add(b, model, &provenance, error);
+    const weight_source from = {file, class->name, b->info.packing.bits};
+    if (status == MW_OK) status = load_weights(model, from, error);
+    if (status == MW_OK) {
+        MW_TRY(mw_bundle_add(b, model, &provenance, error));
+        note_precision(&b->parts[b->count - 1], &from);
+        return MW_OK;
+    }
     mw_model_free(model);
     mw_provenance_free(&provenance);
     return status;

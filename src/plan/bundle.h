@@ -24,7 +24,9 @@ typedef struct mw_bundle_info {
 typedef struct mw_bundle_part {
     mw_model *model; /* owned; its class's name is the part's */
     mw_provenance provenance;
-    char *text; /* configuration and provenance as JSON, for people */
+    char *text;        /* configuration and provenance as JSON, for people */
+    bool narrow, wide; /* weights of the file it was read from: some are in half precision; some are in single
+                          that half would change */
 } mw_bundle_part;
 
 struct mw_bundle {

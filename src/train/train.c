@@ -404,7 +404,8 @@ static mw_status prepare_state(training *t, mw_error *error) {
     return mw_file_write(t->log, "", 0, error);
 }
 
-/* A bundle whose parts are of the same data, settings and seed is what this training would arrive at. */
+/* A bundle whose parts are of the same data, settings and seed, and stored as asked for, is what this
+ * training would arrive at. */
 static mw_status finished_before(training *t, bool *finished, mw_error *error) {
     const mw_preset *preset = &t->preset;
     mw_bundle *bundle;
@@ -428,6 +429,14 @@ static mw_status finished_before(training *t, bool *finished, mw_error *error) {
             status = mw_fail(error, MW_ERR_MISMATCH,
                              "'%.200s' is finished, but its %s is of other data, settings or seed",
                              t->request->output, mw_model_class_at(i)->name);
+        else if (bundle->info.packing.bits || (t->request->wide ? part->narrow : part->wide))
+            status = mw_fail(error, MW_ERR_MISMATCH,
+                             "'%.200s' is finished, but its weights are %s; --overwrite without --resume "
+                             "trains it anew",
+                             t->request->output,
+                             bundle->info.packing.bits ? "packed"
+                             : t->request->wide        ? "in half precision, and --wide asks for single"
+                                                       : "in single precision, and --wide is not given");
     }
     const mw_field *other = mw_training_plan_difference(&preset->plan, bundle);
     if (status == MW_OK && other)

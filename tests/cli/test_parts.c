@@ -139,6 +139,16 @@ static void said_before(void **state) {
                    "plan.scorer is direct, for 4 steps");
     program_expect(0, "train " SMALL "--set plan.target=0.123 -o %/d.safetensors", "written after");
     program_expect(1, "train " SMALL "--resume -o %/d.safetensors", "it has another plan.target");
+    program_expect(0, "train " SMALL "--set plan.target=0.123 --resume -o %/d.safetensors",
+                   "finished already");
+    program_expect(1, "train " SMALL "--set plan.target=0.123 --resume --wide -o %/d.safetensors",
+                   "in half precision, and --wide asks for single");
+    program_expect(0, "bundle pack %/d.safetensors --bits 6 -o %/packed.safetensors", "");
+    program_expect(1, "train " SMALL "--set plan.target=0.123 --resume -o %/packed.safetensors",
+                   "its weights are packed");
+    program_expect(0, "train " SMALL "--wide --overwrite -o %/d.safetensors", "written after");
+    program_expect(0, "train " SMALL "--wide --resume -o %/d.safetensors", "finished already");
+    program_expect(1, "train " SMALL "--resume -o %/d.safetensors", "in single precision");
     char line[300];
     snprintf(line, sizeof line, "mkdir '%s/e.svg'", scratch_folder);
     assert_int_equal(program_shell(line), 0);
