@@ -1,6 +1,7 @@
-/* Counts every allocation of the program by standing in front of the C library's allocator, and lets one of
- * them fail. To be included by one source file of a test program. Sanitizers bring an allocator of their own:
- * under them nothing is counted, nothing fails and COUNTING is 0. */
+/* Counts every allocation of the program, and the bytes that are allocated, by standing in front of the C
+ * library's allocator, and lets one of them fail. To be included by one source file of a test program.
+ * Sanitizers bring an allocator of their own: under them nothing is counted, nothing fails and COUNTING is 0.
+ */
 #ifndef MW_TESTS_ALLOCATIONS_H
 #define MW_TESTS_ALLOCATIONS_H
 
@@ -17,10 +18,19 @@ static inline long allocations(void) {
 static inline void allocations_fail_at(long number) {
     (void)number;
 }
+static inline long allocated_bytes(void) {
+    return 0;
+}
+static inline long allocated_most(void) {
+    return 0;
+}
+static inline void allocated_forget(void) {}
 #else
 #define COUNTING 1
 
-static atomic_long allocations_seen, allocation_to_fail;
+#include <malloc.h>
+
+static atomic_long allocations_seen, allocation_to_fail, bytes_now, bytes_most;
 
 static inline long allocations(void) {
     return atomic_load(&allocations_seen);
@@ -35,26 +45,53 @@ static inline int allocation_fails(void) {
     return fails;
 }
 
+/* Now, and at most since the start or since that was forgotten. */
+static inline long allocated_bytes(void) {
+    return atomic_load(&bytes_now);
+}
+static inline long allocated_most(void) {
+    return atomic_load(&bytes_most);
+}
+static inline void allocated_forget(void) {
+    atomic_store(&bytes_most, allocated_bytes());
+}
+static inline void *allocated(void *block) {
+    const long size = (long)malloc_usable_size(block), now = atomic_fetch_add(&bytes_now, size) + size;
+    long most = allocated_most();
+    while (now > most && !atomic_compare_exchange_weak(&bytes_most, &most, now)) {
+    }
+    return block;
+}
+
+void __libc_free(void *block);
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *block, size_t size);
 void *__libc_memalign(size_t alignment, size_t size);
 
 void *malloc(size_t size) {
-    return allocation_fails() ? NULL : __libc_malloc(size);
+    return allocation_fails() ? NULL : allocated(__libc_malloc(size));
 }
 void *calloc(size_t count, size_t size) {
-    return allocation_fails() ? NULL : __libc_calloc(count, size);
+    return allocation_fails() ? NULL : allocated(__libc_calloc(count, size));
 }
 void *realloc(void *block, size_t size) {
-    return allocation_fails() ? NULL : __libc_realloc(block, size);
+    if (allocation_fails()) return NULL;
+    const long before = (long)malloc_usable_size(block);
+    void *larger = __libc_realloc(block, size);
+    if (larger || size == 0) atomic_fetch_sub(&bytes_now, before);
+    return allocated(larger);
 }
 void *aligned_alloc(size_t alignment, size_t size) {
-    return allocation_fails() ? NULL : __libc_memalign(alignment, size);
+    return allocation_fails() ? NULL : allocated(__libc_memalign(alignment, size));
 }
 int posix_memalign(void **block, size_t alignment, size_t size) {
-    *block = allocation_fails() ? NULL : __libc_memalign(alignment, size);
+    *block = allocation_fails() ? NULL : allocated(__libc_memalign(alignment, size));
     return *block ? 0 : ENOMEM;
+}
+void free(void *block) {
+    atomic_fetch_sub(&bytes_now, (long)malloc_usable_size(block));
+    __libc_free(block);
 }
 #endif
 

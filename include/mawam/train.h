@@ -39,7 +39,7 @@ typedef struct mw_training_progress {
 
 /* Before the first step. */
 typedef struct mw_training_estimate {
-    double bytes;      /* of memory for weights, optimiser and work areas */
+    double bytes;      /* of memory for weights, optimiser and work areas, at most at one time */
     double free_bytes; /* that the system could give when training began */
     double operations; /* floating-point, of all steps that are left */
     double seconds;    /* they take at half the rate that this machine multiplies matrices with now */

@@ -33,7 +33,7 @@ class Progress(NamedTuple):
 class Estimate(NamedTuple):
     """What a training will need, before its first step."""
 
-    bytes: float  # of memory for weights, optimiser and work areas
+    bytes: float  # of memory for weights, optimiser and work areas, at most at one time
     free_bytes: float  # that the system could give
     operations: float  # floating-point, of all steps that are left
     seconds: float  # at half the rate that this machine multiplies matrices with now

@@ -27,6 +27,15 @@ typedef struct {
     float *packed;
 } basis;
 
+/* The last regression. */
+typedef struct {
+    basis basis;
+    int size;          /* terms times action values */
+    double *w, *units; /* [size], [act] */
+    float *room;       /* [CHUNK][size] */
+    mw_arena arena;
+} equation;
+
 /* All rows of the training episodes and behind them all rows of the held-out ones. */
 typedef struct {
     const mw_dataset *data;
@@ -52,6 +61,8 @@ typedef struct {
 static void carve(fitting *f, int terms) {
     const size_t rows = (size_t)f->rows, joint = (size_t)f->joint, act = (size_t)f->act;
     mw_arena *a = &f->arena;
+    f->episode = mw_arena_take(a, (size_t)f->episodes, sizeof *f->episode);
+    f->start = mw_arena_take(a, (size_t)f->episodes + 1, sizeof *f->start);
     f->step = mw_arena_take(a, rows, sizeof *f->step);
     f->reward = mw_arena_floats(a, rows);
     f->begins = mw_arena_take(a, rows, sizeof *f->begins);
@@ -65,24 +76,31 @@ static void carve(fitting *f, int terms) {
     f->x = mw_arena_floats(a, CHUNK * (size_t)terms);
 }
 
+static long rows_of(const mw_dataset *data, const mw_episode_set *set) {
+    long rows = 0;
+    for (long i = 0; i < set->count; i++) rows += (long)data->lengths[set->episodes[i]];
+    return rows;
+}
+
+static void count_rows(fitting *f, const mw_split *split) {
+    f->trained_episodes = split->train.count;
+    f->episodes = split->train.count + split->held.count;
+    f->trained = rows_of(f->data, &split->train);
+    f->rows = f->trained + rows_of(f->data, &split->held);
+}
+
 static mw_status list_rows(fitting *f, const mw_split *split, int terms, mw_error *error) {
     const mw_episode_set *sets[] = {&split->train, &split->held};
-    f->trained_episodes = sets[0]->count;
-    f->episodes = sets[0]->count + sets[1]->count;
-    f->episode = calloc((size_t)f->episodes, sizeof *f->episode);
-    f->start = calloc((size_t)f->episodes + 1, sizeof *f->start);
-    if (!f->episode || !f->start) return mw_fail(error, MW_ERR_MEMORY, "cannot list the episodes");
+    count_rows(f, split);
+    carve(f, terms);
+    MW_TRY(mw_arena_create(&f->arena, f->arena.used, error));
+    carve(f, terms);
     long e = 0;
     for (int s = 0; s < 2; s++)
         for (long i = 0; i < sets[s]->count; i++, e++) {
             f->episode[e] = sets[s]->episodes[i];
             f->start[e + 1] = f->start[e] + (long)f->data->lengths[f->episode[e]];
         }
-    f->rows = f->start[f->episodes];
-    f->trained = f->start[f->trained_episodes];
-    carve(f, terms);
-    MW_TRY(mw_arena_create(&f->arena, f->arena.used, error));
-    carve(f, terms);
     const int agents = f->data->spec.agents;
     for (e = 0; e < f->episodes; e++)
         for (long r = f->start[e]; r < f->start[e + 1]; r++) {
@@ -138,28 +156,27 @@ static void put_inputs(const fitting *f, const float *obs, float *x) {
     for (int i = 0; i < f->inputs; i++) x[i] = mw_units_of(obs[f->column[i]], f->mean[i], f->inverse[i]);
 }
 
-static void basis_free(basis *b) {
-    free(b->project);
-    *b = (basis){0};
+static void equation_carve(equation *e, const fitting *f, int features) {
+    basis *b = &e->basis;
+    *b = (basis){.inputs = f->inputs, .features = features, .terms = 1 + f->inputs + features};
+    e->size = b->terms * f->act;
+    b->project = mw_arena_floats(&e->arena, (size_t)b->inputs * (size_t)features);
+    b->bias = mw_arena_floats(&e->arena, (size_t)features);
+    b->packed = mw_arena_floats(&e->arena, mw_packed_size(b->inputs, features));
+    e->w = mw_arena_take(&e->arena, (size_t)e->size, sizeof *e->w);
+    e->units = mw_arena_take(&e->arena, (size_t)f->act, sizeof *e->units);
+    e->room = mw_arena_floats(&e->arena, CHUNK * (size_t)e->size);
 }
 
-static mw_status basis_make(basis *b, const fitting *f, int features, mw_error *error) {
-    const size_t inputs = (size_t)f->inputs, matrix = inputs * (size_t)features,
-                 packed = mw_packed_size(f->inputs, features);
-    *b = (basis){.inputs = f->inputs, .features = features, .terms = 1 + f->inputs + features};
-    b->project = calloc(matrix + (size_t)features + packed + 1, sizeof *b->project);
-    if (!b->project) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate the random features");
-    b->bias = b->project + matrix;
-    b->packed = b->bias + features;
-    for (int k = 0; k < features; k++) {
+static void basis_draw(basis *b, const fitting *f) {
+    const size_t inputs = (size_t)b->inputs, features = (size_t)b->features;
+    for (size_t k = 0; k < features; k++) {
         mw_rng rng = mw_rng_make(f->options->seed, MW_RNG_ADVANTAGE, (uint64_t)k, 0, 0);
         b->bias[k] = (float)mw_rng_normal(&rng);
         for (size_t i = 0; i < inputs; i++)
-            b->project[i * (size_t)features + (size_t)k] =
-                (float)(SPREAD / sqrt((double)inputs) * mw_rng_normal(&rng));
+            b->project[i * features + k] = (float)(SPREAD / sqrt((double)inputs) * mw_rng_normal(&rng));
     }
-    mw_pack(b->packed, b->project, features, f->inputs, features);
-    return MW_OK;
+    mw_pack(b->packed, b->project, b->features, b->inputs, b->features);
 }
 
 /* x[count][terms] of rows [first, first + CHUNK), as far as there are any before `end`; returns how many. */
@@ -219,17 +236,32 @@ static void value_row(void *context, long row, float *x, float *y) {
     if (y) *y = (f->advantage[row] + f->value[row] - f->usual) / f->spread;
 }
 
+static mw_regress_options action_options(const fitting *f) {
+    return (mw_regress_options){.inputs = f->inputs,
+                                .outputs = f->act,
+                                .hidden = f->options->hidden,
+                                .steps = f->options->steps,
+                                .batch = BATCH,
+                                .rate = RATE,
+                                .seed = f->options->seed,
+                                .stop = f->options->stop};
+}
+
+static mw_regress_options value_options(const fitting *f) {
+    return (mw_regress_options){.inputs = 2 * f->inputs,
+                                .outputs = 1,
+                                .hidden = f->options->hidden,
+                                .steps = f->options->steps / ROUNDS + 1,
+                                .batch = BATCH,
+                                .rate = RATE,
+                                .seed = f->options->seed + 1,
+                                .stop = f->options->stop};
+}
+
 /* deviation = action - the action expected of the state. */
 static mw_status fit_actions(fitting *f, mw_error *error) {
     mw_regress *r;
-    const mw_regress_options options = {.inputs = f->inputs,
-                                        .outputs = f->act,
-                                        .hidden = f->options->hidden,
-                                        .steps = f->options->steps,
-                                        .batch = BATCH,
-                                        .rate = RATE,
-                                        .seed = f->options->seed,
-                                        .stop = f->options->stop};
+    const mw_regress_options options = action_options(f);
     MW_TRY(mw_regress_create(&r, &options, error));
     const mw_status status = mw_regress_fit(r, f->trained, action_row, f, error);
     for (long first = 0; status == MW_OK && first < f->rows; first += BATCH) {
@@ -275,14 +307,7 @@ static void find_units(fitting *f) {
 /* Usual returns: first from whole episodes, then with themselves at the end of shorter stretches. */
 static mw_status fit_values(fitting *f, mw_error *error) {
     mw_regress *r;
-    const mw_regress_options options = {.inputs = 2 * f->inputs,
-                                        .outputs = 1,
-                                        .hidden = f->options->hidden,
-                                        .steps = f->options->steps / ROUNDS + 1,
-                                        .batch = BATCH,
-                                        .rate = RATE,
-                                        .seed = f->options->seed + 1,
-                                        .stop = f->options->stop};
+    const mw_regress_options options = value_options(f);
     const long all = f->rows + f->episodes;
     double mean = 0;
     for (long k = 0; k < f->trained; k++) mean += (double)f->reward[k] / (double)f->trained;
@@ -381,39 +406,35 @@ static void put(const mw_advantage_net *net, float *values, const fitting *f, co
 
 static mw_status fit_advantage(fitting *f, const mw_advantage_net *net, float *values,
                                mw_advantage_report *report, mw_error *error) {
-    basis b = {0};
+    equation e = {0};
     mw_ridge ridge = {0};
-    mw_status status = basis_make(&b, f, net->config.features, error);
-    const int size = b.terms * f->act;
-    double *w = calloc((size_t)size + (size_t)f->act, sizeof *w), *units = w + size;
-    float *room = malloc(CHUNK * (size_t)size * sizeof *room);
-    if (status == MW_OK) status = mw_ridge_create(&ridge, size, CHUNK, error);
-    if (status == MW_OK && (!w || !room))
-        status = mw_fail(error, MW_ERR_MEMORY, "cannot allocate a regression");
-    if (status == MW_OK) standardise(f, units, report);
+    equation_carve(&e, f, net->config.features);
+    MW_TRY(mw_arena_create(&e.arena, e.arena.used, error));
+    equation_carve(&e, f, net->config.features);
+    basis_draw(&e.basis, f);
+    mw_status status = mw_ridge_create(&ridge, e.size, CHUNK, error);
+    if (status == MW_OK) standardise(f, e.units, report);
     for (long first = 0, count; status == MW_OK && first < f->trained; first += count) {
         if (f->options->stop && *f->options->stop) status = MW_ERR_INTERRUPTED;
-        count = terms_from(&b, f, first, f->trained);
-        products(f, &b, room, first, (int)count);
-        mw_ridge_add(&ridge, room, (int)count);
+        count = terms_from(&e.basis, f, first, f->trained);
+        products(f, &e.basis, e.room, first, (int)count);
+        mw_ridge_add(&ridge, e.room, (int)count);
         for (long r = 0; r < count; r++)
-            add_scaled(w, room + (size_t)r * (size_t)size, (double)f->advantage[first + r], size);
+            add_scaled(e.w, e.room + (size_t)r * (size_t)e.size, (double)f->advantage[first + r], e.size);
     }
     if (status == MW_OK && report->action_left > 0) {
         status = mw_ridge_factor(&ridge, f->options->ridge, error);
-        if (status == MW_OK) mw_ridge_solve(&ridge, w);
+        if (status == MW_OK) mw_ridge_solve(&ridge, e.w);
     }
     if (status == MW_OK) {
-        put(net, values, f, &b, w, units);
+        put(net, values, f, &e.basis, e.w, e.units);
         report->rows = f->trained;
         report->held_rows = f->rows - f->trained;
-        report->correlation = correlate(f, &b, room, w, 0, f->trained);
-        report->held = correlate(f, &b, room, w, f->trained, f->rows);
+        report->correlation = correlate(f, &e.basis, e.room, e.w, 0, f->trained);
+        report->held = correlate(f, &e.basis, e.room, e.w, f->trained, f->rows);
     }
-    free(w);
-    free(room);
     mw_ridge_free(&ridge);
-    basis_free(&b);
+    mw_arena_free(&e.arena);
     return status;
 }
 
@@ -426,23 +447,41 @@ mw_status mw_advantage_possible(const mw_advantage_net *net, const mw_dataset_sp
                    terms, act, MAX_TERMS);
 }
 
+static fitting begin(const mw_dataset *dataset, const mw_advantage_options *options) {
+    const mw_dataset_spec *s = &dataset->spec;
+    return (fitting){.data = dataset,
+                     .options = options,
+                     .joint = s->agents * s->obs_size,
+                     .act = s->agents * s->act_size};
+}
+
+size_t mw_advantage_bytes(const mw_advantage_net *net, const mw_dataset *dataset, const mw_split *split,
+                          const mw_advantage_options *options, int varying) {
+    fitting f = begin(dataset, options);
+    equation e = {0};
+    f.inputs = varying; /* at most: some may repeat others */
+    count_rows(&f, split);
+    carve(&f, mw_advantage_terms(&net->config));
+    equation_carve(&e, &f, net->config.features);
+    const mw_regress_options actions = action_options(&f), values = value_options(&f);
+    const size_t phases[] = {mw_regress_bytes(&actions), mw_regress_bytes(&values),
+                             e.arena.used + mw_ridge_bytes(e.size, CHUNK)};
+    size_t most = 0;
+    for (int i = 0; i < 3; i++) most = phases[i] > most ? phases[i] : most;
+    return f.arena.used + most;
+}
+
 mw_status mw_advantage_fit(const mw_advantage_net *net, float *values, const mw_dataset *dataset,
                            const mw_split *split, const mw_advantage_options *options,
                            mw_advantage_report *report, mw_error *error) {
-    const mw_dataset_spec *s = &dataset->spec;
-    fitting f = {.data = dataset,
-                 .options = options,
-                 .joint = s->agents * s->obs_size,
-                 .act = s->agents * s->act_size};
+    fitting f = begin(dataset, options);
     *report = (mw_advantage_report){0};
-    MW_TRY(mw_advantage_possible(net, s, error));
+    MW_TRY(mw_advantage_possible(net, &dataset->spec, error));
     mw_status status = list_rows(&f, split, mw_advantage_terms(&net->config), error);
     if (status == MW_OK) status = choose_inputs(&f, error);
     if (status == MW_OK) status = fit_actions(&f, error);
     if (status == MW_OK) status = fit_values(&f, error);
     if (status == MW_OK) status = fit_advantage(&f, net, values, report, error);
-    free(f.episode);
-    free(f.start);
     mw_arena_free(&f.arena);
     if (status == MW_ERR_INTERRUPTED) return mw_fail(error, status, "stopped while fitting the advantage");
     return status;

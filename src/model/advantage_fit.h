@@ -32,6 +32,10 @@ typedef struct mw_advantage_report {
 /* Fails where the regression would be too large, which is known before anything is trained. */
 mw_status mw_advantage_possible(const mw_advantage_net *net, const mw_dataset_spec *spec, mw_error *error);
 
+/* Bytes at most that fitting takes and gives back, where so many values of the joint observation vary. */
+size_t mw_advantage_bytes(const mw_advantage_net *net, const mw_dataset *dataset, const mw_split *split,
+                          const mw_advantage_options *options, int varying);
+
 /* Fills values in the layout of net->params, from the split's training episodes. Real actions only. A pure
  * function of its arguments; one thread. */
 mw_status mw_advantage_fit(const mw_advantage_net *net, float *values, const mw_dataset *dataset,

@@ -50,6 +50,7 @@ typedef struct {
     const mw_training_data *data;
     const settings *settings;
     const mw_advantage_net *net;
+    mw_arena arena; /* of the weights */
 } advantage_part;
 
 /* Of the observed advantages' variance. */
@@ -57,17 +58,20 @@ static double unexplained(double correlation) {
     return isfinite(correlation) ? 1 - correlation * correlation : 1;
 }
 
+static mw_advantage_options options_of(const settings *s, const mw_training_data *data) {
+    return (mw_advantage_options){.hidden = s->hidden,
+                                  .steps = s->steps,
+                                  .discount = s->discount,
+                                  .lambda = s->lambda,
+                                  .ridge = s->ridge,
+                                  .seed = data->seed,
+                                  .stop = data->stop};
+}
+
 static mw_status advance(mw_training_part *part, double *losses, mw_error *error) {
     const advantage_part *p = (const advantage_part *)part;
-    const settings *s = p->settings;
+    const mw_advantage_options options = options_of(p->settings, p->data);
     mw_advantage_report report;
-    const mw_advantage_options options = {.hidden = s->hidden,
-                                          .steps = s->steps,
-                                          .discount = s->discount,
-                                          .lambda = s->lambda,
-                                          .ridge = s->ridge,
-                                          .seed = p->data->seed,
-                                          .stop = p->data->stop};
     MW_TRY(mw_advantage_fit(p->net, part->best_values, p->data->dataset, &p->data->split, &options, &report,
                             error));
     losses[0] = unexplained(report.correlation);
@@ -81,19 +85,28 @@ static void validate(mw_training_part *part, double *losses) {
 }
 
 static void destroy(mw_training_part *part) {
-    free(part->best_values);
+    mw_arena_free(&((advantage_part *)part)->arena);
     free(part);
+}
+
+/* Of the joint observation's values. */
+static int count_varying(const mw_training_data *data) {
+    int count = 0;
+    for (int i = 0; i < data->stats.obs_size; i++) count += data->stats.obs[i].high > data->stats.obs[i].low;
+    return count * data->dataset->spec.agents;
 }
 
 static mw_status train(mw_training_part **out, const mw_model *model, const mw_training_data *data,
                        mw_error *error) {
     *out = NULL;
     MW_TRY(mw_advantage_possible(model->net, &data->dataset->spec, error));
+    const mw_advantage_options options = options_of(settings_of(model), data);
+    mw_arena arena;
+    MW_TRY(mw_arena_create(&arena, model->params->total * sizeof(float), error));
+    float *values = mw_arena_floats(&arena, model->params->total);
     advantage_part *p = calloc(1, sizeof *p);
-    float *values = calloc(model->params->total, sizeof *values);
-    if (!p || !values) {
-        free(p);
-        free(values);
+    if (!p) {
+        mw_arena_free(&arena);
         return mw_fail(error, MW_ERR_MEMORY, "cannot allocate the advantage's training");
     }
     *p = (advantage_part){.part = {.name = model->kind->name,
@@ -101,6 +114,8 @@ static mw_status train(mw_training_part **out, const mw_model *model, const mw_t
                                    .minimised = 1,
                                    .loss_names = {"unexplained"},
                                    .total = model->params->total,
+                                   .passing = mw_advantage_bytes(model->net, data->dataset, &data->split,
+                                                                 &options, count_varying(data)),
                                    .best_values = values,
                                    .steps = 1,
                                    .cost = 1e9 * (double)settings_of(model)->steps,
@@ -109,7 +124,8 @@ static mw_status train(mw_training_part **out, const mw_model *model, const mw_t
                                    .destroy = destroy},
                           .data = data,
                           .settings = settings_of(model),
-                          .net = model->net};
+                          .net = model->net,
+                          .arena = arena};
     *out = &p->part;
     return MW_OK;
 }

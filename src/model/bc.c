@@ -87,6 +87,7 @@ static void look(const mw_model *model, const float *values, const float *obs, f
 typedef struct {
     mw_episode_set train, held; /* all recorded steps */
     float *units;               /* [total]: the weights that are not trained, the rest is not read */
+    mw_arena arena;
 } training;
 
 /* A batch, with a row for every agent of a joint observation. */
@@ -94,6 +95,7 @@ typedef struct {
     float *x, *real; /* [rows][inputs]; [rows][d], NULL if discrete */
     int32_t *index;  /* [rows] */
     uint8_t *legal;  /* [rows][d] */
+    mw_arena arena;
 } batch;
 
 typedef struct {
@@ -112,8 +114,8 @@ static mw_status open_training(mw_fit *f, mw_error *error) {
     const int rows = f->settings->batch * f->model->shape.agents;
     MW_TRY(mw_episode_set_of(&t->train, data->dataset, &data->split.train, steps_of, 0, error));
     MW_TRY(mw_episode_set_of(&t->held, data->dataset, &data->split.held, steps_of, 0, error));
-    t->units = calloc(f->model->params->total, sizeof *t->units);
-    if (!t->units) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate the policy's units");
+    MW_TRY(mw_arena_create(&t->arena, f->model->params->total * sizeof *t->units, error));
+    t->units = mw_arena_floats(&t->arena, f->model->params->total);
     mw_units_set(&net->units, t->units, data->stats.obs);
     f->average = (float)settings_of(f->model)->average;
     f->part.cost = 3 * mw_mlp_flops(&net->mlp, rows);
@@ -124,35 +126,35 @@ static void close_training(mw_fit *f) {
     training *t = f->state;
     mw_episode_set_free(&t->train);
     mw_episode_set_free(&t->held);
-    free(t->units);
+    mw_arena_free(&t->arena);
 }
 
 static void initialise(mw_fit *f, float *values) {
     mw_units_set(&network_of(f->model)->units, values, f->data->stats.obs);
 }
 
-static mw_status slot_open(const mw_fit *f, void *slot, mw_error *error) {
-    batch *b = slot;
+static void slot_carve(const mw_fit *f, batch *b) {
     const mw_model_shape *s = &f->model->shape;
     const size_t rows = (size_t)(f->settings->batch * s->agents), d = (size_t)s->act;
-    b->x = calloc(rows * (size_t)network_of(f->model)->inputs, sizeof *b->x);
+    b->x = mw_arena_floats(&b->arena, rows * (size_t)network_of(f->model)->inputs);
     if (s->discrete) {
-        b->index = calloc(rows, sizeof *b->index);
-        b->legal = calloc(rows, d);
+        b->index = mw_arena_take(&b->arena, rows, sizeof *b->index);
+        b->legal = mw_arena_take(&b->arena, rows, d);
     } else {
-        b->real = calloc(rows * d, sizeof *b->real);
+        b->real = mw_arena_floats(&b->arena, rows * d);
     }
-    return b->x && (b->real || (b->index && b->legal))
-               ? MW_OK
-               : mw_fail(error, MW_ERR_MEMORY, "cannot allocate %zu observations", rows);
+}
+
+static mw_status slot_open(const mw_fit *f, void *slot, mw_error *error) {
+    batch *b = slot;
+    slot_carve(f, b);
+    MW_TRY(mw_arena_create(&b->arena, b->arena.used, error));
+    slot_carve(f, b);
+    return MW_OK;
 }
 
 static void slot_close(void *slot) {
-    batch *b = slot;
-    free(b->x);
-    free(b->real);
-    free(b->index);
-    free(b->legal);
+    mw_arena_free(&((batch *)slot)->arena);
 }
 
 static void fill(const mw_fit *f, void *slot, uint64_t step, bool held) {

@@ -125,14 +125,14 @@ static void initialise(mw_fit *f, float *values) {
 static mw_status slot_open(const mw_fit *f, void *slot, mw_error *error) {
     mw_direct_batch *b = slot;
     const size_t rows = (size_t)f->settings->batch, inputs = (size_t)mw_value_inputs(f->model);
-    b->x = calloc(rows * (inputs + 1), sizeof *b->x);
-    if (!b->x) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate %zu windows", rows);
+    MW_TRY(mw_arena_create(&b->arena, rows * (inputs + 1) * sizeof *b->x, error));
+    b->x = mw_arena_floats(&b->arena, rows * (inputs + 1));
     b->z = b->x + rows * inputs;
     return MW_OK;
 }
 
 static void slot_close(void *slot) {
-    free(((mw_direct_batch *)slot)->x);
+    mw_arena_free(&((mw_direct_batch *)slot)->arena);
 }
 
 static void fill(const mw_fit *f, void *slot, uint64_t step, bool held) {

@@ -7,6 +7,7 @@
 /* A batch: x[batch][inputs], and the windows' returns in units of the training windows. */
 typedef struct mw_direct_batch {
     float *x, *z;
+    mw_arena arena;
 } mw_direct_batch;
 
 /* The starts of all windows of `horizon` steps in these episodes, counted as transitions are. */

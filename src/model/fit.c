@@ -106,7 +106,7 @@ static void destroy(mw_training_part *part) {
     free(f->areas);
     free(f->losses);
     free(f->state);
-    free(part->best_values);
+    mw_arena_free(&f->best);
     free(f);
 }
 
@@ -133,8 +133,10 @@ static mw_status build(mw_fit *f, mw_error *error) {
         if (!f->slots[i]) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a batch");
         MW_TRY(kind->slot_open(f, f->slots[i], error));
     }
-    if (kind->keeps_best && !(f->part.best_values = calloc(total, sizeof *f->part.best_values)))
-        return mw_fail(error, MW_ERR_MEMORY, "cannot allocate the best weights");
+    if (kind->keeps_best) {
+        MW_TRY(mw_arena_create(&f->best, total * sizeof *f->part.best_values, error));
+        f->part.best_values = mw_arena_floats(&f->best, total);
+    }
     mw_optimizer *o = f->part.optimizer;
     mw_params_init(f->model->params, o->values, 3 * f->data->seed + (uint64_t)kind->stream);
     if (kind->initialise) kind->initialise(f, o->values);

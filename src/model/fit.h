@@ -20,6 +20,7 @@ typedef struct mw_fit {
     float average;
     const float *target; /* the average weights, also while they are validated */
     void *slots[3];      /* batches: two in turn for training, one for validation */
+    mw_arena best;       /* weights, where they are kept */
     mw_prefetch *prefetch;
     /* in shards */
     mw_shards shards;

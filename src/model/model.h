@@ -54,6 +54,7 @@ typedef struct mw_model {
     void *net;               /* the class's own structure */
     const mw_params *params; /* its parameter table */
     float *values, *packed;  /* NULL until mw_model_allocate */
+    mw_arena arena;          /* of these */
 } mw_model;
 
 /* ---- all of them ---- */
@@ -66,6 +67,7 @@ const char *mw_model_class_name(int index);         /* NULL past the end */
 mw_status mw_model_make(mw_model **model, const mw_model_class *kind, const mw_model_config *config,
                         const mw_model_shape *shape, mw_error *error);
 mw_status mw_model_allocate(mw_model *model, mw_error *error); /* zeroed weights */
+size_t mw_model_bytes(const mw_model *model);                  /* that this takes */
 void mw_model_pack(mw_model *model);                           /* after the weights were set */
 void mw_model_free(mw_model *model);
 /* The model and the data must outlive the part. */

@@ -48,19 +48,18 @@ mw_status mw_model_make(mw_model **out, const mw_model_class *kind, const mw_mod
     return MW_OK;
 }
 
-static float *floats(size_t count) {
-    const size_t bytes = (count * sizeof(float) + MW_ALIGN - 1) / MW_ALIGN * MW_ALIGN;
-    float *at = aligned_alloc(MW_ALIGN, bytes ? bytes : MW_ALIGN);
-    if (at) memset(at, 0, bytes);
-    return at;
+size_t mw_model_bytes(const mw_model *model) {
+    mw_arena measured = {0};
+    mw_arena_floats(&measured, model->params->total);
+    mw_arena_floats(&measured, model->params->packed);
+    return measured.used;
 }
 
 mw_status mw_model_allocate(mw_model *model, mw_error *error) {
-    model->values = floats(model->params->total);
-    model->packed = floats(model->params->packed);
-    return model->values && model->packed
-               ? MW_OK
-               : mw_fail(error, MW_ERR_MEMORY, "cannot allocate the %s", model->kind->name);
+    MW_TRY(mw_arena_create(&model->arena, mw_model_bytes(model), error));
+    model->values = mw_arena_floats(&model->arena, model->params->total);
+    model->packed = mw_arena_floats(&model->arena, model->params->packed);
+    return MW_OK;
 }
 
 void mw_model_pack(mw_model *model) {
@@ -70,8 +69,7 @@ void mw_model_pack(mw_model *model) {
 void mw_model_free(mw_model *model) {
     if (!model) return;
     model->kind->discard(model);
-    free(model->values);
-    free(model->packed);
+    mw_arena_free(&model->arena);
     free(model);
 }
 

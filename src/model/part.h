@@ -32,6 +32,7 @@ struct mw_training_part {
     bool keeps_last;         /* the last weights count, and the average is only what training aims at */
     float *best_values;      /* of the step with the smallest loss on held-out episodes; NULL: not kept */
     size_t total;            /* floats of the weights */
+    size_t passing;          /* bytes at most that steps take beside what it holds, and give back */
 
     /* progress; all of it is in checkpoints */
     long step, steps;

@@ -69,6 +69,7 @@ typedef struct {
     mw_td td;
     mw_episode_set train, held; /* observations */
     float *units;               /* [total]: the weights that are not trained, the rest is not read */
+    mw_arena arena;
 } training;
 
 /* All steps whose future is known, and what is left when the world has ended an episode. */
@@ -100,8 +101,8 @@ static mw_status take_units(mw_fit *f, mw_error *error) {
     training *t = f->state;
     const mw_training_data *data = f->data;
     const double agents = data->dataset->spec.agents;
-    t->units = calloc(f->model->params->total, sizeof *t->units);
-    if (!t->units) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate the value's units");
+    MW_TRY(mw_arena_create(&t->arena, f->model->params->total * sizeof *t->units, error));
+    t->units = mw_arena_floats(&t->arena, f->model->params->total);
     mw_units_set(&network_of(f->model)->units, t->units, data->stats.obs);
     t->td.mean = (float)(agents * data->stats.to_go.mean);
     t->td.std = (float)(agents * data->stats.to_go.scale);
@@ -124,7 +125,7 @@ static void close_training(mw_fit *f) {
     training *t = f->state;
     mw_episode_set_free(&t->train);
     mw_episode_set_free(&t->held);
-    free(t->units);
+    mw_arena_free(&t->arena);
     mw_td_close(f);
 }
 

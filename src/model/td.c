@@ -7,23 +7,22 @@
 mw_status mw_td_open(mw_fit *f, double slow, mw_error *error) {
     mw_td *td = f->state;
     td->std = 1;
-    td->packed = aligned_alloc(MW_ALIGN, (f->model->params->packed * sizeof *td->packed + MW_ALIGN - 1) /
-                                             MW_ALIGN * MW_ALIGN);
-    if (!td->packed) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a target network");
+    MW_TRY(mw_arena_create(&td->arena, f->model->params->packed * sizeof *td->packed, error));
+    td->packed = mw_arena_floats(&td->arena, f->model->params->packed);
     f->average = (float)slow;
     f->part.cost = 4 * mw_stack_flops(&mw_value_net_of(f->model)->stack, f->settings->batch);
     return MW_OK;
 }
 
 void mw_td_close(mw_fit *f) {
-    free(((mw_td *)f->state)->packed);
+    mw_arena_free(&((mw_td *)f->state)->arena);
 }
 
 mw_status mw_td_slot_open(const mw_fit *f, void *slot, mw_error *error) {
     mw_td_batch *b = slot;
     const size_t rows = (size_t)f->settings->batch, inputs = (size_t)mw_value_inputs(f->model);
-    b->x = calloc(rows * (2 * inputs + 2), sizeof *b->x);
-    if (!b->x) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate %zu transitions", rows);
+    MW_TRY(mw_arena_create(&b->arena, rows * (2 * inputs + 2) * sizeof *b->x, error));
+    b->x = mw_arena_floats(&b->arena, rows * (2 * inputs + 2));
     b->next = b->x + rows * inputs;
     b->sum = b->next + rows * inputs;
     b->discount = b->sum + rows;
@@ -31,7 +30,7 @@ mw_status mw_td_slot_open(const mw_fit *f, void *slot, mw_error *error) {
 }
 
 void mw_td_slot_close(void *slot) {
-    free(((mw_td_batch *)slot)->x);
+    mw_arena_free(&((mw_td_batch *)slot)->arena);
 }
 
 void mw_td_before(const mw_fit *f) {

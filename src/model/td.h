@@ -9,12 +9,14 @@
  * discount of what is expected there: 0 where nothing follows. */
 typedef struct mw_td_batch {
     float *x, *next, *sum, *discount;
+    mw_arena arena;
 } mw_td_batch;
 
 /* What a training holds, first in a class's own state. Returns are (network * std + mean). */
 typedef struct mw_td {
     float mean, std;
     float *packed; /* the target network's matrices */
+    mw_arena arena;
 } mw_td;
 
 typedef struct mw_td_area {

@@ -15,11 +15,11 @@ mw_status mw_shards_create(mw_shards *s, size_t total, size_t packed, const mw_a
                        count);
     s->size = (max_rows + count - 1) / count;
     MW_TRY(mw_optimizer_create(&s->optimizer, adam, decay, total, count, error));
-    s->packed = aligned_alloc(MW_ALIGN, (packed * sizeof *s->packed + MW_ALIGN - 1) / MW_ALIGN * MW_ALIGN);
+    MW_TRY(mw_arena_create(&s->own, packed * sizeof *s->packed, error));
+    s->packed = mw_arena_floats(&s->own, packed);
     s->loss = calloc((size_t)count, sizeof *s->loss);
     s->areas = calloc((size_t)s->threads, sizeof *s->areas);
-    if (!s->packed || !s->loss || !s->areas)
-        return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a trainer");
+    if (!s->loss || !s->areas) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a trainer");
     for (int worker = 0; worker < s->threads; worker++) {
         mw_arena measured = {0};
         carve(context, &measured, worker);
@@ -34,12 +34,12 @@ void mw_shards_free(mw_shards *s) {
     mw_optimizer_free(&s->optimizer);
     free(s->areas);
     free(s->loss);
-    free(s->packed);
+    mw_arena_free(&s->own);
     *s = (mw_shards){0};
 }
 
-size_t mw_shards_bytes(const mw_shards *s, size_t packed) {
-    size_t bytes = s->optimizer.arena.size + packed * sizeof *s->packed;
+size_t mw_shards_bytes(const mw_shards *s) {
+    size_t bytes = s->optimizer.arena.size + s->own.size;
     for (int worker = 0; worker < s->threads; worker++) bytes += s->areas[worker].size;
     return bytes;
 }

@@ -10,6 +10,7 @@ typedef struct mw_shards {
     mw_pool *pool;
     int threads, size; /* size: rows of a part */
     mw_optimizer optimizer;
+    mw_arena own;
     float *packed;   /* the network's packed matrices */
     double *loss;    /* per part */
     mw_arena *areas; /* per worker, carved by the network */
@@ -22,7 +23,7 @@ mw_status mw_shards_create(mw_shards *shards, size_t total, size_t packed, const
                            int max_rows, int count, mw_pool *pool, mw_shards_carve *carve, void *context,
                            mw_error *error);
 void mw_shards_free(mw_shards *shards);
-size_t mw_shards_bytes(const mw_shards *shards, size_t packed);
+size_t mw_shards_bytes(const mw_shards *shards);
 
 /* Packs the worker's part of the matrices. */
 typedef void mw_shards_pack(void *context, int worker);

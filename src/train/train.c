@@ -39,6 +39,7 @@ typedef struct {
     double started, before;            /* clock at the start of this run; seconds that earlier runs took */
     double saved;                      /* clock at the last checkpoint */
     double total;                      /* work of all parts that this run trains */
+    size_t used, bytes;                /* of memory: before it, and by it at most */
 } training;
 
 static double seconds_of(const training *t) {
@@ -347,6 +348,31 @@ static void destroy_parts(training *t) {
     t->state.count = 0;
 }
 
+/* Bytes that are still to come beside the work areas: of a part's steps; of the first finished model, whose
+ * trainer lives until its weights are copied (each trainer is larger than its model); or, when all trainers
+ * are gone, of all models and of the file that is put together. */
+static size_t bytes_to_come(const training *t, size_t held) {
+    size_t most = 0, saved = 0;
+    for (int i = 0; i < t->state.count; i++) {
+        const size_t steps = t->trains[i] ? t->state.part[i]->passing : 0,
+                     model = mw_model_bytes(t->models[i]), peak = steps > model ? steps : model;
+        most = peak > most ? peak : most;
+        saved += model + t->models[i]->params->total * sizeof(float);
+    }
+    for (int i = 0; t->other && i < t->other->count; i++)
+        saved += t->other->parts[i].model->params->total * sizeof(float);
+    return saved > held + most ? saved - held : most;
+}
+
+/* What does not fit is refused before anything is written. */
+static mw_status foresee_bytes(training *t, mw_error *error) {
+    const size_t held = mw_memory_used() - t->used, later = bytes_to_come(t, held);
+    MW_TRY(mw_memory_take(later, error));
+    mw_memory_give(later);
+    t->bytes = held + later;
+    return MW_OK;
+}
+
 /* With another bundle, what is not trained is taken from it; without, all parts are made here in turn. What a
  * checkpoint has of others is kept, but for what leave_to_other gives up. */
 static mw_status create_parts(training *t, unsigned begun, mw_error *error) {
@@ -364,7 +390,7 @@ static mw_status create_parts(training *t, unsigned begun, mw_error *error) {
         t->state.count++;
         MW_TRY(mw_model_train(&t->state.part[at], t->models[at], &t->data, error));
     }
-    return MW_OK;
+    return foresee_bytes(t, error);
 }
 
 /* What the checkpoint has begun and nobody finishes is the other bundle's, where that has it. */
@@ -564,13 +590,13 @@ static mw_status run(training *t, mw_training_report *report, mw_error *error) {
     report->complete = report->finished_before;
     if (report->finished_before) return MW_OK;
     mw_training_estimate estimate = {.free_bytes = (double)mw_memory_free()};
-    const size_t before = mw_memory_used();
-    if (!r->force) mw_memory_limit(before + (size_t)(0.75 * estimate.free_bytes)); /* others live here too */
+    t->used = mw_memory_used();
+    if (!r->force) mw_memory_limit(t->used + (size_t)(0.75 * estimate.free_bytes)); /* others live here too */
     MW_TRY(prepare_state(t, error));
     for (int i = 0; i < t->state.count; i++)
         t->total += t->trains[i] ? t->state.part[i]->cost * (double)t->state.part[i]->steps : 0;
     if (r->begin) {
-        estimate.bytes = (double)(mw_memory_used() - before);
+        estimate.bytes = (double)t->bytes;
         mw_training_foresee(&estimate, &t->state, t->trains, t->data.pool);
         r->begin(r->context, &estimate);
     }

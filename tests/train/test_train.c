@@ -1,5 +1,6 @@
 /* Training end to end on tiny networks: losses fall, interruptions and threads leave no trace in the bits,
  * and whatever does not belong together is refused. */
+#include "allocations.h"
 #include "train/chart.h"
 #include "data/returns.h"
 #include "dataset/fixture.h"
@@ -34,7 +35,13 @@ typedef struct {
     volatile sig_atomic_t stop;
     long steps, stop_at; /* stop_at 0: never */
     long full_disk_at;   /* from that step on the disk is full; 0: never */
+    double bytes;        /* as estimated */
 } observer;
+
+static void note_estimate(void *context, const mw_training_estimate *estimate) {
+    ((observer *)context)->bytes = estimate->bytes;
+    allocated_forget(); /* reading and checking data is over */
+}
 
 static void observe(void *context, const mw_training_progress *progress) {
     observer *o = context;
@@ -417,6 +424,61 @@ static void test_broken_checkpoints(void **state) {
     CHECK_FAILS(run_go(&r), MW_ERR_FORMAT, r.error, "impossible counters");
 }
 
+static unsigned set_of(const char *names) {
+    mw_error error;
+    unsigned set;
+    CHECK_OK(mw_model_classes_parse(names, &set, &error), error);
+    return set;
+}
+
+/* The memory that is foreseen is what training takes at its peak, whatever the parts. */
+static void test_memory_is_foreseen(void **state) {
+    (void)state;
+    static const struct {
+        const char *data, *parts, *only;
+    } cases[] = {{"spread", "parts=flow,inverse,rwm", NULL},
+                 {"spread", "parts=flow,inverse,rwm,advantage", "advantage"},
+                 {"spread", "parts=flow,inverse,rwm,mono,independent", "mono,independent"},
+                 {"spread", "parts=flow,inverse,rwm,q,direct,value,bc", NULL},
+                 {"3m", "parts=flow,inverse,rwm,value,bc", NULL}};
+    static const char *const wide[] = {"flow.dim=32",     "flow.steps=2",           "inverse.hidden=128",
+                                       "inverse.steps=2", "inverse.batch=256",      "rwm.hidden=128",
+                                       "rwm.slots=4",     "rwm.batch=256",          "rwm.steps=2",
+                                       "mono.steps=2",    "independent.steps=2",    "q.steps=2",
+                                       "q.batch=512",     "direct.steps=2",         "value.steps=2",
+                                       "bc.steps=2",      "advantage.features=128", "advantage.steps=2",
+                                       "plan.horizon=3"};
+    if (!COUNTING) skip();
+    mw_bundle *whole;
+    mw_error error;
+    long other = allocated_bytes(); /* a bundle that provides parts is there before */
+    CHECK_OK(mw_bundle_load(&whole, scratch("whole.safetensors"), &error), error);
+    other = allocated_bytes() - other;
+    mw_bundle_free(whole);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        run r;
+        run_begin(&r, scratch(cases[i].data), scratch("foreseen.safetensors"));
+        for (size_t k = 0; k < sizeof wide / sizeof *wide; k++)
+            CHECK_OK(mw_preset_set(&r.preset, wide[k], &r.error), r.error);
+        CHECK_OK(mw_preset_set(&r.preset, cases[i].parts, &r.error), r.error);
+        if (cases[i].only) {
+            r.request.only = set_of(cases[i].only);
+            r.request.with = scratch("whole.safetensors");
+        }
+        r.request.threads = 2;
+        r.request.begin = note_estimate;
+        const long before = allocated_bytes();
+        CHECK_OK(run_go(&r), r.error);
+        const double peak = (double)(allocated_most() - before - (cases[i].only ? other : 0)),
+                     foreseen = r.observer.bytes;
+        print_message("%s, %s: %.2f MB were foreseen and %.2f MB taken\n", cases[i].data,
+                      cases[i].only ? cases[i].only : cases[i].parts, 1e-6 * foreseen, 1e-6 * peak);
+        assert_true(foreseen < 1.05 * peak);
+        assert_true(peak < foreseen + 0.5e6); /* the split, normalisers, threads and what is read of the log
+                                               */
+    }
+}
+
 /* Two trainings into one file: the second is refused, and the first leaves no lock behind. */
 static void test_one_at_a_time(void **state) {
     (void)state;
@@ -484,13 +546,6 @@ static void test_full_disk_keeps_the_old_checkpoint(void **state) {
     CHECK_OK(run_go(&r), r.error);
     assert_int_equal(r.observer.steps, PARTS * STEPS - 10);
     check_same_weights(scratch("whole.safetensors"), scratch("full.safetensors"));
-}
-
-static unsigned set_of(const char *names) {
-    mw_error error;
-    unsigned set;
-    CHECK_OK(mw_model_classes_parse(names, &set, &error), error);
-    return set;
 }
 
 /* Some parts at a time, the others from the checkpoint or from a bundle, whose own story stays with them. */
@@ -914,6 +969,7 @@ int main(void) {
         cmocka_unit_test(test_standardisation),
         cmocka_unit_test(test_refuses_to_continue_something_else),
         cmocka_unit_test(test_broken_checkpoints),
+        cmocka_unit_test(test_memory_is_foreseen),
         cmocka_unit_test(test_one_at_a_time),
         cmocka_unit_test(test_divergence_stops),
         cmocka_unit_test(test_not_a_number_stops),

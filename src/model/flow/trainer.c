@@ -86,7 +86,7 @@ mw_optimizer *mw_flow_trainer_optimizer(mw_flow_trainer *t) {
 }
 
 size_t mw_flow_trainer_bytes(const mw_flow_trainer *t) {
-    return mw_shards_bytes(&t->shards, t->net->params.packed);
+    return mw_shards_bytes(&t->shards);
 }
 
 static int bin_of(float s, int bins) {

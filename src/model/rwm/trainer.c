@@ -17,9 +17,19 @@ struct mw_world_trainer {
     int threads;
     mw_optimizer optimizer;
     mw_world_work *work;
+    mw_arena arena;
     float *packed, *next, *reward; /* predictions [b][n][o], [b][n] */
     double (*row_loss)[2];         /* [b]: dynamics, reward */
 };
+
+static void carve(mw_world_trainer *t, int max_batch) {
+    const mw_world_net *net = t->net;
+    const size_t rows = (size_t)max_batch * (size_t)net->config.agents;
+    t->packed = mw_arena_floats(&t->arena, net->params.packed);
+    t->next = mw_arena_floats(&t->arena, rows * (size_t)net->config.obs);
+    t->reward = mw_arena_floats(&t->arena, rows);
+    t->row_loss = mw_arena_take(&t->arena, (size_t)max_batch, sizeof *t->row_loss);
+}
 
 mw_status mw_world_trainer_create(mw_world_trainer **out, const mw_world_net *net, const mw_adam *adam,
                                   float decay, int max_batch, mw_pool *pool, mw_error *error) {
@@ -32,14 +42,10 @@ mw_status mw_world_trainer_create(mw_world_trainer **out, const mw_world_net *ne
     mw_status status = mw_optimizer_create(&t->optimizer, adam, decay, net->params.total, 1, error);
     if (status == MW_OK) status = mw_world_work_create(&t->work, net, max_batch, true, pool, error);
     if (status == MW_OK) {
-        const size_t rows = (size_t)max_batch * (size_t)net->config.agents;
-        t->packed = aligned_alloc(MW_ALIGN, net->params.packed * sizeof *t->packed);
-        t->next = calloc(rows * (size_t)net->config.obs, sizeof *t->next);
-        t->reward = calloc(rows, sizeof *t->reward);
-        t->row_loss = calloc((size_t)max_batch, sizeof *t->row_loss);
-        if (!t->packed || !t->next || !t->reward || !t->row_loss)
-            status = mw_fail(error, MW_ERR_MEMORY, "cannot allocate a trainer");
+        carve(t, max_batch);
+        status = mw_arena_create(&t->arena, t->arena.used, error);
     }
+    if (status == MW_OK) carve(t, max_batch);
     if (status != MW_OK) {
         mw_world_trainer_free(t);
         return status;
@@ -52,10 +58,7 @@ void mw_world_trainer_free(mw_world_trainer *t) {
     if (!t) return;
     mw_optimizer_free(&t->optimizer);
     mw_world_work_free(t->work);
-    free(t->packed);
-    free(t->next);
-    free(t->reward);
-    free(t->row_loss);
+    mw_arena_free(&t->arena);
     free(t);
 }
 
@@ -64,7 +67,7 @@ mw_optimizer *mw_world_trainer_optimizer(mw_world_trainer *t) {
 }
 
 size_t mw_world_trainer_bytes(const mw_world_trainer *t) {
-    return t->optimizer.arena.size + mw_world_work_bytes(t->work) + t->net->params.packed * sizeof *t->packed;
+    return t->optimizer.arena.size + mw_world_work_bytes(t->work) + t->arena.size;
 }
 
 /* Share of the tokens that each reward expert received (summing to top_k) and the mean route. */

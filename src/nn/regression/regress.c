@@ -34,12 +34,24 @@ static void carve(mw_regress *r) {
     mw_mlp_acts_take(&r->mlp, &r->acts, &r->arena, r->options.batch, true);
 }
 
-mw_status mw_regress_create(mw_regress **out, const mw_regress_options *o, mw_error *error) {
-    mw_regress *r = *out = calloc(1, sizeof *r);
-    if (!r) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a regression");
+static void make_net(mw_regress *r, const mw_regress_options *o) {
     r->options = *o;
     r->mlp = mw_mlp_make(&r->params, "regress", (int[]){o->inputs, o->hidden, o->hidden, o->outputs}, LAYERS,
                          MW_SILU);
+}
+
+size_t mw_regress_bytes(const mw_regress_options *options) {
+    mw_regress measured = {0};
+    make_net(&measured, options);
+    carve(&measured);
+    mw_params_free(&measured.params);
+    return measured.arena.used;
+}
+
+mw_status mw_regress_create(mw_regress **out, const mw_regress_options *o, mw_error *error) {
+    mw_regress *r = *out = calloc(1, sizeof *r);
+    if (!r) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a regression");
+    make_net(r, o);
     mw_status status = MW_OK;
     if (r->params.failed) status = mw_fail(error, MW_ERR_MEMORY, "cannot allocate a regression");
     if (status == MW_OK) {

@@ -20,6 +20,7 @@ typedef struct mw_regress mw_regress;
 
 mw_status mw_regress_create(mw_regress **regress, const mw_regress_options *options, mw_error *error);
 void mw_regress_free(mw_regress *regress);
+size_t mw_regress_bytes(const mw_regress_options *options); /* that one takes */
 
 /* Writes the inputs of a row and, unless y is NULL, what they should give. */
 typedef void mw_regress_row(void *context, long row, float *x, float *y);

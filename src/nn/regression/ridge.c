@@ -1,32 +1,32 @@
 /* Normal equations and their solution; see ridge.h. */
 #include "nn/regression/ridge.h"
 
-#include "core/machine/memory.h"
 #include "nn/gemm.h"
 
 #include <math.h>
-#include <stdlib.h>
+
+static void carve(mw_ridge *ridge, int rows) {
+    const size_t all = (size_t)ridge->terms * (size_t)ridge->terms;
+    ridge->gram = mw_arena_take(&ridge->arena, all, sizeof *ridge->gram);
+    ridge->part = mw_arena_floats(&ridge->arena, all);
+    ridge->packed = mw_arena_floats(&ridge->arena, mw_packed_size(rows, ridge->terms));
+}
+
+size_t mw_ridge_bytes(int terms, int rows) {
+    mw_ridge measured = {.terms = terms};
+    carve(&measured, rows);
+    return measured.arena.used;
+}
 
 mw_status mw_ridge_create(mw_ridge *ridge, int terms, int rows, mw_error *error) {
-    const size_t all = (size_t)terms * (size_t)terms;
-    *ridge = (mw_ridge){0};
-    const size_t bytes = all * (sizeof *ridge->gram + sizeof *ridge->part);
-    MW_TRY(mw_memory_take(bytes, error));
-    *ridge = (mw_ridge){.terms = terms,
-                        .bytes = bytes,
-                        .gram = calloc(all, sizeof *ridge->gram),
-                        .part = calloc(all, sizeof *ridge->part),
-                        .packed = calloc(mw_packed_size(rows, terms), sizeof *ridge->packed)};
-    return ridge->gram && ridge->part && ridge->packed
-               ? MW_OK
-               : mw_fail(error, MW_ERR_MEMORY, "cannot allocate a regression");
+    *ridge = (mw_ridge){.terms = terms};
+    MW_TRY(mw_arena_create(&ridge->arena, mw_ridge_bytes(terms, rows), error));
+    carve(ridge, rows);
+    return MW_OK;
 }
 
 void mw_ridge_free(mw_ridge *ridge) {
-    free(ridge->gram);
-    free(ridge->part);
-    free(ridge->packed);
-    mw_memory_give(ridge->bytes);
+    mw_arena_free(&ridge->arena);
 }
 
 void mw_ridge_add(mw_ridge *ridge, const float *x, int rows) {

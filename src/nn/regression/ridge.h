@@ -3,17 +3,18 @@
 #ifndef MW_NN_REGRESSION_RIDGE_H
 #define MW_NN_REGRESSION_RIDGE_H
 
-#include "core/error.h"
+#include "core/arena.h"
 
 typedef struct mw_ridge {
     int terms;
     double *gram;         /* [terms][terms]; after factoring its lower half is the Cholesky factor */
     float *part, *packed; /* a chunk's products, and its rows as products want them */
-    size_t bytes;         /* of the matrices, as counted for the process */
+    mw_arena arena;
 } mw_ridge;
 
 /* For chunks of up to `rows` rows. To be freed also where this fails. */
 mw_status mw_ridge_create(mw_ridge *ridge, int terms, int rows, mw_error *error);
+size_t mw_ridge_bytes(int terms, int rows); /* that this takes */
 void mw_ridge_free(mw_ridge *ridge);
 
 /* gram += x^T x of a chunk x[rows][terms]: products in single precision, their sum in double. */
