@@ -282,7 +282,7 @@ typedef struct mw_routing_statistics {
 /* A routing graph against the influence graph, over the entries compared. */
 typedef struct mw_graph_match {
     int entries;
-    double correlation;                       /* Pearson */
+    double correlation;                       /* Pearson; of fewer than three entries none */
     double difference_minmax, difference_max; /* mean |difference|: both scaled to [0,1]; to a largest of 1 */
 } mw_graph_match;
 

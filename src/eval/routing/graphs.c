@@ -30,9 +30,12 @@ static double spread(const double *x, int count) {
     return sqrt(square / count);
 }
 
-/* NaN below two entries, and where one side is constant but for rounding. */
+/* Two entries are always in line, and scaled to [0,1] always 0 and 1: they say nothing. */
+enum { FEWEST = 3 };
+
+/* NaN where there are too few, and where one side is constant but for rounding. */
 static double correlate(const double *x, const double *y, int count) {
-    if (count < 2 || spread(x, count) < 1e-12 || spread(y, count) < 1e-12) return NAN;
+    if (count < FEWEST || spread(x, count) < 1e-12 || spread(y, count) < 1e-12) return NAN;
     return mw_pearson(x, y, count);
 }
 
@@ -46,7 +49,7 @@ static double difference(const double *x, const double *y, int count, bool from_
         high[1] = fmax(high[1], y[i]);
     }
     if (!from_least) low[0] = low[1] = 0;
-    if (!(high[0] > low[0] && high[1] > low[1])) return NAN;
+    if ((from_least && count < FEWEST) || !(high[0] > low[0] && high[1] > low[1])) return NAN;
     for (int i = 0; i < count; i++)
         sum += fabs((x[i] - low[0]) / (high[0] - low[0]) - (y[i] - low[1]) / (high[1] - low[1]));
     return sum / count;
