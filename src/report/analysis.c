@@ -52,10 +52,10 @@ double mw_mean_of(const double *values, int n) {
 mw_comparison mw_compare(const double *ours, const double *other, const double *low, const double *high,
                          int n) {
     mw_comparison c = {0};
-    double sum = 0, size = 0, relatives[MW_ANALYSIS_MOST];
+    double sum = 0, size = 0, relatives[MW_ANALYSIS_MOST] = {0};
+    int known = 0; /* of these */
     for (int i = 0; i < at_most(n); i++) {
         const double difference = ours[i] - other[i];
-        relatives[i] = NAN;
         if (isnan(ours[i]) || isnan(other[i])) continue;
         c.count++;
         c.wins += difference > 0;
@@ -63,15 +63,15 @@ mw_comparison mw_compare(const double *ours, const double *other, const double *
         c.ties += difference == 0;
         sum += difference;
         size += fabs(other[i]);
-        if (other[i] != 0) relatives[i] = difference / fabs(other[i]);
+        if (other[i] != 0) relatives[known++] = difference / fabs(other[i]);
         if (!low || !high || isnan(low[i]) || isnan(high[i])) continue;
         c.intervals++;
         c.clear_wins += low[i] > 0;
         c.clear_losses += high[i] < 0;
     }
     c.difference = c.count ? sum / c.count : NAN;
-    c.relative = mw_mean_of(relatives, at_most(n));
-    c.median = mw_median_of(relatives, n);
+    c.relative = mw_mean_of(relatives, known);
+    c.median = mw_median_of(relatives, known);
     c.aggregate = size > 0 ? sum / size : NAN;
     c.p = mw_sign_test(c.wins, c.losses);
     return c;
@@ -145,19 +145,19 @@ static mw_cell cell_of(const double *values, const int *cell, int which, int n) 
 }
 
 mw_two_factor mw_two_factors(const double *headroom, const double *reliability, const double *gain, int n) {
-    mw_two_factor t = {0};
-    double x[MW_ANALYSIS_MOST], y[MW_ANALYSIS_MOST];
+    mw_two_factor t;
+    double x[MW_ANALYSIS_MOST] = {0}, y[MW_ANALYSIS_MOST] = {0}, gains[MW_ANALYSIS_MOST];
+    int cell[MW_ANALYSIS_MOST], count = 0;
     for (int i = 0; i < at_most(n); i++) {
-        const bool all = !isnan(headroom[i]) && !isnan(reliability[i]) && !isnan(gain[i]);
-        x[i] = all ? headroom[i] : NAN;
-        y[i] = all ? reliability[i] : NAN;
+        if (isnan(headroom[i]) || isnan(reliability[i]) || isnan(gain[i])) continue;
+        x[count] = headroom[i];
+        y[count] = reliability[i];
+        gains[count++] = gain[i];
     }
-    t.headroom = mw_median_of(x, n);
-    t.reliability = mw_median_of(y, n);
-    int cell[MW_ANALYSIS_MOST];
-    for (int i = 0; i < at_most(n); i++)
-        cell[i] = isnan(x[i]) ? -1 : 2 * (y[i] > t.reliability) + (x[i] > t.headroom);
-    for (int k = 0; k < 4; k++) t.cells[k / 2][k % 2] = cell_of(gain, cell, k, n);
+    t.headroom = mw_median_of(x, count);
+    t.reliability = mw_median_of(y, count);
+    for (int i = 0; i < count; i++) cell[i] = 2 * (y[i] > t.reliability) + (x[i] > t.headroom);
+    for (int k = 0; k < 4; k++) t.cells[k / 2][k % 2] = cell_of(gains, cell, k, count);
     return t;
 }
 
