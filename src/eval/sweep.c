@@ -149,7 +149,7 @@ static mw_status check_values(const sweep *s, const axis *a, mw_error *error) {
 static mw_status inputs_json(json_t **out, sweep *s, mw_error *error) {
     mw_eval_options *e = &s->eval;
     mw_env *env;
-    char bundle[17], cpu[128];
+    char weights[17], cpu[128];
     mw_cpu_model(cpu, sizeof cpu); /* milliseconds of two machines make no front */
     MW_TRY(mw_env_create(&env, s->bundle->info.task, e->world, error));
     if (!e->episodes) e->episodes = mw_eval_episodes_of(mw_env_describe(env)->family);
@@ -160,12 +160,12 @@ static mw_status inputs_json(json_t **out, sweep *s, mw_error *error) {
         hash = mw_hash(mw_hash(hash, part->text, strlen(part->text)), part->model->values,
                        part->model->params->total * sizeof *part->model->values);
     }
-    snprintf(bundle, sizeof bundle, "%016llx", (unsigned long long)hash);
+    snprintf(weights, sizeof weights, "%016llx", (unsigned long long)hash);
     for (int i = 0; i < e->assignment_count; i++)
         json_array_append_new(assignments, json_string(e->assignments[i]));
     *out =
         json_pack("{s:s, s:s, s:s, s:s, s:o, s:I, s:i, s:i, s:i, s:i, s:o, s:I, s:b}", "revision",
-                  mw_revision(), "cpu", cpu, "rules", mw_env_describe(env)->rules, "bundle", bundle, "plan",
+                  mw_revision(), "cpu", cpu, "rules", mw_env_describe(env)->rules, "weights", weights, "plan",
                   mw_fields_json(mw_plan_fields, &s->bundle->plan), "first_seed", (json_int_t)e->first_seed,
                   "seeds", e->seeds, "episodes", e->episodes, "timed", e->timed, "threads", e->threads,
                   "assignments", assignments, "arms", (json_int_t)e->arms, "accept_rules", e->accept_rules);
@@ -369,11 +369,11 @@ static mw_status run(sweep *s, mw_error *error) {
     mw_cpu_model(cpu, sizeof cpu);
     MW_TRY(inputs_json(&inputs, s, error));
     const char *rules = json_string_value(json_object_get(inputs, "rules")); /* of the world as it is */
-    s->root = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s*, s:s, s:s, s:s, s:o, s:{}}", "mawam", mw_version(),
-                        "revision", mw_revision(), "task", info->task, "quality", info->quality, "rules",
-                        rules, "accepted_rules", strcmp(info->rules, rules) ? info->rules : NULL, "method",
-                        info->method, "command", s->options.command ? s->options.command : "", "cpu", cpu,
-                        "inputs", inputs, "sweeps");
+    s->root = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s*, s:s, s:s*, s:s, s:s, s:o, s:{}}", "mawam",
+                        mw_version(), "revision", mw_revision(), "task", info->task, "quality", info->quality,
+                        "rules", rules, "accepted_rules", strcmp(info->rules, rules) ? info->rules : NULL,
+                        "method", info->method, "bundle", *info->checksum ? info->checksum : NULL, "command",
+                        s->options.command ? s->options.command : "", "cpu", cpu, "inputs", inputs, "sweeps");
     if (!s->root) return mw_fail(error, MW_ERR_MEMORY, "cannot describe the sweep");
     MW_TRY(recall(s, error));
     if (s->known) json_object_update(json_object_get(s->root, "sweeps"), s->known);

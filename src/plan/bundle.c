@@ -512,27 +512,24 @@ static mw_status load(mw_bundle *b, const mw_safetensors *file, mw_error *error)
     return status;
 }
 
-/* The bundle, and a checksum of all the bytes that it was read from. */
-static mw_status load_file(mw_bundle **bundle, uint64_t *checksum, const char *path, mw_error *error) {
+mw_status mw_bundle_load(mw_bundle **bundle, const char *path, mw_error *error) {
+    MW_PLAIN_NUMBERS;
     mw_safetensors file;
+    MW_NEED(bundle);
+    MW_NEED(path);
     *bundle = NULL;
     MW_TRY(mw_safetensors_open(&file, path, error));
     mw_status status = mw_bundle_create(bundle, &(mw_bundle_info){0}, &(mw_plan_settings){0}, error);
     if (status == MW_OK) status = load(*bundle, &file, error);
-    if (status == MW_OK && checksum) *checksum = mw_hash(MW_HASH_START, file.map.data, file.map.size);
+    if (status == MW_OK)
+        snprintf((*bundle)->info.checksum, sizeof(*bundle)->info.checksum, "%016llx",
+                 (unsigned long long)mw_hash(MW_HASH_START, file.map.data, file.map.size));
     mw_safetensors_close(&file);
     if (status != MW_OK) {
         mw_bundle_free(*bundle);
         *bundle = NULL;
     }
     return status;
-}
-
-mw_status mw_bundle_load(mw_bundle **bundle, const char *path, mw_error *error) {
-    MW_PLAIN_NUMBERS;
-    MW_NEED(bundle);
-    MW_NEED(path);
-    return load_file(bundle, NULL, path, error);
 }
 
 /* ---- packing ---- */
@@ -557,10 +554,9 @@ mw_status mw_bundle_pack(const char *from, const char *to, int bits, mw_error *e
         return mw_fail(error, MW_ERR_ARGUMENT, "weights take %d to %d bits, not %d", MW_PACKING_LEAST,
                        MW_PACKING_MOST, bits);
     mw_bundle *bundle;
-    uint64_t checksum;
-    MW_TRY(load_file(&bundle, &checksum, from, error));
+    MW_TRY(mw_bundle_load(&bundle, from, error));
     mw_packing packing = {.bits = bits};
-    snprintf(packing.of, sizeof packing.of, "%016llx", (unsigned long long)checksum);
+    snprintf(packing.of, sizeof packing.of, "%s", bundle->info.checksum);
     mw_status status = note_packing(bundle, &packing, from, error);
     if (status == MW_OK) status = save(bundle, to, &(storage){.half = true, .packing = &packing}, error);
     mw_bundle_free(bundle);

@@ -19,6 +19,7 @@ typedef struct mw_bundle_info {
     bool discrete;
     int episode_limit;
     mw_packing packing; /* of the file it was read from */
+    char checksum[17];  /* of that file's bytes, as results name bundles; "": it was not read from one */
 } mw_bundle_info;
 
 typedef struct mw_bundle_part {

@@ -36,6 +36,11 @@ static mw_status read_files(mw_sources *s, const char *folder, mw_error *error) 
     return read_file(&s->cost, folder, "", "cost", error);
 }
 
+const char *mw_source_bundle(const json_t *file) {
+    const char *of_study = json_string_value(mw_json_at(file, "study.bundle"));
+    return of_study ? of_study : json_string_value(json_object_get(file, "bundle"));
+}
+
 /* ---- one revision ---- */
 
 /* The first one that is named counts for all; what says nothing is of an unknown one. */

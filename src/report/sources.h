@@ -41,6 +41,9 @@ mw_status mw_sources_read(mw_sources *sources, const char *const *folders, int c
                           mw_error *error);
 void mw_sources_free(mw_sources *sources);
 
+/* Checksum of the bundle's file that such a file is of; NULL: it does not say. */
+const char *mw_source_bundle(const json_t *file);
+
 /* Writes what a report was made of to the folder, without what is large (single episodes, curves), so that a
  * report of that folder is the same again: what an earlier one left there and this one has not read goes, if
  * that is wanted, and is refused otherwise. Where a study ran nothing is written. */

@@ -490,7 +490,7 @@ static void test_beside(void **state) {
     for (int i = 0; i < 4; i++) make_summary("beside", i);
     make_file(
         "beside/sweeps/tag-medium.json",
-        "{\"sweeps\": {\"horizon\": {\"symbol\": \"H\", \"points\": ["
+        "{\"bundle\": \"00cc\", \"sweeps\": {\"horizon\": {\"symbol\": \"H\", \"points\": ["
         "{\"value\": \"1\", \"arms\": {\"reactive\": {\"return\": 5}, \"oracle\": {\"return\": 7.5, "
         "\"return_low\": 7, \"return_high\": 8}}},"
         "{\"value\": \"<b>\", \"arms\": 3},"
@@ -511,7 +511,8 @@ static void test_beside(void **state) {
               "\"front\": [{\"ms\": 2, \"return\": 5}]}");
     make_file(
         "beside/routing/tag-medium.json",
-        "{\"routing\": {\"trained\": {\"experts\": 8, \"affinity\": [[0.25, 0.75], [\"x\"]], \"increase\": "
+        "{\"study\": {\"bundle\": \"00bb\"}, \"routing\": {\"trained\": {\"experts\": 8, \"affinity\": "
+        "[[0.25, 0.75], [\"x\"]], \"increase\": "
         "[0.5, 1, 2], "
         "\"graphs\": {\"influence\": [[1, 2], [3, 4]], \"routing_flow\": [[0.5, 0.5], [0.125, 0.875]]}, "
         "\"statistics\": {\"nmi_agent\": {\"corrected\": "
@@ -530,17 +531,19 @@ static void test_beside(void **state) {
     make_file("beside/selectors/tag-expert.json", /* as mawam eval writes it */
               "{\"task\": \"tag\", \"quality\": \"expert\", \"arms\": {\"paper\": {\"score\": 61.5}, "
               "\"direct\": {\"score\": 63.5}}}");
-    make_file(
-        "beside/paper/results/tag-medium.json",
-        "{\"setting\": \"tag-medium\", \"eval\": {\"arms\": {\"reactive\": {\"score\": 31.5}, \"plan\": "
-        "{\"score\": 44.5, \"gain\": {\"mean\": 9, \"low\": 8, \"high\": 10}}}}, \"same_state\": "
-        "{\"normalized_regret\": 0.5}}");
+    make_file("beside/paper/results/tag-medium.json",
+              "{\"setting\": \"tag-medium\", \"bundle\": \"00dd\", \"eval\": {\"arms\": {\"reactive\": "
+              "{\"score\": 31.5}, \"plan\": "
+              "{\"score\": 44.5, \"gain\": {\"mean\": 9, \"low\": 8, \"high\": 10}}}}, \"same_state\": "
+              "{\"normalized_regret\": 0.5}}");
     make_file(
         "beside/longer/results/tag-medium.json",
         "{\"setting\": \"tag-medium\", \"training\": {\"rwm\": {\"configuration\": {\"steps\": "
         "70000}}}, \"same_state\": {\"normalized_regret\": 0.375, \"random_normalized_regret\": 0.625}}");
-    make_file("beside/results/tag-medium.json",
-              "{\"setting\": \"tag-medium\", \"same_state\": {\"normalized_regret\": 0.25}}");
+    make_file(
+        "beside/results/tag-medium.json",
+        "{\"setting\": \"tag-medium\", \"bundle\": \"00aa\", \"same_state\": {\"normalized_regret\": 0.25}}");
+    make_file("beside/results/tag-expert.json", "{\"setting\": \"tag-expert\", \"bundle\": \"00ee\"}");
     for (int again = 0; again < 2; again++) { /* the second time from what the first one wrote */
         const char *from[] = {scratch(again ? "report3" : "beside")};
         CHECK_OK(mw_sources_read(&sources, from, 1, scratch("report3"), &error), error);
@@ -592,3 +595,7 @@ int main(void) {
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown_tree);
 }
+        {"gain", "tag-medium: of the bundle 00cc, another one than the study&#39;s 00aa."},
+        {"cost", "tag-expert: whether the bundle was the study&#39;s is not known."}, /* of another kind */
+        {"routing", "Routing of other bundles than the study&#39;s: tag-medium."},
+        {"routing", "perhaps not the study&#39;s, by the paper&#39;s method: tag-medium."},

@@ -3,7 +3,7 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "plan/bundle.h"
-#include "report/table.h"
+#include "report/sources.h"
 #include "scratch.h"
 #include "study/played.h"
 #include "study/chain.h"
@@ -152,6 +152,14 @@ static void test_protocol(void **state) {
     assert_int_equal(json_integer_value(json_object_get(json_object_get(settings, "q"), "steps")), 6);
     assert_int_equal(json_integer_value(json_object_get(json_object_get(sweeps, "inputs"), "first_seed")),
                      21100);
+    /* whoever wrote it, a file names its bundle as the summary does */
+    json_t *swept = result("results/3m-medium"), *routing = result("routing/3m-medium");
+    const char *bundle = json_string_value(json_object_get(swept, "bundle"));
+    assert_string_equal(json_string_value(json_object_get(sweeps, "bundle")), bundle);
+    assert_string_equal(json_string_value(json_object_get(routing, "bundle")), bundle);
+    assert_string_equal(json_string_value(mw_json_at(sweeps, "study.bundle")), bundle);
+    json_decref(swept);
+    json_decref(routing);
     static char record[1 << 15]; /* a sweep's seed is taken too */
     record[scratch_read(scratch("whole/stages.jsonl"), record, sizeof record - 1)] = 0;
     assert_non_null(strstr(record, "\"first_seed\":21100"));
@@ -312,7 +320,16 @@ static void test_played_once(void **state) {
     assert_int_equal(expect(&o, "kF"), 1);
     o.first_seed = 21002;
     assert_int_equal(expect(&o, "kddd"), 0);
-    o.parts |= 1u << MW_STUDY_COMPARED; /* selectors take seeds of their own */
+    for (int again = 0; again < 2; again++) { /* routing is of the bundle before, until it is asked for */
+        json_t *summary = result("results/tag-medium"), *routing = result("routing/tag-medium");
+        assert_int_equal(
+            !strcmp(json_string_value(json_object_get(summary, "bundle")), mw_source_bundle(routing)), again);
+        json_decref(summary);
+        json_decref(routing);
+        o.parts = 1u << MW_STUDY_MAIN | 1u << MW_STUDY_ROUTINGS;
+        assert_int_equal(expect(&o, again ? "kkkkk" : "kkkkd"), 0);
+    }
+    o.parts = 1u << MW_STUDY_MAIN | 1u << MW_STUDY_COMPARED; /* selectors take seeds of their own */
     assert_int_equal(expect(&o, "kkkkd"), 0);
     const char *wider[TINY + 1] = {0};
     memcpy(wider, tiny, sizeof tiny);

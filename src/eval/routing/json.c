@@ -108,10 +108,11 @@ json_t *mw_routing_json(const mw_routing *r) {
 static json_t *report_json(const mw_bundle *bundle, const mw_routing *result) {
     const mw_bundle_part *part = mw_bundle_find((mw_bundle *)(uintptr_t)bundle, "rwm");
     const char *own = bundle->info.rules, *played = *result->rules ? result->rules : own;
-    json_t *root = json_pack("{s:s, s:s, s:s, s:s, s:o, s:o}", "mawam", mw_version(), "task",
-                             bundle->info.task, "quality", bundle->info.quality, "rules", played,
-                             "provenance", part ? mw_provenance_json(&part->provenance) : json_object(),
-                             "routing", mw_routing_json(result));
+    const char *checksum = *bundle->info.checksum ? bundle->info.checksum : NULL;
+    json_t *root = json_pack(
+        "{s:s, s:s, s:s, s:s, s:s*, s:o, s:o}", "mawam", mw_version(), "task", bundle->info.task, "quality",
+        bundle->info.quality, "rules", played, "bundle", checksum, "provenance",
+        part ? mw_provenance_json(&part->provenance) : json_object(), "routing", mw_routing_json(result));
     if (strcmp(played, own)) json_object_set_new(root, "accepted_rules", json_string(own));
     return root;
 }

@@ -77,7 +77,7 @@ static void file_row(mw_sheet *sheet, const char *name, const char *place, const
     mw_sheet_number(sheet, "%.0f", mw_json_number(file, "inputs.seeds"));
     mw_sheet_number(sheet, "%.0f", mw_json_number(file, "inputs.episodes"));
     mw_sheet_text(sheet, "%s", "");
-    text_cell(sheet, study ? study : json_object_get(file, "inputs"), "bundle");
+    mw_sheet_text(sheet, "%s", mw_source_bundle(file) ? mw_source_bundle(file) : "");
     text_cell(sheet, file, "command");
 }
 
@@ -91,7 +91,7 @@ void mw_item_origin(mw_page *page) {
     mw_sheet_column(sheet, NULL, "seeds", "of the evaluation");
     mw_sheet_column(sheet, NULL, "episodes", "of each seed");
     mw_sheet_column(sheet, NULL, "data", "checksum");
-    mw_sheet_column(sheet, NULL, "bundle", "checksum");
+    mw_sheet_column(sheet, NULL, "bundle", "checksum of its file");
     mw_sheet_column(sheet, NULL, "command", NULL);
     origin_rows(sheet, &s->table, "settings");
     char place[48];

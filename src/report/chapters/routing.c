@@ -10,8 +10,32 @@ static const char command[] =
     "mawam diagnose --routing study/bundles/SETTING.safetensors study/data/SETTING --json="
     "study/routing/SETTING.json";
 
+static const char *const titles[MW_SOURCE_KINDS] = {
+    [MW_SOURCE_ROUTING] = "", [MW_SOURCE_PAPER_ROUTING] = ", by the paper's method"};
+
 static const json_t *routing_by(const mw_page *page, mw_source_kind kind, int i) {
     return json_object_get(page->sources->files[kind][i], "routing");
+}
+
+/* Settings whose bundle was trained again after its routing was looked at, or that were read from elsewhere:
+ * what is told here is of another world model than the study's. */
+static void say_others(mw_page *page, mw_source_kind kind) {
+    const mw_study_table *t =
+        kind == MW_SOURCE_ROUTING ? page->table : &page->sources->branches[MW_BRANCH_PAPER];
+    char names[2][512] = {"", ""};
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        const char *played = json_string_value(json_object_get(t->rows[i].summary, "bundle")),
+                   *looked_at = mw_source_bundle(page->sources->files[kind][i]);
+        if (!routing_by(page, kind, i) || !played || (looked_at && !strcmp(played, looked_at))) continue;
+        char *list = names[!looked_at];
+        const size_t used = strlen(list);
+        snprintf(list + used, sizeof names[0] - used, "%s%s", used ? ", " : "", t->rows[i].name);
+    }
+    if (names[0][0])
+        mw_page_say(page, "Routing of other bundles than the study's%s: %s.", titles[kind], names[0]);
+    if (names[1][0])
+        mw_page_say(page, "Routing of bundles that are not named, so perhaps not the study's%s: %s.",
+                    titles[kind], names[1]);
 }
 
 static int present_by(mw_page *page, mw_source_kind kind, const char *what, const char *how) {
@@ -25,8 +49,6 @@ static int present(mw_page *page, const char *what) {
     return present_by(page, MW_SOURCE_ROUTING, what, command);
 }
 
-static const char *const titles[MW_SOURCE_KINDS] = {
-    [MW_SOURCE_ROUTING] = "", [MW_SOURCE_PAPER_ROUTING] = ", by the paper's method"};
 static const mw_source_kind both[] = {MW_SOURCE_ROUTING, MW_SOURCE_PAPER_ROUTING};
 
 /* ---- matrices ---- */
@@ -120,7 +142,10 @@ static void experts_by(mw_page *page, mw_source_kind kind) {
 
 void mw_item_experts(mw_page *page) {
     if (!present(page, "no result of the routing diagnosis")) return;
-    for (int k = 0; k < 2; k++) experts_by(page, both[k]);
+    for (int k = 0; k < 2; k++) {
+        say_others(page, both[k]);
+        experts_by(page, both[k]);
+    }
 }
 
 /* ---- context against identity ---- */
@@ -207,6 +232,7 @@ static void context_by(mw_page *page, mw_source_kind kind) {
         for (int k = 0; k < FACTS; k++) mw_sheet_number(sheet, facts[k].format, before.values[k][i]);
         mw_sheet_number(sheet, "%.0f", mw_json_number(routing_by(page, kind, i), "trained.experts"));
     }
+    say_others(page, kind);
     say_difference(page, "Context tells more of the dominant expert than the agent does", &trained, &before,
                    1, 0, p->context_above_agent, p->context_difference, p->context_low, p->context_high);
     say_difference(page, "Routes differ more between transitions than between agents", &trained, &before, 3,
@@ -326,6 +352,7 @@ static void graphs_by(mw_page *page, mw_source_kind kind) {
 
 void mw_item_routing_examples(mw_page *page) {
     present(page, "no result of the routing diagnosis");
+    for (int k = 0; k < 2; k++) say_others(page, both[k]);
     mw_page_table(page, graph_sheet(page, MW_SOURCE_ROUTING), "mawam's world models");
     graphs_by(page, MW_SOURCE_ROUTING);
     for (int i = 0; i < MW_TABLE_ROWS; i++)

@@ -136,17 +136,21 @@ static void say_played(mw_page *page, int i) {
     const json_t *file = page->sources->files[MW_SOURCE_SWEEPS][i];
     const double seeds = mw_json_number(file, "inputs.seeds"),
                  episodes = mw_json_number(file, "inputs.episodes");
+    const char *swept = mw_source_bundle(file), *name = page->table->rows[i].name,
+               *played = json_string_value(json_object_get(page->table->rows[i].summary, "bundle"));
     if (seeds * episodes > 0)
         mw_page_say(page,
                     "%s: %.0f episodes of each arm and value, seeds from %.0f on; returns, not normalised.",
-                    page->table->rows[i].name, seeds * episodes, mw_json_number(file, "inputs.first_seed"));
+                    name, seeds * episodes, mw_json_number(file, "inputs.first_seed"));
+    if (!swept && played)
+        mw_page_say(page, "%s: whether the bundle was the study's is not known.", name);
+    else if (played && strcmp(swept, played))
+        mw_page_say(page, "%s: of the bundle %s, another one than the study's %s.", name, swept, played);
 }
 
 /* What the reader must know of a sweep before its numbers. */
 static bool say_sweep(mw_page *page, int i) {
     const json_t *file = page->sources->files[MW_SOURCE_SWEEPS][i];
-    const char *swept = json_string_value(mw_json_at(file, "study.bundle")),
-               *played = json_string_value(json_object_get(page->table->rows[i].summary, "bundle"));
     double least, most;
     const int n = repeated(page, i, &least, &most);
     say_played(page, i);
@@ -157,9 +161,6 @@ static bool say_sweep(mw_page *page, int i) {
                     page->table->rows[i].name, mw_json_number(file, "inputs.plan.horizon"),
                     mw_json_number(file, "inputs.plan.value_after"));
     const bool comparable = n < 2 || most <= steady * least;
-    if (swept && played && strcmp(swept, played))
-        mw_page_say(page, "%s: of the bundle %s, another one than the study's %s.", page->table->rows[i].name,
-                    swept, played);
     if (!comparable)
         mw_page_say(
             page,
