@@ -95,6 +95,8 @@ typedef struct mw_eval_report {
     mw_interval gain;                         /* paired difference of returns to reactive */
     double relative_gain;                     /* over |reactive|, both as reported: normalised if there
                                                  is a scale */
+    double relative_low, relative_high;       /* its 95% interval, both means resampled together; none where
+                                                 reactive's then crosses zero */
     double oracle_share;                      /* of the oracle's gain over reactive, where that
                                                  has an interval above zero */
     mw_latency decision, generation, scoring; /* ms */

@@ -202,7 +202,7 @@ mw_eval_report:
     pointer episodes
     double total total_std score score_std won won_std length
     mw_interval gain
-    double relative_gain oracle_share
+    double relative_gain relative_low relative_high oracle_share
     mw_latency decision generation scoring
     double seconds
     long decisions

@@ -41,6 +41,8 @@ class ArmResult(NamedTuple):
     length: float
     gain: Dict[str, float]  # paired difference of returns to reactive: mean, low, high of a 95% interval
     relative_gain: float
+    relative_low: float  # its 95% interval, both means resampled together; NaN where reactive's then crosses zero
+    relative_high: float
     oracle_share: float
     decision: Dict[str, float]  # p50 and p95 of milliseconds
     generation: Dict[str, float]

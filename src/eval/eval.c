@@ -279,20 +279,32 @@ static void summarise_arm(mw_eval_result *result, mw_eval_report *report, double
 static mw_status compare_arm(mw_eval_result *result, mw_eval_report *report, mw_error *error) {
     const mw_eval_report *reactive = &result->arm[MW_ARM_REACTIVE];
     const long count = (long)result->options.seeds * result->options.episodes;
-    report->gain = (mw_interval){NAN, NAN, NAN};
-    report->relative_gain = report->oracle_share = NAN;
-    if (!reactive->played || report == reactive) return MW_OK;
-    double *difference = malloc((size_t)count * sizeof *difference);
-    if (!difference) return mw_fail(error, MW_ERR_MEMORY, "cannot compare %ld episodes", count);
-    for (long k = 0; k < count; k++) difference[k] = report->episodes[k].total - reactive->episodes[k].total;
-    mw_status status = mw_bootstrap_mean(&report->gain, difference, count, MW_BOOTSTRAP_RESAMPLES,
-                                         result->options.first_seed, error);
-    free(difference);
+    const uint64_t seed = result->options.first_seed;
     const bool scaled = isfinite(report->score);
+    mw_interval relative;
+    report->gain = (mw_interval){NAN, NAN, NAN};
+    report->relative_gain = report->relative_low = report->relative_high = report->oracle_share = NAN;
+    if (!reactive->played || report == reactive) return MW_OK;
+    double *difference = malloc(2 * (size_t)count * sizeof *difference);
+    if (!difference) return mw_fail(error, MW_ERR_MEMORY, "cannot compare %ld episodes", count);
+    double *base = difference + count;
+    const double zero = scaled ? mw_scale_of(result->info.task)->random : 0; /* of what is reported */
+    for (long k = 0; k < count; k++) {
+        difference[k] = report->episodes[k].total - reactive->episodes[k].total;
+        base[k] = reactive->episodes[k].total - zero;
+    }
+    mw_status status =
+        mw_bootstrap_mean(&report->gain, difference, count, MW_BOOTSTRAP_RESAMPLES, seed, error);
+    if (status == MW_OK)
+        status = mw_bootstrap_ratio(&relative, difference, base, count, MW_BOOTSTRAP_RESAMPLES, seed, error);
+    free(difference);
+    MW_TRY(status);
     const double ours = scaled ? report->score : report->total;
-    const double base = scaled ? reactive->score : reactive->total;
-    report->relative_gain = (ours - base) / fabs(base);
-    return status;
+    const double other = scaled ? reactive->score : reactive->total;
+    report->relative_gain = (ours - other) / fabs(other);
+    report->relative_low = relative.low;
+    report->relative_high = relative.high;
+    return MW_OK;
 }
 
 /* A share of a gain that may be none says nothing. */

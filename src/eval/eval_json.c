@@ -57,6 +57,10 @@ static json_t *arm_json(const mw_eval_result *result, const mw_eval_report *repo
                                       mw_number_json(report->gain.low), "high",
                                       mw_number_json(report->gain.high)));
     set(object, "relative_gain", report->relative_gain);
+    if (isfinite(report->gain.mean)) /* null where reactive may be zero, so that nobody makes up another */
+        json_object_set_new(object, "relative_gain_interval",
+                            json_pack("{s:o, s:o}", "low", mw_number_json(report->relative_low), "high",
+                                      mw_number_json(report->relative_high)));
     set(object, "oracle_share", report->oracle_share);
     if (isfinite(report->decision.p50))
         json_object_set_new(object, "ms",

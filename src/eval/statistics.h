@@ -22,4 +22,9 @@ mw_interval mw_interval_of_means(double mean, double *means, long n);
 mw_status mw_bootstrap_mean(mw_interval *interval, const double *x, long n, int resamples, uint64_t seed,
                             mw_error *error);
 
+/* Mean of x[n] over |mean of base[n]|, with the interval over the same resamples of both; no interval where
+ * the resamples' means of base have not all the sign of its own. base NULL: over 1. */
+mw_status mw_bootstrap_ratio(mw_interval *interval, const double *x, const double *base, long n,
+                             int resamples, uint64_t seed, mw_error *error);
+
 #endif

@@ -61,7 +61,10 @@ static void tiles(FILE *out, const mw_study_table *t) {
     snprintf(paper, sizeof paper, "paper: %.2f, mean", mw_paper_gains_of(NULL)->spearman);
     tile(out, isnan(rank) ? "-" : value, "rank correlation of snippets at H = 8, mean", paper);
     snprintf(value, sizeof value, "%.1f ms", ms);
-    tile(out, isnan(ms) ? "-" : value, "a decision with eight candidates while the study ran, median", "");
+    char candidates[48];
+    snprintf(what, sizeof what, "a planned decision%s, while the study ran, median",
+             mw_candidates_words(candidates, t));
+    tile(out, isnan(ms) ? "-" : value, what, "");
     fputs("</div>\n", out);
 }
 

@@ -22,6 +22,26 @@ const char *mw_report_family_title(const char *family) {
     return !strcmp(family, "mpe") ? "MPE" : !strcmp(family, "battle") ? "SMAC" : "Ant";
 }
 
+const char *mw_relative_words(char out[480], const mw_study_table *t) {
+    static const char ratio[] = "of the ratio itself, the episodes of both arms resampled together; none "
+                                "where reactive's resampled mean crosses zero",
+                      divided[] = "that of the paired difference over episodes, divided by the observed "
+                                  "reactive score, whose own uncertainty is not in it; none where reactive's "
+                                  "own interval over seeds holds zero";
+    int ratios = 0, others = 0;
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        ratios += t->rows[i].ratio;
+        others += !t->rows[i].ratio && !isnan(t->rows[i].value[MW_COL_RELATIVE]);
+    }
+    out[0] = 0;
+    if (ratios && others)
+        snprintf(out, 480, "Interval: 95%%, in %d settings %s; in the other %d %s.", ratios, ratio, others,
+                 divided);
+    else if (ratios || others)
+        snprintf(out, 480, "Interval: 95%%, %s.", ratios ? ratio : divided);
+    return out;
+}
+
 /* ---- the lines ---- */
 
 static mw_report_line *add(mw_report_line *lines, int *count, const char *what) {
@@ -96,9 +116,20 @@ static void count_line(mw_report_line *line, mw_comparison c) {
     if (c.count) snprintf(line->ours, sizeof line->ours, "%d of %d", c.wins, c.count);
 }
 
+const char *mw_candidates_words(char out[48], const mw_study_table *t) {
+    const double least = mw_table_quantile(t, NULL, MW_COL_EVAL_M, 0),
+                 most = mw_table_quantile(t, NULL, MW_COL_EVAL_M, 1);
+    out[0] = 0;
+    if (least < most)
+        snprintf(out, 48, ", M = %.0f to %.0f", least, most);
+    else if (least == most)
+        snprintf(out, 48, ", M = %.0f", most);
+    return out;
+}
+
 static void gain_lines(const mw_study_table *t, mw_report_line *lines, int *n) {
     const mw_paper_gains *paper = mw_paper_gains_of(NULL);
-    char what[96];
+    char what[96], candidates[48];
     for (int f = -1; f < 3; f++) {
         const mw_paper_gains *p = mw_paper_gains_of(f < 0 ? NULL : mw_report_families[f]);
         snprintf(what, sizeof what, "Planning beats Reactive: %s", mw_report_family_title(p->family));
@@ -108,11 +139,13 @@ static void gain_lines(const mw_study_table *t, mw_report_line *lines, int *n) {
     }
     comparison_line(add(lines, n, "Planning among candidates as drawn beats Reactive"),
                     mw_table_compare_arms(t, NULL, MW_ARM_PAPER, MW_ARM_REACTIVE), 0, 0, NAN, NAN);
-    comparison_line(add(lines, n, "The best as drawn beats a random one, M = 8"),
-                    mw_table_compare_arms(t, NULL, MW_ARM_PAPER, MW_ARM_RANDOM), paper->count,
-                    paper->random_improved, paper->random_relative, NAN);
-    comparison_line(add(lines, n, "Planning beats a random choice, M = 8"),
-                    mw_table_compare_arms(t, NULL, MW_ARM_PLAN, MW_ARM_RANDOM), 0, 0, NAN, NAN);
+    mw_candidates_words(candidates, t);
+    snprintf(what, sizeof what, "The best as drawn beats a random one%s", candidates);
+    comparison_line(add(lines, n, what), mw_table_compare_arms(t, NULL, MW_ARM_PAPER, MW_ARM_RANDOM),
+                    paper->count, paper->random_improved, paper->random_relative, NAN);
+    snprintf(what, sizeof what, "Planning beats a random choice%s", candidates);
+    comparison_line(add(lines, n, what), mw_table_compare_arms(t, NULL, MW_ARM_PLAN, MW_ARM_RANDOM), 0, 0,
+                    NAN, NAN);
     const mw_comparison won = mw_table_compare(t, "battle", MW_COL_OF(MW_ARM_PLAN, MW_FIELD_WON),
                                                MW_COL_OF(MW_ARM_REACTIVE, MW_FIELD_WON)),
                         theirs = mw_table_compare(t, "battle", MW_COL_PUBLISHED_PLAN_WON,
@@ -185,8 +218,11 @@ int mw_report_lines(const mw_study_table *t, mw_report_line lines[MW_REPORT_LINE
     mean = state_mean(t, MW_COL_STATE_REGRET, &missing);
     number_line(add(lines, &n, "Same state, the paper's five settings: normalised regret (mean)"),
                 missing ? NAN : mean, state.regret, "%.3f", true, !missing);
-    number_line(add(lines, &n, "ms per decision, M = 8, during the study (median; alone: docs/speed.md)"),
-                mw_table_median(t, NULL, MW_COL_OF(MW_ARM_PLAN, MW_FIELD_MS)), NAN, "%.1f", true, all);
+    char candidates[48];
+    snprintf(what, sizeof what, "ms per decision%s, during the study (median; alone: docs/speed.md)",
+             mw_candidates_words(candidates, t));
+    number_line(add(lines, &n, what), mw_table_median(t, NULL, MW_COL_OF(MW_ARM_PLAN, MW_FIELD_MS)), NAN,
+                "%.1f", true, all);
     return n;
 }
 
@@ -371,6 +407,7 @@ static void write_differences(const mw_study_table *t, FILE *out) {
 static void write_markdown(const mw_sources *sources, FILE *out) {
     const mw_study_table *t = &sources->table;
     mw_report_line lines[MW_REPORT_LINES];
+    char relative[480];
     const int count = mw_report_lines(t, lines);
     fprintf(
         out,
@@ -385,19 +422,20 @@ static void write_markdown(const mw_sources *sources, FILE *out) {
     fputs("| | paper | mawam |\n|---|---|---|\n", out);
     for (int i = 0; i < count; i++)
         fprintf(out, "| %s | %s | %s |\n", lines[i].what, lines[i].paper, lines[i].ours);
-    fputs(
-        "\nMPE in normalised score, SMAC and Ant in return; SMAC stands for mawam's own battles\n"
-        "([docs/battles.md](../docs/battles.md)). Gains are (planning - other) / |other| over settings; a\n"
-        "score near zero rules their mean, not their median. Clearly: the 95% interval of the difference\n"
-        "does not hold zero. Interval: the same, divided by the observed Reactive, whose own uncertainty is\n"
-        "not in it; none where Reactive's interval holds zero. Share: of the gain of the true simulator as "
-        "a\n"
-        "scorer, where that gain is clear. As drawn: candidates as the policy draws them, as in the paper "
-        "([docs/evaluation.md](../docs/evaluation.md)).\n\n"
-        "| setting | data | Reactive | Random | Planning | gain | interval | share | as drawn | paper: "
-        "Reactive | "
-        "Planning | gain |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n",
-        out);
+    fputs("\nMPE in normalised score, SMAC and Ant in return; SMAC stands for mawam's own battles\n"
+          "([docs/battles.md](../docs/battles.md)). Gains are (planning - other) / |other| over settings; a\n"
+          "score near zero rules their mean, not their median. Clearly: the 95% interval of the difference\n"
+          "does not hold zero. Share: of the gain of the true simulator as a scorer, where that gain is "
+          "clear.\n"
+          "As drawn: candidates as the policy draws them, as in the paper\n"
+          "([docs/evaluation.md](../docs/evaluation.md)).\n",
+          out);
+    fprintf(out,
+            "%s\n\n"
+            "| setting | data | Reactive | Random | Planning | gain | interval | share | as drawn | paper: "
+            "Reactive | "
+            "Planning | gain |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n",
+            mw_relative_words(relative, t));
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
         const mw_study_row *row = &t->rows[i];
         const double *v = row->value;

@@ -13,6 +13,12 @@ mw_status mw_report_write(const mw_sources *sources, const char *folder, bool ov
 extern const char *const mw_report_families[3];         /* "mpe", "battle", "ant" */
 const char *mw_report_family_title(const char *family); /* "MPE", "SMAC", "Ant"; NULL: "all" */
 
+/* What the intervals of relative gains are, which depends on what the files hold; "" where there are none. */
+const char *mw_relative_words(char out[480], const mw_study_table *table);
+
+/* ", M = 8": of the settings that were played; "" of none. */
+const char *mw_candidates_words(char out[48], const mw_study_table *table);
+
 /* The world model against the strongest other selector, which chooses among the same candidates. */
 typedef struct mw_selector_counts {
     int settings, best; /* compared; of them those in which its mean is the largest */

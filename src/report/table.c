@@ -122,8 +122,15 @@ static void derive(mw_study_row *row) {
     v[MW_COL_DATA] = v[mw_scale_of(row->setting->task) ? MW_COL_DATA_SCORE : MW_COL_DATA_RETURN];
     v[MW_COL_DELTA] = v[MW_COL_PLAN] - reactive;
     v[MW_COL_RELATIVE] = relative(v[MW_COL_PLAN], reactive);
-    v[MW_COL_RELATIVE_LOW] = may_be_zero(row) ? (double)NAN : unit * plan[MW_FIELD_GAIN_LOW];
-    v[MW_COL_RELATIVE_HIGH] = may_be_zero(row) ? (double)NAN : unit * plan[MW_FIELD_GAIN_HIGH];
+    const json_t *ratio = mw_json_at(row->summary, "eval.arms.plan.relative_gain_interval");
+    const bool neither = !ratio && may_be_zero(row);
+    row->ratio = ratio;
+    v[MW_COL_RELATIVE_LOW] = ratio     ? mw_json_number(ratio, "low")
+                             : neither ? (double)NAN
+                                       : unit * plan[MW_FIELD_GAIN_LOW];
+    v[MW_COL_RELATIVE_HIGH] = ratio     ? mw_json_number(ratio, "high")
+                              : neither ? (double)NAN
+                                        : unit * plan[MW_FIELD_GAIN_HIGH];
     v[MW_COL_SMALLEST] =
         unit_of(row) * mw_smallest_visible(plan[MW_FIELD_GAIN_LOW], plan[MW_FIELD_GAIN_HIGH]);
     v[MW_COL_SMALLEST_RELATIVE] = reactive != 0 ? v[MW_COL_SMALLEST] / fabs(reactive) : NAN;

@@ -156,6 +156,8 @@ typedef struct mw_study_row {
     double value[MW_TABLE_WIDTH];
     double seeds[MW_ARMS][MW_TABLE_SEEDS]; /* means of the seeds, as reported; NaN behind the last */
     const char *scorer;                    /* of the plan arm; "" if unknown */
+    bool ratio; /* the interval of planning's relative gain is that of the ratio of means, resampled together;
+                   false: the difference's, over the observed reactive */
     double snippets[MW_SNIPPET_METRICS][MW_TABLE_HORIZONS]; /* by horizon - 1 */
 } mw_study_row;
 

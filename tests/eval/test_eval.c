@@ -264,6 +264,18 @@ static void summaries(void **state) {
     CHECK_NEAR(plan->score_std, 100 * plan->total_std / 357, 1e-9);
     CHECK_NEAR(plan->gain.mean, difference, 1e-9);
     CHECK_NEAR(plan->relative_gain, (plan->score - reactive->score) / fabs(reactive->score), 1e-12);
+    double gains[6], bases[6]; /* in scores */
+    mw_interval ratio;
+    for (int k = 0; k < 6; k++) {
+        gains[k] = (plan->episodes[k].total - reactive->episodes[k].total) * 100 / 357;
+        bases[k] = (reactive->episodes[k].total - 159.8) * 100 / 357;
+    }
+    CHECK_OK(mw_bootstrap_ratio(&ratio, gains, bases, 6, MW_BOOTSTRAP_RESAMPLES, options.first_seed, &error),
+             error);
+    CHECK_NEAR(ratio.mean, plan->relative_gain, 1e-9);
+    assert_int_equal(isnan(ratio.low), isnan(plan->relative_low));
+    if (!isnan(ratio.low)) CHECK_NEAR(plan->relative_low, ratio.low, 1e-9);
+    if (!isnan(ratio.low)) CHECK_NEAR(plan->relative_high, ratio.high, 1e-9);
     if (oracle->gain.low > 0)
         CHECK_NEAR(plan->oracle_share, difference / oracle->gain.mean, 1e-9);
     else
@@ -286,6 +298,8 @@ static void summaries(void **state) {
     assert_int_equal(json_array_size(json_object_get(arm, "episode_returns")), 2);
     CHECK_NEAR(json_number_value(json_object_get(json_object_get(arm, "gain"), "low")), plan->gain.low, 0);
     assert_null(json_object_get(arm, "win_rate"));
+    assert_int_equal(json_is_null(json_object_get(json_object_get(arm, "relative_gain_interval"), "low")),
+                     isnan(plan->relative_low));
     json_decref(report);
     mw_eval_result_clear(&result);
     mw_bundle_free(bundle);
@@ -323,6 +337,36 @@ static void statistics(void **state) {
     CHECK_OK(mw_bootstrap_mean(&interval, values, 1, 100, 1, &error), error);
     assert_true(interval.mean == values[0] && isnan(interval.low) && isnan(interval.high));
     CHECK_FAILS(mw_bootstrap_mean(&interval, values, 0, 100, 1, &error), MW_ERR_ARGUMENT, error, "0 values");
+}
+
+/* Of a ratio the denominator is uncertain too, and in step with the numerator. */
+static void ratios(void **state) {
+    (void)state;
+    enum { N = 400 };
+    static double gain[N], base[N], twice[N];
+    mw_error error;
+    mw_interval both, alone;
+    mw_rng rng = mw_rng_make(2, MW_RNG_TEST, 0, 0, 0);
+    for (int i = 0; i < N; i++) {
+        base[i] = -8 + 8 * mw_rng_normal(&rng);
+        gain[i] = 6 + mw_rng_normal(&rng);
+        twice[i] = 2 * base[i];
+    }
+    CHECK_OK(mw_bootstrap_ratio(&both, gain, base, N, 10000, 5, &error), error);
+    CHECK_OK(mw_bootstrap_mean(&alone, gain, N, 10000, 5, &error), error);
+    const double size = fabs(mw_mean(base, N)), ratio = mw_mean(gain, N) / size;
+    CHECK_NEAR(both.mean, ratio, 1e-12);
+    /* independent of each other: relative errors add as squares */
+    const double half =
+        1.96 * ratio * hypot(mw_std(gain, N) / mw_mean(gain, N), mw_std(base, N) / size) / sqrt(N);
+    CHECK_NEAR(both.high - both.low, 2 * half, 0.1 * half);
+    assert_true(both.high - both.low > 2 * (alone.high - alone.low) / size);
+    CHECK_OK(mw_bootstrap_ratio(&both, twice, base, N, 1000, 5, &error), error);
+    CHECK_NEAR(both.low, -2, 1e-12); /* always twice as low */
+    CHECK_NEAR(both.high, -2, 1e-12);
+    for (int i = 0; i < N; i++) base[i] += 8; /* about zero: of either sign */
+    CHECK_OK(mw_bootstrap_ratio(&both, gain, base, N, 1000, 5, &error), error);
+    assert_true(isnan(both.low) && isnan(both.high));
 }
 
 /* ---- the oracle ---- */
@@ -532,21 +576,14 @@ static void examples(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(statistics),
-        cmocka_unit_test(oracle_executes),
-        cmocka_unit_test(random_is_as_drawn),
-        cmocka_unit_test(judged_choose_best),
-        cmocka_unit_test(twins),
-        cmocka_unit_test(missing_arm),
-        cmocka_unit_test(pairing_particles),
-        cmocka_unit_test(pairing_battles),
-        cmocka_unit_test(seeds),
-        cmocka_unit_test(one_candidate),
-        cmocka_unit_test(ceiling),
-        cmocka_unit_test(summaries),
-        cmocka_unit_test(refusals),
-        cmocka_unit_test(command_line),
-        cmocka_unit_test(examples),
+        cmocka_unit_test(statistics),         cmocka_unit_test(ratios),
+        cmocka_unit_test(oracle_executes),    cmocka_unit_test(random_is_as_drawn),
+        cmocka_unit_test(judged_choose_best), cmocka_unit_test(twins),
+        cmocka_unit_test(missing_arm),        cmocka_unit_test(pairing_particles),
+        cmocka_unit_test(pairing_battles),    cmocka_unit_test(seeds),
+        cmocka_unit_test(one_candidate),      cmocka_unit_test(ceiling),
+        cmocka_unit_test(summaries),          cmocka_unit_test(refusals),
+        cmocka_unit_test(command_line),       cmocka_unit_test(examples),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -217,6 +217,38 @@ static void test_near_zero(void **state) {
     }
 }
 
+/* The interval of the ratio itself counts where a file has one, also where it says that there is none. */
+static void test_ratios(void **state) {
+    (void)state;
+    static mw_study_table t;
+    mw_error error;
+    char words[480];
+    for (int k = 0; k < 3; k++) {
+        json_t *root = json_pack("{s:s, s:{s:{s:{s:f, s:[f, f]}, s:{s:f, s:{s:f, s:f, s:f}}}}}", "setting",
+                                 "3m-good", "eval", "arms", "reactive", "return", 10.0, "seed_returns", 9.9,
+                                 10.1, "plan", "return", 15.0, "gain", "mean", 5.0, "low", 4.0, "high", 6.0),
+               *plan = json_object_get(json_object_get(json_object_get(root, "eval"), "arms"), "plan");
+        if (k == 1)
+            json_object_set_new(plan, "relative_gain_interval",
+                                json_pack("{s:f, s:f}", "low", 0.35, "high", 0.7));
+        if (k == 2)
+            json_object_set_new(plan, "relative_gain_interval", json_pack("{s:n, s:n}", "low", "high"));
+        CHECK_OK(mw_dir_make(scratch("ratio/results"), &error), error);
+        CHECK_OK(mw_json_write(root, scratch("ratio/results/3m-good.json"), &error), error);
+        json_decref(root);
+        const char *folders[] = {scratch("ratio")};
+        CHECK_OK(mw_study_table_read(&t, folders, 1, mw_study_places, &error), error);
+        for (int i = 0; i < MW_TABLE_ROWS; i++) {
+            const double low = t.rows[i].value[MW_COL_RELATIVE_LOW];
+            if (!t.rows[i].summary) continue;
+            assert_int_equal(t.rows[i].ratio, k > 0);
+            assert_true(k == 2 ? isnan(low) : fabs(low - (k ? 0.35 : 0.4)) < 1e-12);
+        }
+        assert_non_null(strstr(mw_relative_words(words, &t), k ? "of the ratio itself" : "is not in it"));
+        mw_study_table_free(&t);
+    }
+}
+
 static char text[1 << 20];
 
 static void read_report(const char *name) {
@@ -563,6 +595,10 @@ static void test_beside(void **state) {
         {"controls", "Among the same candidates, as drawn"},
         {"cost", ">68.8</td>"},
         {"cost", ">2.5</td>"},
+        {"gain", "tag-medium: of the bundle 00cc, another one than the study&#39;s 00aa."},
+        {"cost", "tag-expert: whether the bundle was the study&#39;s is not known."}, /* of another kind */
+        {"routing", "Routing of other bundles than the study&#39;s: tag-medium."},
+        {"routing", "perhaps not the study&#39;s, by the paper&#39;s method: tag-medium."},
         {"routing", "in 1 of 1 settings; mean difference 0.25 ["},
         {"routing", "Before training: 0 of 1 settings; mean difference -0.12 ["},
         {"routing", "in 1 of 1 settings; mean difference 0.5 ["},
@@ -590,12 +626,8 @@ int main(void) {
         cmocka_unit_test(test_again),          cmocka_unit_test(test_replays),
         cmocka_unit_test(test_json),           cmocka_unit_test(test_folders),
         cmocka_unit_test(test_beside),         cmocka_unit_test(test_near_zero),
-        cmocka_unit_test(test_protocols),      cmocka_unit_test(test_leftovers),
-        cmocka_unit_test(test_strangers),
+        cmocka_unit_test(test_ratios),         cmocka_unit_test(test_protocols),
+        cmocka_unit_test(test_leftovers),      cmocka_unit_test(test_strangers),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown_tree);
 }
-        {"gain", "tag-medium: of the bundle 00cc, another one than the study&#39;s 00aa."},
-        {"cost", "tag-expert: whether the bundle was the study&#39;s is not known."}, /* of another kind */
-        {"routing", "Routing of other bundles than the study&#39;s: tag-medium."},
-        {"routing", "perhaps not the study&#39;s, by the paper&#39;s method: tag-medium."},

@@ -28,10 +28,8 @@ static const mw_item items[] = {
      "alike, not equal.",
      mw_item_main_results},
     {"planning_gain_bars", "gain", "Relative gain of planning over reactive, by setting",
-     "Ours with the 95% interval of the paired difference over episodes, divided by the observed reactive "
-     "score: that this is uncertain too is not in it. None where reactive's own interval over seeds holds "
-     "zero; the paper's from its table. Values beyond the axis say so. The returns "
-     "behind it are in the next table.",
+     "The paper's are from its table. Values beyond the axis say so. The returns behind them are in the next "
+     "table.",
      mw_item_gain_bars},
     {"planning_gain_ds3", "gain", "Reactive and planning, by setting",
      "Both arms play the same episodes. The std is over seeds; the interval is that of the paired "

@@ -62,7 +62,7 @@ static mw_sheet *gain_sheet(mw_page *page) {
 }
 
 void mw_item_gain_bars(mw_page *page) {
-    char text[160];
+    char text[160], words[480];
     const mw_comparison ours = mw_table_compare_arms(page->table, NULL, MW_ARM_PLAN, MW_ARM_REACTIVE),
                         theirs = mw_table_compare(page->table, NULL, MW_COL_PUBLISHED_PLAN,
                                                   MW_COL_PUBLISHED_REACTIVE);
@@ -71,6 +71,7 @@ void mw_item_gain_bars(mw_page *page) {
                 "%d, p = %.3g.",
                 mw_comparison_text(text, &ours), ours.ties, ours.p, theirs.wins, theirs.count, theirs.ties,
                 theirs.losses, theirs.p);
+    if (*mw_relative_words(words, page->table)) mw_page_say(page, "%s", words);
     mw_page_figure_begin(page, NULL);
     for (int f = 0; f < 3; f++) family_bars(page, mw_report_families[f]);
     mw_page_figure_end(page, gain_sheet(page));
