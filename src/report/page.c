@@ -45,6 +45,14 @@ void mw_page_say(mw_page *page, const char *format, ...) {
     fputs("</p>\n", page->out);
 }
 
+void mw_page_sizes(mw_page *page, const char *what, const double *values, int n) {
+    const double least = mw_quantile_of(values, n, 0), most = mw_quantile_of(values, n, 1);
+    if (least < most)
+        mw_page_say(page, "%s a setting: %.0f to %.0f.", what, least, most);
+    else if (least == most)
+        mw_page_say(page, "%s a setting: %.0f.", what, most);
+}
+
 void mw_page_missing(mw_page *page, const char *what, const char *command) {
     fputs("<p class='missing'>No results of ours: ", page->out);
     mw_html_escape(page->out, what);

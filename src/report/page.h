@@ -37,6 +37,8 @@ const mw_item *mw_item_at(int index);       /* NULL past the end; in the order o
 /* ---- what items are written with ---- */
 
 void mw_page_say(mw_page *page, const char *format, ...) MW_PRINTF(2, 3); /* a paragraph, escaped */
+/* "Snippets a setting: 2000.", or "1200 to 2000"; nothing where none of values[n] is a number. */
+void mw_page_sizes(mw_page *page, const char *what, const double *values, int n);
 /* Ours is not there yet, and the command that makes it. */
 void mw_page_missing(mw_page *page, const char *what, const char *command);
 /* Takes the sheet. */

@@ -91,15 +91,16 @@ static const mw_item items[] = {
      "other three of groups of 8. Lines are medians of settings, bands the quartiles.",
      mw_item_horizons},
     {"score_diag:corr", "ranking", "Predicted against realised returns at H = 8",
-     "Standardised within each setting; 120 of its snippets, correlations of all.", mw_item_alignment},
+     "Standardised within each setting; points are some of its snippets, correlations are of all.",
+     mw_item_alignment},
     {"calib_all", "ranking", "Calibration of every task at H = 8",
-     "Standardised within each setting; 120 of its snippets, correlations of all.", mw_item_calibration},
+     "Standardised within each setting; points are some of its snippets, correlations are of all.",
+     mw_item_calibration},
     {"boxgrid", "ranking", "Distribution over settings at H = 1, 4, 8",
      "Boxes: quartiles and median; whiskers: the extremes; a point per setting.", mw_item_boxgrid},
     {"same_state_ranking", "ranking", "Candidates of one state",
      "Candidates of one state are scored by the world model, then executed in the restored simulator. Chance "
-     "with M = 8: Top-1 "
-     "0.125, Top-2 0.25, pairs 0.5.",
+     "among M: Top-1 1/M, Top-2 2/M, pairs 0.5.",
      mw_item_same_state},
     {"own:longer", "ranking", "The paper's world model, trained for as long as the paper says",
      "By the paper's method with the budget of the study and with its published steps; everything else, "
@@ -111,17 +112,15 @@ static const mw_item items[] = {
      mw_item_rollout},
     {"routing", "routing", "Experts of agents, and what is lost without one",
      "Affinity: mean combine mass of an agent on an expert. Leave one out: increase of the error without it. "
-     "Of "
-     "4,096 transitions; first mawam's world models, then the paper's own structure.",
+     "First mawam's world models, then the paper's own structure.",
      mw_item_experts},
     {"hcrwm_context_all30", "routing", "Context against identity",
      "Corrected mutual information of the dominant expert with the transition's context and with the agent; "
-     "divergences; effective experts and switching. Up to 8,192 transitions a setting. Beside each the same "
-     "router before training: what does not differ from it was not learned.",
+     "divergences; effective experts and switching. Beside each the same router before training: what does "
+     "not differ from it was not learned.",
      mw_item_context},
     {"own:context_paper", "routing", "Context against identity, in world models by the paper's method",
-     "The same of the paper's own structure, 8 experts with 4 slots each and none shared, at compact size.",
-     mw_item_context_paper},
+     "The same of the paper's own structure, at compact size.", mw_item_context_paper},
     {"hcrwm_routing_examples", "routing", "Routing graph against influence graph",
      "How far the experts' routes agree with what agents' actions change. In mawam's world model other "
      "agents "
@@ -133,17 +132,18 @@ static const mw_item items[] = {
      "All choose among candidates as the policy draws them, on the same episodes. Read within a setting.",
      mw_item_selectors},
     {"cost", "cost", "Generation and scoring by number of candidates",
-     "Milliseconds for four environments together, K = 3, guidance 1.2. Ours are networks of compact size, "
-     "the paper's proposer has some 66 million weights: rows are alike, not equal.",
+     "Milliseconds for several environments together with guidance 1.2; the paper's are of four, with K = 3. "
+     "Ours are networks of compact size, the paper's proposer has some 66 million weights: rows are alike, "
+     "not equal.",
      mw_item_cost},
     {"cost_batched", "cost", "Candidates one after another against all at once",
-     "M = 8, milliseconds for four environments together.", mw_item_cost_batched},
+     "Milliseconds for several environments together; the paper's are of four, with M = 8.",
+     mw_item_cost_batched},
     {"own:decisions", "cost", "One decision of one environment",
-     "Median and 95th percentile, M = 8, one environment; and what the study's stages took.",
-     mw_item_decisions},
+     "Median and 95th percentile, one environment; and what the study's stages took.", mw_item_decisions},
     {"own:sweeps", "cost", "Score against time",
-     "Returns and milliseconds for values of single plan settings, on the same episodes of one seed; the "
-     "front has no other point that is both faster and better.",
+     "Returns and milliseconds for values of single plan settings, on the same episodes; the front has no "
+     "other point that is both faster and better.",
      mw_item_sweeps},
     {"plan", "method", "Algorithm: planning", "Pseudocode.", mw_item_algorithm},
     {"policy_train", "method", "Algorithm: training the proposer", "Pseudocode.", mw_item_algorithm},
@@ -155,8 +155,8 @@ static const mw_item items[] = {
     {"forward_keyframes", "method", "Rollouts of eight tasks", "An illustration made of recorded frames.",
      mw_item_drawing},
     {"own:origin", "origin", "Where the numbers come from",
-     "Every row is made from one file, <place>/<setting>.json; settings.csv has the numbers of the first "
-     "30 in one table, and every table and figure its own behind its link. The paper's figures are its "
+     "Every row is made from one file, <place>/<setting>.json; settings.csv has the numbers of those in "
+     "settings in one table, and every table and figure its own behind its link. The paper's figures are its "
      "published ones.",
      mw_item_origin},
 };

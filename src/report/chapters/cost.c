@@ -67,10 +67,11 @@ static void say_where(mw_page *page) {
         if (profile_of(settings, setting))
             snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", setting);
     }
+    const double threads = mw_json_number(root, "threads");
     mw_page_say(page,
-                "Ours: %.128s, %.0f threads, %.0f environments, K = %.0f; mean of those of the paper's "
+                "Ours: %.128s, %.0f thread%s, %.0f environments, K = %.0f; mean of those of the paper's "
                 "settings that were measured: %s.",
-                cpu ? cpu : "", mw_json_number(root, "threads"), mw_json_number(root, "cost.envs"),
+                cpu ? cpu : "", threads, threads == 1 ? "" : "s", mw_json_number(root, "cost.envs"),
                 mw_json_number(root, "cost.K"), names[0] ? names : "none");
 }
 
@@ -115,7 +116,12 @@ void mw_item_cost_batched(mw_page *page) {
     const json_t *settings = mw_json_at(page->sources->cost, "cost.settings");
     const mw_paper_batched *p;
     mw_sheet *sheet = mw_sheet_create();
-    if (!settings) mw_page_missing(page, "no cost profile", command);
+    if (settings)
+        mw_page_say(page, "Ours: %.0f environments, M = %.0f.",
+                    mw_json_number(page->sources->cost, "cost.envs"),
+                    mw_json_number(json_array_get(settings, 0), "batching.M"));
+    else
+        mw_page_missing(page, "no cost profile", command);
     mw_sheet_column(sheet, NULL, "task", "medium data");
     mw_sheet_column(sheet, NULL, "agents", NULL);
     mw_sheet_column(sheet, NULL, "alike", "settings of the same shape in the paper's study");
@@ -151,6 +157,9 @@ void mw_item_decisions(mw_page *page) {
                                           MW_COL_SECONDS_DIAGNOSE};
     static const char *const names[] = {"data", "train", "evaluate", "diagnose"};
     mw_sheet *sheet = mw_page_settings_sheet();
+    double candidates[MW_TABLE_ROWS];
+    mw_page_sizes(page, "Candidates (M)", candidates,
+                  mw_table_collect(page->table, NULL, MW_COL_EVAL_M, candidates));
     mw_page_say(page,
                 "Median over settings, while the study ran and with whatever else ran beside it: %.1f ms a "
                 "planned decision, %.1f ms a reactive one. Alone on the machine: docs/speed.md.",

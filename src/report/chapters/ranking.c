@@ -93,13 +93,10 @@ static mw_sheet *band_sheet(void) {
 }
 
 /* How many a setting has; the files say it. */
-static void say_sizes(mw_page *page, const char *what, mw_column_id column) {
-    const double least = mw_table_quantile(page->table, NULL, column, 0),
-                 most = mw_table_quantile(page->table, NULL, column, 1);
-    if (least < most)
-        mw_page_say(page, "%s a setting: %.0f to %.0f.", what, least, most);
-    else if (least == most)
-        mw_page_say(page, "%s a setting: %.0f.", what, most);
+static void say_sizes(mw_page *page, const char *what, const char *path) {
+    double sizes[MW_TABLE_ROWS];
+    for (int i = 0; i < MW_TABLE_ROWS; i++) sizes[i] = mw_json_number(page->table->rows[i].summary, path);
+    mw_page_sizes(page, what, sizes, MW_TABLE_ROWS);
 }
 
 static bool diagnosed(mw_page *page) {
@@ -130,7 +127,7 @@ static double mean_of_far(const mw_study_table *t, mw_snippet_metric metric, int
 
 void mw_item_horizons(mw_page *page) {
     if (!diagnosed(page)) return;
-    say_sizes(page, "Snippets", MW_COL_SNIPPETS);
+    say_sizes(page, "Snippets", "snippets.count");
     const mw_paper_gains *p = mw_paper_gains_of(NULL);
     const mw_paper_horizon *far = mw_paper_horizon_find(NULL, 16);
     double x[MW_TABLE_ROWS];
@@ -295,8 +292,8 @@ static void state_table(mw_page *page, const mw_column_id *ids, const char *capt
 void mw_item_same_state(mw_page *page) {
     int drawn = 0, unsaid = 0;
     double planned[MW_TABLE_ROWS];
-    say_sizes(page, "States", MW_COL_STATE_ANCHORS);
-    say_sizes(page, "Candidates", MW_COL_EVAL_M);
+    say_sizes(page, "States", "same_state.anchors");
+    say_sizes(page, "Candidates (M)", "same_state.M");
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
         const json_t *state = mw_json_at(page->table->rows[i].summary, "same_state");
         drawn += json_object_get(state, "candidates") != NULL;
@@ -497,11 +494,23 @@ static mw_sheet *cloud_sheet(void) {
     return sheet;
 }
 
+/* Whether there are points; how many, and where they are of another horizon than the correlations. */
 static bool aligned(mw_page *page) {
+    double counts[MW_TABLE_ROWS];
+    int settings = 0;
     if (!diagnosed(page)) return false;
-    for (int i = 0; i < MW_TABLE_ROWS; i++)
-        if (json_array_size(mw_json_at(page->table->rows[i].summary, "snippets.alignment.points")))
-            return true;
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        const json_t *alignment = mw_json_at(page->table->rows[i].summary, "snippets.alignment");
+        const size_t count = json_array_size(json_object_get(alignment, "points"));
+        const double horizon = mw_json_number(alignment, "horizon");
+        counts[i] = count ? (double)count : NAN;
+        settings += count > 0;
+        if (count && !isnan(horizon) && horizon != 8)
+            mw_page_say(page, "%s: points of H = %.0f, for want of longer snippets.",
+                        page->table->rows[i].name, horizon);
+    }
+    mw_page_sizes(page, "Points", counts, MW_TABLE_ROWS);
+    if (settings) return true;
     mw_page_missing(page, "the summaries that are there hold correlations, but no points",
                     "mawam study run --dir study --resume");
     return false;

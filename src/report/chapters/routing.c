@@ -38,6 +38,12 @@ static void say_others(mw_page *page, mw_source_kind kind) {
                     titles[kind], names[1]);
 }
 
+static void say_sizes(mw_page *page, mw_source_kind kind, const char *what, const char *path) {
+    double sizes[MW_TABLE_ROWS];
+    for (int i = 0; i < MW_TABLE_ROWS; i++) sizes[i] = mw_json_number(routing_by(page, kind, i), path);
+    mw_page_sizes(page, what, sizes, MW_TABLE_ROWS);
+}
+
 static int present_by(mw_page *page, mw_source_kind kind, const char *what, const char *how) {
     int count = 0;
     for (int i = 0; i < MW_TABLE_ROWS; i++) count += routing_by(page, kind, i) != NULL;
@@ -141,7 +147,8 @@ static void experts_by(mw_page *page, mw_source_kind kind) {
 }
 
 void mw_item_experts(mw_page *page) {
-    if (!present(page, "no result of the routing diagnosis")) return;
+    const bool ours = present(page, "no result of the routing diagnosis");
+    say_sizes(page, both[!ours], "Transitions", "trained.transitions");
     for (int k = 0; k < 2; k++) {
         say_others(page, both[k]);
         experts_by(page, both[k]);
@@ -224,14 +231,19 @@ static void context_by(mw_page *page, mw_source_kind kind) {
     mw_sheet *sheet = mw_page_settings_sheet();
     for (int k = 0; k < FACTS; k++) mw_sheet_column(sheet, "trained", facts[k].title, facts[k].axis);
     for (int k = 0; k < FACTS; k++) mw_sheet_column(sheet, "before training", facts[k].title, facts[k].axis);
-    mw_sheet_column(sheet, NULL, "experts", "of the model");
+    mw_sheet_column(sheet, "router", "experts", "of the model");
+    mw_sheet_column(sheet, "router", "slots", "of an expert");
+    mw_sheet_column(sheet, "router", "shared", "width of the expert that meets every token; 0: none");
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
         if (!routing_by(page, kind, i)) continue;
         mw_sheet_row(sheet, page->table->rows[i].name, NULL);
         for (int k = 0; k < FACTS; k++) mw_sheet_number(sheet, facts[k].format, trained.values[k][i]);
         for (int k = 0; k < FACTS; k++) mw_sheet_number(sheet, facts[k].format, before.values[k][i]);
         mw_sheet_number(sheet, "%.0f", mw_json_number(routing_by(page, kind, i), "trained.experts"));
+        mw_sheet_number(sheet, "%.0f", mw_json_number(routing_by(page, kind, i), "trained.slots"));
+        mw_sheet_number(sheet, "%.0f", mw_json_number(routing_by(page, kind, i), "trained.shared"));
     }
+    say_sizes(page, kind, "Transitions", "trained.statistics.transitions");
     say_others(page, kind);
     say_difference(page, "Context tells more of the dominant expert than the agent does", &trained, &before,
                    1, 0, p->context_above_agent, p->context_difference, p->context_low, p->context_high);
