@@ -563,15 +563,20 @@ static void test_beside(void **state) {
     make_file("beside/selectors/tag-expert.json", /* as mawam eval writes it */
               "{\"task\": \"tag\", \"quality\": \"expert\", \"arms\": {\"paper\": {\"score\": 61.5}, "
               "\"direct\": {\"score\": 63.5}}}");
-    make_file("beside/paper/results/tag-medium.json",
-              "{\"setting\": \"tag-medium\", \"bundle\": \"00dd\", \"eval\": {\"arms\": {\"reactive\": "
-              "{\"score\": 31.5}, \"plan\": "
-              "{\"score\": 44.5, \"gain\": {\"mean\": 9, \"low\": 8, \"high\": 10}}}}, \"same_state\": "
-              "{\"normalized_regret\": 0.5}}");
+    make_file(
+        "beside/paper/results/tag-medium.json",
+        "{\"setting\": \"tag-medium\", \"bundle\": \"00dd\", \"eval\": {\"first_seed\": 1, \"seeds\": 2, "
+        "\"episodes\": 3, \"arms\": {\"reactive\": {\"score\": 31.5, \"seed_returns\": [5, 6]}, \"plan\": "
+        "{\"score\": 44.5, \"seed_returns\": [7, 9], \"gain\": {\"mean\": 9, \"low\": 8, \"high\": 10}}}}, "
+        "\"same_state\": "
+        "{\"normalized_regret\": 0.5}}");
     make_file(
         "beside/longer/results/tag-medium.json",
         "{\"setting\": \"tag-medium\", \"training\": {\"rwm\": {\"configuration\": {\"steps\": "
-        "70000}}}, \"same_state\": {\"normalized_regret\": 0.375, \"random_normalized_regret\": 0.625}}");
+        "70000}}}, \"eval\": {\"first_seed\": 1, \"seeds\": 2, \"episodes\": 3, \"arms\": {\"reactive\": "
+        "{\"score\": 31.5, \"seed_returns\": [5, 6]}, \"plan\": {\"score\": 46.5, \"seed_returns\": [8, "
+        "12]}}}, "
+        "\"same_state\": {\"normalized_regret\": 0.375, \"random_normalized_regret\": 0.625}}");
     make_file(
         "beside/results/tag-medium.json",
         "{\"setting\": \"tag-medium\", \"bundle\": \"00aa\", \"same_state\": {\"normalized_regret\": 0.25}}");
@@ -603,6 +608,11 @@ static void test_beside(void **state) {
         {"routing", "Before training: 0 of 1 settings; mean difference -0.12 ["},
         {"routing", "in 1 of 1 settings; mean difference 0.5 ["},
         {"selectors", "largest mean in 0 of 2 settings"},
+        {"ranking", "Trained longer: 1 of the 5 settings"},
+        {"ranking", "Longer training closes 50% of the distance to ours."},
+        {"ranking",
+         "planning returns more after the published steps than after the study&#39;s budget in 1 of 1 "
+         "settings: clearly more in 0, clearly less in 0."},
         {"ranking", "0.375 after the published steps (a random choice 0.625); ours 0.250, published 0.506."},
         {"selectors", ">0.281</td>"},
         {"selectors", ">321</td>"},

@@ -103,8 +103,8 @@ static const mw_item items[] = {
      "among M: Top-1 1/M, Top-2 2/M, pairs 0.5.",
      mw_item_same_state},
     {"own:longer", "ranking", "The paper's world model, trained for as long as the paper says",
-     "By the paper's method with the budget of the study and with its published steps; everything else, "
-     "candidates included, is the same. Ours among its own candidates.",
+     "By the paper's method with the budget of the study and with its published steps; policy and candidates "
+     "are the same, unless it is said. Ours is among its own candidates.",
      mw_item_longer},
     {"rollout_summary", "rollout", "Open-loop error of observations",
      "Mean squared error after exactly so many imagined steps, in squared units of observations. (a) medians "
