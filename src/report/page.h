@@ -55,6 +55,10 @@ void mw_page_setting(mw_page *page, mw_sheet *sheet, const mw_study_row *row);
 const char *mw_row_format(const mw_study_row *row);        /* digits that suit its unit */
 const char *mw_row_signed_format(const mw_study_row *row); /* the same for differences */
 
+static inline const char *mw_plural(int n) { /* of "setting" and the like */
+    return n == 1 ? "" : "s";
+}
+
 /* "21 of 30 (18 with an interval above zero); worse in 9 (2 below zero)": for sentences and cells. */
 const char *mw_comparison_text(char out[160], const mw_comparison *comparison);
 

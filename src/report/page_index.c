@@ -30,7 +30,7 @@ static void gain_tiles(FILE *out, const mw_study_table *t) {
              "settings together (Holm) %d and %d",
              gain.clear_wins, gain.clear_losses, gain.firm_wins, gain.firm_losses);
     snprintf(paper, sizeof paper, "paper: %d of %d", p->improved, p->count);
-    tile(out, value, what, paper);
+    tile(out, gain.count ? value : "-", what, paper);
     snprintf(value, sizeof value, "%+.1f%%", 100 * gain.median);
     snprintf(paper, sizeof paper, "paper: %+.1f%%, from its table", 100 * published.median);
     tile(out, gain.count ? value : "-", "median relative gain over reactive", paper);
@@ -40,7 +40,7 @@ static void gain_tiles(FILE *out, const mw_study_table *t) {
              "with an interval above zero, %d below",
              random.clear_wins, random.clear_losses);
     snprintf(paper, sizeof paper, "paper: %d of %d", p->random_improved, p->count);
-    tile(out, value, what, paper);
+    tile(out, random.count ? value : "-", what, paper);
 }
 
 static void tiles(FILE *out, const mw_study_table *t) {
@@ -53,9 +53,8 @@ static void tiles(FILE *out, const mw_study_table *t) {
     gain_tiles(out, t);
     snprintf(value, sizeof value, "%.0f%%", 100 * mw_quantile_of(x, shares, 0.5));
     snprintf(what, sizeof what,
-             "of what the true simulator would gain: median of the %d settings where it clearly "
-             "gains",
-             shares);
+             "of what the true simulator would gain: median of %d setting%s where it clearly gains", shares,
+             mw_plural(shares));
     tile(out, shares ? value : "-", what, "");
     snprintf(value, sizeof value, "%.2f", rank);
     snprintf(paper, sizeof paper, "paper: %.2f, mean", mw_paper_gains_of(NULL)->spearman);

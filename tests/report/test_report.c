@@ -508,6 +508,34 @@ static void test_protocols(void **state) {
     assert_non_null(strstr(text, "8m-poor: budget &lt;b&gt;, most full</p>"));
 }
 
+/* A study of a single setting, or of a single arm, says nothing of what it has not played. */
+static void test_sparse(void **state) {
+    (void)state;
+    static const char *const empty[] = {" in -",  " 0 of 0",   " -%",     "- ms",
+                                        "[-, -]", "median -,", ">0 of 0", " 1 settings"};
+    mw_error error;
+    const mw_chapter *chapter;
+    char name[64];
+    for (int alone = 0; alone < 2; alone++) {
+        json_t *root =
+            json_pack("{s:s, s:{s:s, s:{s:{s:f, s:[f]}}}}", "setting", "2ant-good", "eval", "task", "2ant",
+                      "arms", alone ? "plan" : "reactive", "return", 10.0, "seed_returns", 10.0);
+        CHECK_OK(mw_dir_make(scratch("sparse/results"), &error), error);
+        CHECK_OK(mw_json_write(root, scratch("sparse/results/2ant-good.json"), &error), error);
+        json_decref(root);
+        const char *from[] = {scratch("sparse")};
+        CHECK_OK(mw_sources_read(&sources, from, 1, scratch("report8"), &error), error);
+        CHECK_OK(mw_report_write(&sources, scratch("report8"), true, &error), error);
+        mw_sources_free(&sources);
+        for (int i = -1; i < 0 || (chapter = mw_chapter_at(i)); i++) {
+            snprintf(name, sizeof name, "report8/%s.html", i < 0 ? "index" : chapter->id);
+            text[scratch_read(scratch(name), text, sizeof text - 1)] = 0;
+            for (size_t k = 0; k < sizeof empty / sizeof *empty; k++)
+                if (occurrences(empty[k])) fail_msg("%s says '%s'", name, empty[k]);
+        }
+    }
+}
+
 /* ---- results of single commands ---- */
 
 /* Sweeps, cost, routes, selectors and the paper's method appear once their files are there, and only then. */
@@ -604,9 +632,9 @@ static void test_beside(void **state) {
         {"cost", "tag-expert: whether the bundle was the study&#39;s is not known."}, /* of another kind */
         {"routing", "Routing of other bundles than the study&#39;s: tag-medium."},
         {"routing", "perhaps not the study&#39;s, by the paper&#39;s method: tag-medium."},
-        {"routing", "in 1 of 1 settings; mean difference 0.25 ["},
-        {"routing", "Before training: 0 of 1 settings; mean difference -0.12 ["},
-        {"routing", "in 1 of 1 settings; mean difference 0.5 ["},
+        {"routing", "in 1 of 1 setting; mean difference 0.25, p = 1."},
+        {"routing", "Before training: 0 of 1 setting; mean difference -0.12, p = 1."},
+        {"routing", "in 1 of 1 setting; mean difference 0.5, p = 1."},
         {"selectors", "largest mean in 0 of 2 settings"},
         {"ranking", "Trained longer: 1 of the 5 settings"},
         {"ranking", "Longer training closes 50% of the distance to ours."},
@@ -636,8 +664,9 @@ int main(void) {
         cmocka_unit_test(test_again),          cmocka_unit_test(test_replays),
         cmocka_unit_test(test_json),           cmocka_unit_test(test_folders),
         cmocka_unit_test(test_beside),         cmocka_unit_test(test_near_zero),
-        cmocka_unit_test(test_ratios),         cmocka_unit_test(test_protocols),
-        cmocka_unit_test(test_leftovers),      cmocka_unit_test(test_strangers),
+        cmocka_unit_test(test_ratios),         cmocka_unit_test(test_sparse),
+        cmocka_unit_test(test_protocols),      cmocka_unit_test(test_leftovers),
+        cmocka_unit_test(test_strangers),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown_tree);
 }

@@ -73,8 +73,11 @@ void mw_item_main_results(mw_page *page) {
     }
     mw_page_say(page,
                 "The paper's method has the largest published mean in %d of %d settings and the second "
-                "largest in %d. Our planning lies above every published number in %d of %d.",
-                best, MW_TABLE_ROWS, second, first, compared);
+                "largest in %d.",
+                best, MW_TABLE_ROWS, second);
+    if (compared)
+        mw_page_say(page, "Our planning lies above every published number in %d of %d setting%s.", first,
+                    compared, mw_plural(compared));
     for (int f = 0; f < 3; f++) family_results(page, mw_report_families[f]);
 }
 
@@ -87,7 +90,7 @@ static void say_judges(mw_page *page) {
                                         "the advantage alone"};
     enum { NAMES = sizeof names / sizeof *names };
     int counts[NAMES] = {0};
-    char text[256] = "";
+    char text[320] = "";
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
         const mw_study_row *row = &page->table->rows[i];
         if (!strcmp(row->scorer, "advantage"))
@@ -102,9 +105,10 @@ static void say_judges(mw_page *page) {
     for (int k = 0; k < NAMES; k++) {
         const size_t used = strlen(text);
         if (counts[k])
-            snprintf(text + used, sizeof text - used, "%s%s in %d", used ? ", by " : "", names[k], counts[k]);
+            snprintf(text + used, sizeof text - used, "%s%s in %d setting%s", used ? ", by " : "", names[k],
+                     counts[k], mw_plural(counts[k]));
     }
-    if (text[0]) mw_page_say(page, "Planning judges by %s settings.", text);
+    if (text[0]) mw_page_say(page, "Planning judges by %s.", text);
 }
 
 static void say_against_random(mw_page *page, const char *who, const mw_comparison *c) {
@@ -171,8 +175,8 @@ void mw_item_as_drawn(mw_page *page) {
     }
     mw_page_say(page,
                 "Among candidates as drawn the world model's choice is better than reactive in %s, median "
-                "%+.1f%%; %d of %d settings have been played.",
-                mw_comparison_text(text, &c), 100 * c.median, c.count, MW_TABLE_ROWS);
+                "%+.1f%%.",
+                mw_comparison_text(text, &c), 100 * c.median);
     mw_sheet *sheet = mw_page_settings_sheet();
     int played[MW_ARMS] = {0};
     for (int a = 0; mw_arm_name(a); a++) {
@@ -209,10 +213,12 @@ void mw_item_method_paper(mw_page *page) {
         return;
     }
     const mw_comparison c = mw_table_compare_arms(method, NULL, MW_ARM_PLAN, MW_ARM_REACTIVE);
-    mw_page_say(page,
-                "By the paper's method planning is better than its reactive policy in %s; median %+.1f%%, "
-                "mean %+.1f%%, p = %.3g.",
-                mw_comparison_text(text, &c), 100 * c.median, 100 * c.relative, c.p);
+    if (c.count)
+        mw_page_say(
+            page,
+            "By the paper's method planning is better than its reactive policy in %s; median %+.1f%%, "
+            "mean %+.1f%%, p = %.3g.",
+            mw_comparison_text(text, &c), 100 * c.median, 100 * c.relative, c.p);
     mw_sheet *sheet = mw_page_settings_sheet();
     mw_sheet_column(sheet, "paper's method", "reactive", NULL);
     mw_sheet_column(sheet, "paper's method", "random", NULL);

@@ -160,11 +160,15 @@ void mw_item_decisions(mw_page *page) {
     double candidates[MW_TABLE_ROWS];
     mw_page_sizes(page, "Candidates (M)", candidates,
                   mw_table_collect(page->table, NULL, MW_COL_EVAL_M, candidates));
-    mw_page_say(page,
-                "Median over settings, while the study ran and with whatever else ran beside it: %.1f ms a "
-                "planned decision, %.1f ms a reactive one. Alone on the machine: docs/speed.md.",
-                mw_table_median(page->table, NULL, MW_COL_OF(MW_ARM_PLAN, MW_FIELD_MS)),
-                mw_table_median(page->table, NULL, MW_COL_OF(MW_ARM_REACTIVE, MW_FIELD_MS)));
+    const double planned = mw_table_median(page->table, NULL, MW_COL_OF(MW_ARM_PLAN, MW_FIELD_MS)),
+                 reactive = mw_table_median(page->table, NULL, MW_COL_OF(MW_ARM_REACTIVE, MW_FIELD_MS));
+    if (isnan(planned))
+        mw_page_missing(page, "no planned decision was timed", "mawam study run --dir study --resume");
+    else
+        mw_page_say(page,
+                    "Median over settings, while the study ran and with whatever else ran beside it: %.1f ms "
+                    "a planned decision, %.1f ms a reactive one. Alone on the machine: docs/speed.md.",
+                    planned, reactive);
     mw_sheet_column(sheet, "planning, ms", "generation", NULL);
     mw_sheet_column(sheet, "planning, ms", "scoring", NULL);
     mw_sheet_column(sheet, "planning, ms", "decision", "median");

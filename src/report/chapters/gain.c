@@ -66,11 +66,14 @@ void mw_item_gain_bars(mw_page *page) {
     const mw_comparison ours = mw_table_compare_arms(page->table, NULL, MW_ARM_PLAN, MW_ARM_REACTIVE),
                         theirs = mw_table_compare(page->table, NULL, MW_COL_PUBLISHED_PLAN,
                                                   MW_COL_PUBLISHED_REACTIVE);
-    mw_page_say(page,
-                "Planning is better in %s; ties %d; sign test p = %.3g. Paper: %d of %d, ties %d, worse in "
-                "%d, p = %.3g.",
-                mw_comparison_text(text, &ours), ours.ties, ours.p, theirs.wins, theirs.count, theirs.ties,
-                theirs.losses, theirs.p);
+    if (ours.count)
+        mw_page_say(page, "Planning is better in %s; ties %d; sign test p = %.3g.",
+                    mw_comparison_text(text, &ours), ours.ties, ours.p);
+    else
+        mw_page_missing(page, "no setting that both arms have played",
+                        "mawam study run --dir study --resume");
+    mw_page_say(page, "Paper: %d of %d, ties %d, worse in %d, p = %.3g.", theirs.wins, theirs.count,
+                theirs.ties, theirs.losses, theirs.p);
     if (*mw_relative_words(words, page->table)) mw_page_say(page, "%s", words);
     mw_page_figure_begin(page, NULL);
     for (int f = 0; f < 3; f++) family_bars(page, mw_report_families[f]);
@@ -170,9 +173,13 @@ void mw_item_win_rates(mw_page *page) {
                         theirs = mw_table_compare(page->table, "battle", MW_COL_PUBLISHED_PLAN_WON,
                                                   MW_COL_PUBLISHED_REACTIVE_WON);
     mw_sheet *sheet = mw_page_settings_sheet();
-    mw_page_say(
-        page, "Planning wins more often in %d settings, equally in %d, less often in %d. Paper: %d, %d, %d.",
-        ours.wins, ours.ties, ours.losses, theirs.wins, theirs.ties, theirs.losses);
+    if (ours.count)
+        mw_page_say(page, "Planning wins more often in %d setting%s, equally in %d, less often in %d.",
+                    ours.wins, mw_plural(ours.wins), ours.ties, ours.losses);
+    else
+        mw_page_missing(page, "no battle that both arms have played", "mawam study run --dir study --resume");
+    mw_page_say(page, "Paper: more often in %d, equally in %d, less often in %d.", theirs.wins, theirs.ties,
+                theirs.losses);
     mw_sheet_column(sheet, "mawam", "data", "of the dataset's episodes");
     for (int a = 0; a < MW_ARM_STANDARD; a++) mw_sheet_column(sheet, "mawam", mw_arm_name(a), NULL);
     mw_sheet_column(sheet, "mawam", "difference", "planning - reactive");
@@ -211,11 +218,17 @@ void mw_item_oracle(mw_page *page) {
     char text[160];
     const int shares = mw_table_collect(page->table, NULL, MW_COL_SHARE, x);
     const mw_comparison c = mw_table_compare_arms(page->table, NULL, MW_ARM_ORACLE, MW_ARM_REACTIVE);
-    mw_page_say(page,
-                "The oracle is better than reactive in %s. In %d settings its gain has an interval above "
-                "zero; planning's share of it there: median %.2f, from %.2f to %.2f.",
-                mw_comparison_text(text, &c), shares, mw_quantile_of(x, shares, 0.5),
-                mw_quantile_of(x, shares, 0), mw_quantile_of(x, shares, 1));
+    if (c.count)
+        mw_page_say(page, "The oracle is better than reactive in %s.", mw_comparison_text(text, &c));
+    else
+        mw_page_missing(page, "no setting that the arms oracle and reactive have played",
+                        "mawam study run --dir study --resume");
+    if (shares)
+        mw_page_say(page,
+                    "In %d setting%s its gain has an interval above zero and planning has played too; "
+                    "planning's share of it there: median %.2f, from %.2f to %.2f.",
+                    shares, mw_plural(shares), mw_quantile_of(x, shares, 0.5), mw_quantile_of(x, shares, 0),
+                    mw_quantile_of(x, shares, 1));
     mw_sheet *sheet = mw_page_settings_sheet();
     mw_sheet_column(sheet, NULL, "steps", "that are executed and counted; + v: then the value");
     mw_sheet_column(sheet, NULL, "reactive", NULL);

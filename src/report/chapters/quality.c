@@ -198,21 +198,28 @@ void mw_item_quality(mw_page *page) {
     int place[MW_TABLE_ROWS], published[MW_TABLE_ROWS];
     const mw_quality ours = tiers_of(page->table, MW_COL_RELATIVE, place),
                      theirs = tiers_of(page->table, MW_COL_PUBLISHED_RELATIVE, published);
-    mw_page_say(page,
-                "The gain is larger on a task's worst data than on its best in %d of %d tasks (p = %.3g). "
-                "Paper: %d of %d (p = %.3g).",
-                ours.rises, ours.groups, ours.p, theirs.rises, theirs.groups, theirs.p);
+    if (ours.groups)
+        mw_page_say(page,
+                    "The gain is larger on a task's worst data than on its best in %d of %d task%s (p = "
+                    "%.3g).",
+                    ours.rises, ours.groups, mw_plural(ours.groups), ours.p);
+    else
+        mw_page_missing(page, "no task has been played with two kinds of data",
+                        "mawam study run --dir study --resume");
+    mw_page_say(page, "Paper: in %d of %d (p = %.3g).", theirs.rises, theirs.groups, theirs.p);
     mw_sheet *sheet = mw_page_settings_sheet();
-    mw_sheet_column(sheet, NULL, "place", "in the order of the task's data, best first");
-    mw_sheet_column(sheet, NULL, "data's return", NULL);
+    mw_sheet_column(sheet, "mawam", "data's return", NULL);
+    mw_sheet_column(sheet, "mawam", "place", "in the order of the task's data, best first");
     mw_sheet_column(sheet, "mawam", "relative gain, %", NULL);
+    mw_sheet_column(sheet, "paper", "place", "in the order of the task's data, best first");
     mw_sheet_column(sheet, "paper", "relative gain, %", NULL);
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
         const mw_study_row *row = &page->table->rows[i];
         mw_page_setting(page, sheet, row);
-        mw_sheet_number(sheet, "%.0f", published[i] < 0 ? (double)NAN : published[i] + 1);
         mw_sheet_number(sheet, mw_row_format(row), row->value[MW_COL_DATA_RETURN]);
+        mw_sheet_number(sheet, "%.0f", place[i] < 0 ? (double)NAN : place[i] + 1);
         mw_sheet_gain(sheet, "%+.1f", 100 * row->value[MW_COL_RELATIVE], NAN, NAN);
+        mw_sheet_number(sheet, "%.0f", published[i] < 0 ? (double)NAN : published[i] + 1);
         mw_sheet_gain(sheet, "%+.1f", 100 * row->value[MW_COL_PUBLISHED_RELATIVE], NAN, NAN);
     }
     mw_page_figure_begin(page, NULL);
@@ -244,8 +251,12 @@ void mw_item_quality(mw_page *page) {
 void mw_item_data(mw_page *page) {
     const mw_comparison plan = mw_table_compare(page->table, NULL, MW_COL_PLAN, MW_COL_DATA),
                         reactive = mw_table_compare(page->table, NULL, MW_COL_REACTIVE, MW_COL_DATA);
-    mw_page_say(page, "Planning lies above the mean of its data in %d of %d settings, reactive in %d of %d.",
-                plan.wins, plan.count, reactive.wins, reactive.count);
+    if (plan.count)
+        mw_page_say(page, "Planning lies above the mean of its data in %d of %d setting%s.", plan.wins,
+                    plan.count, mw_plural(plan.count));
+    if (reactive.count)
+        mw_page_say(page, "Reactive lies above the mean of its data in %d of %d.", reactive.wins,
+                    reactive.count);
     mw_sheet *sheet = mw_page_settings_sheet();
     mw_sheet_column(sheet, "data", "episodes", NULL);
     mw_sheet_column(sheet, "data", "steps", NULL);

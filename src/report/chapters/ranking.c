@@ -160,9 +160,9 @@ void mw_item_horizons(mw_page *page) {
     }
     mw_page_say(
         page,
-        "Snippets of 16 steps exist in %d of the %d settings that have 8; the paper's means are of 29 "
+        "Snippets of 16 steps exist in %d of %d setting%s with snippets of 8; the paper's means are of 29 "
         "settings with all horizons.",
-        settings, near);
+        settings, near, mw_plural(near));
     mw_page_table(page, means, NULL);
 }
 
@@ -308,15 +308,23 @@ void mw_item_same_state(mw_page *page) {
             unsaid, drawn);
     state_table(page, state_drawn, "Candidates as the policy draws them");
     const int own = mw_table_collect(page->table, NULL, MW_COL_PLANNED_TOP1, planned);
+    int shifted = 0; /* settings that plan among others than they draw */
+    for (int i = 0; i < MW_TABLE_ROWS; i++)
+        shifted += page->table->rows[i].value[MW_COL_EVAL_OFFSET] > 0 ||
+                   page->table->rows[i].value[MW_COL_EVAL_WARM_START] > 0;
     if (own)
-        mw_page_say(
-            page,
-            "%d of %d settings plan with candidates that are not as drawn (offsets, a warm start); the "
-            "others have no row below. The ranks are the world model's there too, whatever judges in "
-            "planning.",
-            own, page->table->present);
+        mw_page_say(page,
+                    "The planner's own candidates, which offsets and warm starts make others than those that "
+                    "are drawn, "
+                    "were ranked in %d of %d settings; the others have no row below. The ranks are the world "
+                    "model's there too, whatever judges in "
+                    "planning.",
+                    own, page->table->present);
     if (own)
         state_table(page, state_planned, "The planner's own candidates, with offsets and warm starts");
+    else if (!shifted)
+        mw_page_say(page,
+                    "Planning chooses among candidates as they are drawn, so there are no others to rank.");
     else
         mw_page_missing(page, "no summary has the planner's own candidates",
                         "mawam study run --dir study --resume");

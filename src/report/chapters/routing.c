@@ -210,9 +210,14 @@ static void compare(mw_page *page, char *out, size_t size, const findings *f, in
     mw_paired_summary s;
     if (mw_paired_compare(&s, f->values[more], f->values[less], MW_TABLE_ROWS, 0, NULL) != MW_OK)
         page->status = MW_ERR_MEMORY;
-    if (s.settings < FEW) s.difference.low = s.difference.high = NAN;
-    snprintf(out, size, "%d of %d settings; mean difference %.2g [%.2g, %.2g], p = %.3g", s.positive,
-             s.settings, s.difference.mean, s.difference.low, s.difference.high, s.sign_test);
+    char interval[48] = ""; /* of few settings there is none */
+    if (s.settings >= FEW)
+        snprintf(interval, sizeof interval, " [%.2g, %.2g]", s.difference.low, s.difference.high);
+    if (s.settings)
+        snprintf(out, size, "%d of %d setting%s; mean difference %.2g%s, p = %.3g", s.positive, s.settings,
+                 mw_plural(s.settings), s.difference.mean, interval, s.sign_test);
+    else
+        snprintf(out, size, "none of which it can be told");
 }
 
 static void say_difference(mw_page *page, const char *what, const findings *trained, const findings *before,

@@ -22,13 +22,13 @@ static void training_words(mw_page *page) {
     char times[96] = "";
     if (!isnan(ratio))
         snprintf(times, sizeof times,
-                 "the difference varies over them %.1f times as much as over evaluation seeds (median); ",
+                 "the difference varies over them %.2g times as much as over evaluation seeds (median); ",
                  ratio);
-    mw_page_say(
-        page,
-        "%d settings have several training seeds: %sin %d the mean of the difference over training seeds "
-        "has the other sign than that of the first one.",
-        settings, times, turned);
+    mw_page_say(page,
+                "Of %d setting%s there are several training seeds: %sin %d the mean of the difference over "
+                "training seeds "
+                "has the other sign than that of the first one.",
+                settings, mw_plural(settings), times, turned);
 }
 
 void mw_item_uncertainty(mw_page *page) {
@@ -36,12 +36,18 @@ void mw_item_uncertainty(mw_page *page) {
     const mw_comparison c = mw_table_compare_arms(t, NULL, MW_ARM_PLAN, MW_ARM_REACTIVE);
     double p[MW_TABLE_ROWS];
     bool firm[MW_TABLE_ROWS];
-    mw_page_say(
-        page,
-        "With all settings looked at, planning is better in %d and worse in %d; single intervals lie above "
-        "zero in %d and below in %d. The episodes could have shown a relative gain of %.1f%% (median).",
-        c.firm_wins, c.firm_losses, c.clear_wins, c.clear_losses,
-        100 * mw_table_median(t, NULL, MW_COL_SMALLEST_RELATIVE));
+    const double smallest = mw_table_median(t, NULL, MW_COL_SMALLEST_RELATIVE);
+    if (c.intervals)
+        mw_page_say(page,
+                    "With all settings looked at, planning is better in %d and worse in %d; single intervals "
+                    "lie above zero in %d and below in %d.",
+                    c.firm_wins, c.firm_losses, c.clear_wins, c.clear_losses);
+    else
+        mw_page_missing(page, "no difference to reactive has an interval",
+                        "mawam study run --dir study --resume");
+    if (!isnan(smallest))
+        mw_page_say(page, "The episodes could have shown a relative gain of %.1f%% (median).",
+                    100 * smallest);
     training_words(page);
     for (int i = 0; i < MW_TABLE_ROWS; i++) p[i] = mw_row_p(&t->rows[i], MW_ARM_PLAN, MW_ARM_REACTIVE);
     mw_holm(firm, p, MW_TABLE_ROWS);
