@@ -16,14 +16,13 @@ const char *mw_cli_arm_words(int arm) {
 }
 
 /* "+12.3% (95%: +8.0 to +16.1%)" of the policy alone, whatever the unit of the report; one episode has no
- * interval. */
+ * interval, nor has a share of what may be zero. */
 static const char *gain_text(char out[96], const mw_eval_report *r) {
-    const double scale = r->gain.mean != 0 ? r->relative_gain / r->gain.mean : 0;
     if (!isfinite(r->relative_gain)) return strcpy(out, "by what cannot be told in percent");
     const int used = snprintf(out, 96, "%+.1f%%", 100 * r->relative_gain);
-    if (isfinite(r->gain.low))
-        snprintf(out + used, 96 - (size_t)used, " (95%% interval %+.1f to %+.1f%%)",
-                 100 * scale * r->gain.low, 100 * scale * r->gain.high);
+    if (isfinite(r->relative_low))
+        snprintf(out + used, 96 - (size_t)used, " (95%% interval %+.1f to %+.1f%%)", 100 * r->relative_low,
+                 100 * r->relative_high);
     return out;
 }
 

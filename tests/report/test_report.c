@@ -564,7 +564,9 @@ static void test_beside(void **state) {
               "\"generate\": 1000, \"score\": 1000}]}]}}"); /* the paper's mean is without 8m */
     make_file("beside/sweeps/tag-expert.json",
               "{\"inputs\": {\"bundle\": \"other\", \"plan\": {\"candidates\": 8, \"horizon\": 4}}, "
-              "\"sweeps\": {\"candidates\": {\"symbol\": \"M\", \"points\": [{\"value\": \"8\", \"arms\": "
+              "\"sweeps\": {\"scorer\": {\"points\": [{\"value\": \"rwm\", \"arms\": {\"plan\": {\"return\": "
+              "5}}}]}, "
+              "\"candidates\": {\"symbol\": \"M\", \"points\": [{\"value\": \"8\", \"arms\": "
               "{\"plan\": {\"return\": 5, \"ms\": {\"decision\": {\"p50\": 2}}}}}]}, "
               "\"horizon\": {\"symbol\": \"H\", \"points\": [{\"value\": \"4\", \"arms\": {\"plan\": "
               "{\"return\": 5, \"ms\": {\"decision\": {\"p50\": 3}}}}}]}}, "
@@ -653,6 +655,8 @@ static void test_beside(void **state) {
         text[scratch_read(scratch(path), text, sizeof text - 1)] = 0;
         if (!strstr(text, expected[i].words)) fail_msg("%s: no '%s'", expected[i].page, expected[i].words);
         assert_null(strstr(text, "<i>fast"));
+        assert_null(strstr(text, "tag-expert: scorer"));
+        if (!strcmp(expected[i].page, "selectors")) assert_null(strstr(text, "(beyond)"));
         assert_null(strstr(text, "<b></"));
     }
 }

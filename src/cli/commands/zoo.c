@@ -97,10 +97,11 @@ static mw_status read_scores(scores *s, const char *file, const char *path, cons
     s->there = isfinite(s->reactive) && isfinite(s->plan);
     s->same = s->same || (named && (!strcmp(named, sum) || (*packed_of && !strcmp(named, packed_of))));
     s->gain = (s->plan - s->reactive) / fabs(s->reactive);
-    /* the interval is of returns; a score is one of them on a scale */
+    /* of the ratio; results without it have the interval of returns, of which a score is one on a scale */
+    const bool ratio = json_object_get(plan, "relative_gain_interval");
     const double scale = s->gain / (number(plan, NULL, "return") - number(reactive, NULL, "return"));
-    s->low = scale * number(plan, "gain", "low");
-    s->high = scale * number(plan, "gain", "high");
+    s->low = ratio ? number(plan, "relative_gain_interval", "low") : scale * number(plan, "gain", "low");
+    s->high = ratio ? number(plan, "relative_gain_interval", "high") : scale * number(plan, "gain", "high");
     json_decref(root);
     return status;
 }

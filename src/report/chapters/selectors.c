@@ -57,8 +57,10 @@ static void family_bars(mw_page *page, const mw_study_table *t, const char *fami
             const double mean = row->value[MW_COL_OF(arms[k], MW_FIELD_REPORTED)],
                          std = row->value[MW_COL_OF(arms[k], MW_FIELD_REPORTED_STD)];
             values[n * count + k] = mean;
-            low[n * count + k] = ends[m++] = mean - std;
-            high[n * count + k] = ends[m++] = mean + std;
+            low[n * count + k] = mean - std;
+            high[n * count + k] = mean + std;
+            ends[m++] = isnan(std) ? mean : mean - std; /* of a single seed there is none */
+            ends[m++] = isnan(std) ? mean : mean + std;
         }
         n++;
     }

@@ -19,6 +19,13 @@ static const json_t *sweeps_of(const mw_page *page, int i) {
     return json_object_get(page->sources->files[MW_SOURCE_SWEEPS][i], "sweeps");
 }
 
+/* Words (a scorer, on) have no place on an axis: such points are in the file alone. */
+static double place_of(const char *value) {
+    char *end;
+    const double number = value ? strtod(value, &end) : NAN;
+    return value && end != value && !*end ? number : (double)NAN;
+}
+
 static void collect(series *s, const json_t *points, const char *arm) {
     s->count = 0;
     for (size_t i = 0; i < json_array_size(points) && s->count < MOST_POINTS; i++) {
@@ -26,7 +33,7 @@ static void collect(series *s, const json_t *points, const char *arm) {
                      *played = json_object_get(json_object_get(point, "arms"), arm);
         const char *value = json_string_value(json_object_get(point, "value"));
         const int k = s->count;
-        s->value[k] = value ? strtod(value, NULL) : NAN;
+        s->value[k] = place_of(value);
         s->mean[k] = mw_json_number(played, "return");
         s->low[k] = mw_json_number(played, "return_low");
         s->high[k] = mw_json_number(played, "return_high");
@@ -43,6 +50,7 @@ static mw_sheet *sweep_sheet(void) {
     mw_sheet_column(sheet, NULL, "value", NULL);
     mw_sheet_column(sheet, NULL, "return", "with its 95% interval over episodes");
     mw_sheet_column(sheet, NULL, "ms", "median of a decision, one environment");
+    mw_sheet_column(sheet, NULL, "front", "no other point is both faster and better");
     return sheet;
 }
 
@@ -53,9 +61,20 @@ static void words_of(char *out, size_t size, const char *name) {
         if (*out == '_') *out = ' ';
 }
 
-/* A panel: returns of arms over one axis. Returns how many arms have been played. */
+static bool on_front(const json_t *front, const char *name, double value) {
+    for (size_t k = 0; k < json_array_size(front); k++) {
+        const json_t *point = json_array_get(front, k);
+        const char *of = json_string_value(json_object_get(point, "setting"));
+        if (of && !strcmp(of, name) && place_of(json_string_value(json_object_get(point, "value"))) == value)
+            return true;
+    }
+    return false;
+}
+
+/* A panel: returns of arms over one axis, and with a front (or NULL) who is on it. Returns how many arms have
+ * been played. */
 static int plot_axis(mw_page *page, mw_sheet *sheet, int i, const char *name, const json_t *axis,
-                     const int *arms, int arm_count) {
+                     const json_t *front, const int *arms, int arm_count) {
     series *all = calloc((size_t)arm_count, sizeof *all);
     mw_curve curves[MW_ARM_STANDARD];
     double ends[2 * MW_ARM_STANDARD * MOST_POINTS], values[MOST_POINTS];
@@ -79,6 +98,7 @@ static int plot_axis(mw_page *page, mw_sheet *sheet, int i, const char *name, co
             mw_sheet_number(sheet, "%g", s->value[k]);
             mw_sheet_interval(sheet, "%.1f", s->mean[k], s->low[k], s->high[k]);
             mw_sheet_number(sheet, "%.2f", s->ms[k]);
+            mw_sheet_text(sheet, arms[a] == MW_ARM_PLAN && on_front(front, name, s->value[k]) ? "yes" : "");
         }
     }
     if (count) {
@@ -140,8 +160,10 @@ static void say_played(mw_page *page, int i) {
                *played = json_string_value(json_object_get(page->table->rows[i].summary, "bundle"));
     if (seeds * episodes > 0)
         mw_page_say(page,
-                    "%s: %.0f episodes of each arm and value, seeds from %.0f on; returns, not normalised.",
-                    name, seeds * episodes, mw_json_number(file, "inputs.first_seed"));
+                    "%s: %.0f episodes of each arm and value, of %.0f seed%s from %.0f on; returns, not "
+                    "normalised.",
+                    name, seeds * episodes, seeds, mw_plural((int)seeds),
+                    mw_json_number(file, "inputs.first_seed"));
     if (!swept && played)
         mw_page_say(page, "%s: whether the bundle was the study's is not known.", name);
     else if (played && strcmp(swept, played))
@@ -221,9 +243,10 @@ void mw_item_sweeps(mw_page *page) {
         settings++;
         mw_sheet *sheet = sweep_sheet();
         const bool comparable = say_sweep(page, i);
+        const json_t *front = json_object_get(page->sources->files[MW_SOURCE_SWEEPS][i], "front");
         mw_page_figure_begin(page, page->table->rows[i].name);
         json_object_foreach((json_t *)(uintptr_t)sweeps_of(page, i), name, axis)
-            plot_axis(page, sheet, i, name, axis, arms, 2);
+            plot_axis(page, sheet, i, name, axis, comparable ? front : NULL, arms, 2);
         plot_times(page, i, comparable);
         mw_page_figure_end(page, sheet);
     }
@@ -268,7 +291,7 @@ void mw_item_oracle_horizon(mw_page *page) {
         say_played(page, i);
         say_best(page, i, json_object_get(axis, "points"));
         mw_page_figure_begin(page, NULL);
-        plot_axis(page, sheet, i, "horizon, steps", axis, arms, 3);
+        plot_axis(page, sheet, i, "horizon, steps", axis, NULL, arms, 3);
         mw_page_figure_end(page, sheet);
     }
     if (!settings)
