@@ -538,6 +538,10 @@ static void test_sparse(void **state) {
 
 /* ---- results of single commands ---- */
 
+#define ALIKE                                                                                                \
+    "{\"revision\": \"unknown\", \"data\": \"1\", \"seed\": \"0\", \"held_out\": 0.1, \"details\": "         \
+    "{\"held\": {\"reward\": 2}}}"
+
 /* Sweeps, cost, routes, selectors and the paper's method appear once their files are there, and only then. */
 static void test_beside(void **state) {
     (void)state;
@@ -610,7 +614,10 @@ static void test_beside(void **state) {
     make_file(
         "beside/results/tag-medium.json",
         "{\"setting\": \"tag-medium\", \"bundle\": \"00aa\", \"same_state\": {\"normalized_regret\": 0.25}}");
-    make_file("beside/results/tag-expert.json", "{\"setting\": \"tag-expert\", \"bundle\": \"00ee\"}");
+    make_file("beside/results/tag-expert.json",
+              "{\"setting\": \"tag-expert\", \"bundle\": \"00ee\", \"training\": {\"rwm\": " ALIKE "}}");
+    make_file("beside/routing/tag-expert.json", /* trained again to the same bits */
+              "{\"bundle\": \"00ff\", \"routing\": {}, \"provenance\": " ALIKE "}");
     for (int again = 0; again < 2; again++) { /* the second time from what the first one wrote */
         const char *from[] = {scratch(again ? "report3" : "beside")};
         CHECK_OK(mw_sources_read(&sources, from, 1, scratch("report3"), &error), error);

@@ -17,6 +17,16 @@ static const json_t *routing_by(const mw_page *page, mw_source_kind kind, int i)
     return json_object_get(page->sources->files[kind][i], "routing");
 }
 
+/* Trained alike to the same losses: the same bits, though files differ in how long it took. */
+static bool same_training(const json_t *a, const json_t *b) {
+    static const char *const keys[] = {"revision", "data", "seed", "held_out", "details.held"};
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+        const json_t *one = mw_json_at(a, keys[k]), *other = mw_json_at(b, keys[k]);
+        if (!one || !json_equal(one, other)) return false;
+    }
+    return true;
+}
+
 /* Settings whose bundle was trained again after its routing was looked at, or that were read from elsewhere:
  * what is told here is of another world model than the study's. */
 static void say_others(mw_page *page, mw_source_kind kind) {
@@ -26,7 +36,10 @@ static void say_others(mw_page *page, mw_source_kind kind) {
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
         const char *played = json_string_value(json_object_get(t->rows[i].summary, "bundle")),
                    *looked_at = mw_source_bundle(page->sources->files[kind][i]);
-        if (!routing_by(page, kind, i) || !played || (looked_at && !strcmp(played, looked_at))) continue;
+        if (!routing_by(page, kind, i) || !played || (looked_at && !strcmp(played, looked_at)) ||
+            same_training(json_object_get(page->sources->files[kind][i], "provenance"),
+                          mw_json_at(t->rows[i].summary, "training.rwm")))
+            continue;
         char *list = names[!looked_at];
         const size_t used = strlen(list);
         snprintf(list + used, sizeof names[0] - used, "%s%s", used ? ", " : "", t->rows[i].name);
