@@ -1,7 +1,9 @@
 /* The rules of the battles: against recordings of the reference, and one by one on placed units. */
 #include "check.h"
+#include "core/tensor/npy.h"
 #include "env/smac/battle.h"
 #include "env/verify.h"
+#include "scratch.h"
 
 /* ---- the recordings ---- */
 
@@ -15,9 +17,113 @@ static void golden(void **state) {
     mw_error error;
     mw_verify report = {.line = print_failure};
     CHECK_OK(mw_verify_battle(TEST_DATA "/smac", &report, &error), error);
-    assert_int_equal(report.checks, 4 * 14);
+    assert_int_equal(report.checks, 4 * 16 + 2); /* one of them has episodes.json */
     assert_int_equal(report.failed, 0);
     CHECK_FAILS(mw_verify_battle(TEST_DATA, &report, &error), MW_ERR_IO, error, "no recorded battle");
+}
+
+static const char *const recorded[] = {"length",      "actions",    "avail",      "obs",     "state",
+                                       "reward",      "done",       "win",        "trunc",   "tick_alive",
+                                       "tick_pos",    "tick_vel",   "tick_vel32", "tick_hp", "tick_cooldown",
+                                       "tick_target", "tick_order", "tick_reward"};
+
+/* Copies an array of the recorded battle with the value at `at` (from the end if negative) raised by so much.
+ */
+static void copy_array(const char *name, long at, double by) {
+    mw_error error;
+    mw_npy npy;
+    char from[256], to[256];
+    snprintf(from, sizeof from, TEST_DATA "/smac/3m/%s.npy", name);
+    snprintf(to, sizeof to, "%s/%s.npy", scratch("3m"), name);
+    CHECK_OK(mw_npy_open(&npy, from, &error), error);
+    const size_t size = mw_dtype_size(npy.type), i = at < 0 ? npy.count - (size_t)-at : (size_t)at;
+    unsigned char *copy = malloc(npy.count * size);
+    memcpy(copy, npy.data, npy.count * size);
+    if (npy.type == MW_F64) ((double *)copy)[i] += by;
+    if (npy.type == MW_F32) ((float *)copy)[i] += (float)by;
+    if (npy.type == MW_I16) ((int16_t *)copy)[i] += (int16_t)by;
+    if (npy.type == MW_I8) ((int8_t *)copy)[i] += (int8_t)by;
+    CHECK_OK(mw_npy_write(to, npy.type, npy.dims, npy.shape, copy, &error), error);
+    free(copy);
+    mw_npy_close(&npy);
+}
+
+/* Every array counts: one number that is off is noticed, also where a unit is dead (all enemies are in the
+ * end) or only the recording's own order is spoiled. */
+static void tampered(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        long at;
+        double by;
+        const char *refused; /* NULL: a check fails */
+    } cases[] = {
+        {"length", 0, -1, "goes on after its 16 steps"},
+        {"actions", 0, 1, NULL},
+        {"avail", 1, -1, NULL},
+        {"obs", 5, 0.01, NULL},
+        {"state", 7, 0.01, NULL},
+        {"reward", -1, 0.01, NULL},
+        {"done", 0, 1, NULL},
+        {"win", -1, -1, NULL},
+        {"trunc", -1, 1, NULL},
+        {"tick_alive", 0, 1, "tick_alive.npy: episode 0 holds 2"},
+        {"tick_alive", 0, -1, NULL},
+        {"tick_pos", 30, 1e-4, NULL},
+        {"tick_vel", 0, 0.01, NULL},
+        {"tick_vel", 30, 0.01, NULL},
+        {"tick_vel", -1, 0.01, NULL},
+        {"tick_vel32", 0, -1, NULL},
+        {"tick_vel32", -1, 1, NULL},
+        {"tick_hp", 6, 0.125, NULL},
+        {"tick_cooldown", 6, 0.01, NULL},
+        {"tick_cooldown", -1, 0.01, NULL},
+        {"tick_target", -1, 1, NULL},
+        {"tick_order", 0, 1, NULL},
+        {"tick_order", -1, 1, NULL},
+        {"tick_reward", -1, 1, NULL},
+        {NULL, 0, 0, NULL},
+    };
+    mkdir(scratch("3m"), 0777);
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        mw_error error = {0};
+        mw_verify report = {0};
+        for (size_t i = 0; i < sizeof recorded / sizeof *recorded; i++) {
+            const bool spoiled = cases[k].name && !strcmp(recorded[i], cases[k].name);
+            copy_array(recorded[i], spoiled ? cases[k].at : 0, spoiled ? cases[k].by : 0);
+        }
+        const mw_status status = mw_verify_battle(scratch_folder, &report, &error);
+        if (cases[k].refused) {
+            CHECK_FAILS(status, MW_ERR_FORMAT, error, cases[k].refused);
+            continue;
+        }
+        CHECK_OK(status, error);
+        if (!report.failed == !!cases[k].name)
+            fail_msg("%s at %ld spoiled: %d of %d checks fail", cases[k].name ? cases[k].name : "nothing",
+                     cases[k].at, report.failed, report.checks);
+    }
+}
+
+/* What episodes.json tells is compared with the arrays beside it. */
+static void told_otherwise(void **state) {
+    (void)state;
+    static const char good[] = "{\"map\":\"3m\",\"limit\":60,\"length\":[17],\"episode_return\":[20.0],"
+                               "\"win\":[true],\"cut\":[false]}";
+    static const char *const spoiled[][2] = {{"\"3m\"", "\"8m\""}, {"60", "61"},     {"[17]", "[16]"},
+                                             {"[17]", "[17,17]"},  {"20.0", "20.1"}, {"true", "false"},
+                                             {"[false]", "[]"},    {"", ""}};
+    for (size_t i = 0; i < sizeof spoiled / sizeof *spoiled; i++) {
+        char text[256];
+        mw_verify report = {0};
+        mw_error error = {0};
+        const char *at = strstr(good, spoiled[i][0]);
+        assert_non_null(at);
+        snprintf(text, sizeof text, "%.*s%s%s", (int)(at - good), good, spoiled[i][1],
+                 at + strlen(spoiled[i][0]));
+        scratch_write(scratch("3m/episodes.json"), text, strlen(text));
+        CHECK_OK(mw_verify_battle(scratch_folder, &report, &error), error);
+        assert_int_equal(report.failed, *spoiled[i][0] != '\0');
+    }
 }
 
 /* ---- rules on placed units ---- */
@@ -370,6 +476,8 @@ static void attack_legality_and_the_dead(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(golden),
+        cmocka_unit_test(tampered),
+        cmocka_unit_test(told_otherwise),
         cmocka_unit_test(spawn_places),
         cmocka_unit_test(attack_periods),
         cmocka_unit_test(damage),
@@ -385,5 +493,5 @@ int main(void) {
         cmocka_unit_test(move_legality),
         cmocka_unit_test(attack_legality_and_the_dead),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown_tree);
 }

@@ -163,7 +163,7 @@ static void replays(void **state) {
 static void verifying(void **state) {
     (void)state;
     assert_int_equal(run("verify env " TEST_DATA "/mpe"), 0);
-    assert_non_null(strstr(program_output, "28 checks, 0 failed"));
+    assert_non_null(strstr(program_output, "31 checks, 0 failed"));
 }
 
 int main(void) {

@@ -4,8 +4,7 @@
 #include "core/tensor/npy.h"
 #include "env/mpe/mpe.h"
 #include "env/verify.h"
-
-#include <unistd.h>
+#include "scratch.h"
 
 /* ---- recorded trajectories ---- */
 
@@ -20,48 +19,51 @@ static void recorded(void **state) {
     mw_error error;
     mw_verify report = {.line = print_line};
     CHECK_OK(mw_verify_env(TEST_DATA "/mpe", &report, &error), error);
-    assert_int_equal(report.checks, 28);
+    assert_int_equal(report.checks, 31);
     assert_int_equal(report.failed, 0);
     CHECK_FAILS(mw_verify_env(TEST_DATA "/nothing", &report, &error), MW_ERR_IO, error, "no recorded");
+}
+
+/* Copies the record of spread; the value at `at` of the array `spoiled` is raised by so much. */
+static void copy_spread(const char *spoiled, size_t at, double by) {
+    static const char *const names[] = {"actions", "pos", "vel", "obs", "rewards", "init_pos", "init_vel"};
+    for (size_t which = 0; which < sizeof names / sizeof *names; which++) {
+        mw_error error;
+        mw_npy npy;
+        char from[256], to[256];
+        snprintf(from, sizeof from, TEST_DATA "/mpe/simple_spread/%s.npy", names[which]);
+        snprintf(to, sizeof to, "%s/%s.npy", scratch("simple_spread"), names[which]);
+        CHECK_OK(mw_npy_open(&npy, from, &error), error);
+        double *copy = malloc(npy.count * sizeof *copy);
+        memcpy(copy, npy.data, npy.count * sizeof *copy);
+        if (!strcmp(names[which], spoiled)) copy[at] += by;
+        CHECK_OK(mw_npy_write(to, npy.type, npy.dims, npy.shape, copy, &error), error);
+        free(copy);
+        mw_npy_close(&npy);
+    }
 }
 
 /* The checker itself must notice a number that is off, and a file of the wrong shape. */
 static void tampered(void **state) {
     (void)state;
+    static const struct {
+        const char *array;
+        int failed;
+    } cases[] = {{"rewards", 2}, /* in both ways of playing */ {"init_pos", 1}, {"init_vel", 1}};
     mw_error error;
-    char folder[] = "/tmp/mawam-test-XXXXXX", path[256];
-    assert_non_null(mkdtemp(folder));
-    snprintf(path, sizeof path, "%s/simple_spread", folder);
-    CHECK_OK(mw_dir_make(path, &error), error);
-    static const char *const names[] = {"actions", "pos", "vel", "obs", "rewards"};
-    for (int which = 0; which < 5; which++) {
-        char source[256];
-        mw_npy npy;
-        snprintf(source, sizeof source, TEST_DATA "/mpe/simple_spread/%s.npy", names[which]);
-        snprintf(path, sizeof path, "%s/simple_spread/%s.npy", folder, names[which]);
-        CHECK_OK(mw_npy_open(&npy, source, &error), error);
-        double *copy = malloc(npy.count * sizeof *copy);
-        memcpy(copy, npy.data, npy.count * sizeof *copy);
-        if (which == 4) copy[17] += 1e-8;
-        CHECK_OK(mw_npy_write(path, npy.type, npy.dims, npy.shape, copy, &error), error);
-        free(copy);
-        mw_npy_close(&npy);
+    mkdir(scratch("simple_spread"), 0777);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        mw_verify report = {0};
+        copy_spread(cases[i].array, 17, 1e-8);
+        CHECK_OK(mw_verify_mpe(scratch_folder, &report, &error), error);
+        assert_int_equal(report.checks, 9);
+        assert_int_equal(report.failed, cases[i].failed);
     }
     mw_verify report = {0};
-    CHECK_OK(mw_verify_mpe(folder, &report, &error), error);
-    assert_int_equal(report.checks, 8);
-    assert_int_equal(report.failed, 2); /* rewards, in both ways of playing */
     double one = 0;
-    CHECK_OK(mw_npy_write(path, MW_F64, 1, (size_t[]){1}, &one, &error), error);
-    assert_int_not_equal(mw_verify_mpe(folder, &report, &error), MW_OK);
-    assert_non_null(strstr(error.message, "rewards.npy"));
-    for (int which = 0; which < 5; which++) {
-        snprintf(path, sizeof path, "%s/simple_spread/%s.npy", folder, names[which]);
-        unlink(path);
-    }
-    snprintf(path, sizeof path, "%s/simple_spread", folder);
-    rmdir(path);
-    rmdir(folder);
+    CHECK_OK(mw_npy_write(scratch("simple_spread/rewards.npy"), MW_F64, 1, (size_t[]){1}, &one, &error),
+             error);
+    CHECK_FAILS(mw_verify_mpe(scratch_folder, &report, &error), MW_ERR_MISMATCH, error, "rewards.npy");
 }
 
 /* ---- single rules ---- */
@@ -461,5 +463,5 @@ int main(void) {
         cmocka_unit_test(spread_anchors), cmocka_unit_test(pursuit_anchors), cmocka_unit_test(scripted_prey),
         cmocka_unit_test(placed),         cmocka_unit_test(prey_network),    cmocka_unit_test(frozen_prey),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown_tree);
 }

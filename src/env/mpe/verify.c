@@ -11,14 +11,15 @@ static const double tolerance = 1e-9;
 
 typedef struct {
     const double *actions, *pos, *vel, *obs, *prey_obs, *rewards;
+    const double *first_pos, *first_vel; /* NULL: not recorded */
     int episodes, steps;
-    mw_npy files[6];
+    mw_npy files[8];
 } record;
 
-enum { ACTIONS, POS, VEL, OBS, REWARDS, PREY_OBS };
+enum { ACTIONS, POS, VEL, OBS, REWARDS, PREY_OBS, FIRST_POS, FIRST_VEL };
 
 static void close_record(record *r) {
-    for (int i = 0; i < 6; i++) mw_npy_close(&r->files[i]);
+    for (int i = 0; i < 8; i++) mw_npy_close(&r->files[i]);
 }
 
 /* shape[0] and shape[1] of -1 match any: episodes and steps. */
@@ -30,6 +31,15 @@ static mw_status open_array(record *r, int which, const char *dir, const char *n
     MW_TRY(mw_npy_expect(&r->files[which], path, MW_F64, dims, shape, error));
     *data = r->files[which].data;
     return MW_OK;
+}
+
+/* An array that not every record has. */
+static mw_status open_first(record *r, int which, const char *dir, const char *name, long entities,
+                            const double **data, mw_error *error) {
+    char path[1024];
+    snprintf(path, sizeof path, "%s/%s.npy", dir, name);
+    if (!mw_file_exists(path)) return MW_OK;
+    return open_array(r, which, dir, name, 3, (long[]){r->episodes, entities, 2}, data, error);
 }
 
 static mw_status open_record(record *r, const char *dir, const mw_mpe_task *task, mw_error *error) {
@@ -45,6 +55,8 @@ static mw_status open_record(record *r, const char *dir, const mw_mpe_task *task
     MW_TRY(open_array(r, VEL, dir, "vel", 4, (long[]){episodes, steps + 1, e, 2}, &r->vel, error));
     MW_TRY(
         open_array(r, OBS, dir, "obs", 4, (long[]){episodes, steps + 1, task->learners, o}, &r->obs, error));
+    MW_TRY(open_first(r, FIRST_POS, dir, "init_pos", e, &r->first_pos, error));
+    MW_TRY(open_first(r, FIRST_VEL, dir, "init_vel", e, &r->first_vel, error));
     MW_TRY(open_array(r, REWARDS, dir, "rewards", 3, (long[]){episodes, steps, n}, &r->rewards, error));
     if (mw_mpe_has_prey(task)) {
         long prey = mw_mpe_obs_size(task, task->learners);
@@ -127,6 +139,20 @@ static void report_worst(mw_verify *report, const mw_mpe_task *task, const char 
     mw_verify_check(report, w->rewards, tolerance, "%s: rewards, %s", task->name, what);
 }
 
+/* The states after reset are the first of all states, and at rest. */
+static void check_first(const record *r, const mw_mpe_task *task, mw_verify *report) {
+    const size_t size = (size_t)task->entities * 2;
+    double off = 0;
+    if (!r->first_pos && !r->first_vel) return;
+    for (size_t i = 0; i < (size_t)r->episodes * size; i++) {
+        const size_t first = i / size * (size_t)(r->steps + 1) * size + i % size;
+        if (r->first_pos) off = mw_verify_worst(off, r->pos[first], r->first_pos[i]);
+        if (r->first_vel)
+            off = mw_verify_worst(mw_verify_worst(off, r->vel[first], r->first_vel[i]), 0, r->first_vel[i]);
+    }
+    mw_verify_check(report, off, 0, "%s: state after reset", task->name);
+}
+
 static void check_record(const record *r, const mw_mpe_task *task, mw_verify *report) {
     worst one = {0}, whole = {0}, unused = {0};
     long compared = 0;
@@ -166,6 +192,7 @@ mw_status mw_verify_mpe(const char *dir, mw_verify *report, mw_error *error) {
         if (!mw_file_exists(path)) continue;
         record r = {0};
         mw_status status = open_record(&r, folder, task, error);
+        if (status == MW_OK) check_first(&r, task, report);
         if (status == MW_OK) check_record(&r, task, report);
         close_record(&r);
         if (status != MW_OK) return status;

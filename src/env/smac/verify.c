@@ -3,6 +3,7 @@
  * entry k of a tick array is the state before tick k, and the order of execution is the recorded one. */
 #include "env/verify.h"
 
+#include "core/json.h"
 #include "core/tensor/npy.h"
 #include "env/smac/battle.h"
 
@@ -137,32 +138,65 @@ static int length_of(const recording *r, int episode) {
     return ((const int16_t *)r->array[LENGTH].data)[episode];
 }
 
-static mw_status check_integers(const recording *r, int field, int episode, int times, int low, int high,
+/* How many entries an episode of this length has in a field. */
+static int times_of(int field, int length) {
+    switch (fields[field].extents[1]) {
+    case 'T':
+        return length;
+    case 'S':
+        return length + 1;
+    case 'K':
+        return length * MW_BATTLE_TICKS;
+    default:
+        return length * MW_BATTLE_TICKS + 1;
+    }
+}
+
+static mw_status check_integers(const recording *r, int field, int episode, int low, int high,
                                 mw_error *error) {
     const mw_npy *array = &r->array[field];
     size_t row = array->count / array->shape[0] / array->shape[1];
-    const int16_t *values = entry(r, field, episode, 0);
-    for (size_t i = 0; i < row * (size_t)times; i++)
-        if (values[i] < low || values[i] > high)
+    const void *values = entry(r, field, episode, 0);
+    for (size_t i = 0; i < row * (size_t)times_of(field, length_of(r, episode)); i++) {
+        int value = array->type == MW_I8 ? ((const int8_t *)values)[i] : ((const int16_t *)values)[i];
+        if (value < low || value > high)
             return mw_fail(error, MW_ERR_FORMAT, "%s/%s/%s.npy: episode %d holds %d; expected %d to %d",
-                           r->dir, r->model.map->name, fields[field].file, episode, values[i], low, high);
+                           r->dir, r->model.map->name, fields[field].file, episode, value, low, high);
+    }
     return MW_OK;
 }
 
-/* Everything that is later used as an index. */
-static mw_status check_indices(const recording *r, mw_error *error) {
+/* After its end an episode has -1 in whole numbers and NaN in others. */
+static mw_status check_end(const recording *r, int field, int episode, mw_error *error) {
+    const mw_npy *array = &r->array[field];
+    size_t row = array->count / array->shape[0] / array->shape[1], size = mw_dtype_size(array->type);
+    size_t used = (size_t)times_of(field, length_of(r, episode));
+    const unsigned char *rest = (const unsigned char *)entry(r, field, episode, 0) + used * row * size;
+    for (size_t i = 0; i < (array->shape[1] - used) * row; i++) {
+        double value;
+        mw_dtype_to_doubles(array->type, rest + i * size, 1, &value);
+        if (array->type == MW_F32 || array->type == MW_F64 ? !isnan(value) : value != -1)
+            return mw_fail(error, MW_ERR_FORMAT, "%s/%s/%s.npy: episode %d goes on after its %d steps",
+                           r->dir, r->model.map->name, fields[field].file, episode, length_of(r, episode));
+    }
+    return MW_OK;
+}
+
+/* Everything that is later used as an index or a bit, and that episodes end where they are said to. */
+static mw_status check_entries(const recording *r, mw_error *error) {
     for (int e = 0; e < r->episodes; e++) {
-        int length = length_of(r, e), ticks = length * MW_BATTLE_TICKS;
+        int length = length_of(r, e);
         if (length < 1 || length > r->steps)
             return mw_fail(error, MW_ERR_FORMAT,
                            "%s/%s/length.npy: episode %d has %d steps; expected 1 to %d", r->dir,
                            r->model.map->name, e, length, r->steps);
-        if (length < r->steps && *(const int16_t *)entry(r, ACTIONS, e, length) >= 0)
-            return mw_fail(error, MW_ERR_FORMAT, "%s/%s/length.npy: episode %d goes on after its %d steps",
-                           r->dir, r->model.map->name, e, length);
-        MW_TRY(check_integers(r, ACTIONS, e, length, 0, r->model.actions - 1, error));
-        MW_TRY(check_integers(r, TARGET, e, ticks + 1, -1, r->model.units - 1, error));
-        MW_TRY(check_integers(r, ORDER, e, ticks, -1, r->model.units - 1, error));
+        MW_TRY(check_integers(r, ACTIONS, e, 0, r->model.actions - 1, error));
+        MW_TRY(check_integers(r, TARGET, e, -1, r->model.units - 1, error));
+        MW_TRY(check_integers(r, ORDER, e, -1, r->model.units - 1, error));
+        MW_TRY(check_integers(r, ALIVE, e, 0, 1, error));
+        MW_TRY(check_integers(r, VELOCITY_SINGLE, e, 0, 1, error));
+        for (int field = ACTIONS; field < FIELDS; field++)
+            if (r->array[field].map.data) MW_TRY(check_end(r, field, e, error));
     }
     return MW_OK;
 }
@@ -174,7 +208,7 @@ static mw_status open_recording(recording *r, const char *dir, const char *map, 
     mw_status status = MW_OK;
     for (int i = 0; i < FIELDS && status == MW_OK; i++)
         if (!fields[i].mixed_only || r->model.map->mixed) status = open_field(r, i, error);
-    if (status == MW_OK) status = check_indices(r, error);
+    if (status == MW_OK) status = check_entries(r, error);
     if (status != MW_OK) close_recording(r);
     return status;
 }
@@ -222,6 +256,21 @@ static void command(const recording *r, int episode, int step, mw_battle_state *
     mw_battle_command(&r->model, state, actions, orders);
 }
 
+/* Whether the units alive before a tick stand in its order, each of them once, and nothing else. */
+static bool is_order(const recording *r, int episode, int tick) {
+    const int16_t *order = entry(r, ORDER, episode, tick);
+    const int8_t *alive = entry(r, ALIVE, episode, tick);
+    uint32_t left = 0;
+    int count = 0;
+    for (int i = 0; i < r->model.units; i++) left |= (uint32_t)(alive[i] > 0) << i;
+    for (; count < r->model.units && order[count] >= 0; count++) {
+        if (!(left >> order[count] & 1)) return false;
+        left &= ~(1u << order[count]);
+    }
+    while (count < r->model.units && order[count] < 0) count++;
+    return !left && count == r->model.units;
+}
+
 static double run_tick(const recording *r, int episode, int tick, mw_battle_state *state,
                        const mw_battle_orders *orders) {
     const int16_t *recorded = entry(r, ORDER, episode, tick);
@@ -238,19 +287,31 @@ static double run_tick(const recording *r, int episode, int tick, mw_battle_stat
 /* ---- comparison ---- */
 
 typedef struct {
-    double position;      /* largest error */
-    double velocity;      /* of living units */
+    double position; /* largest error */
+    double velocity;
     long unit_ticks, off; /* living units compared; of these with a position off by more than 1e-5 */
     long bits;            /* positions that are not the same bits */
+    long single;          /* velocities that are of the other precision */
     long mismatches;      /* in alive, health, shield, cooldowns, target */
 } difference;
 
-static bool same_counters(const mw_battle_state *a, const mw_battle_state *b, int i) {
-    return a->health[i] == b->health[i] && a->shield[i] == b->shield[i] && a->cooldown[i] == b->cooldown[i] &&
-           a->shield_cooldown[i] == b->shield_cooldown[i] && a->target[i] == b->target[i];
+/* Seconds of a cooldown, of which the reference subtracts ticks one by one and stores singles. */
+static bool same_seconds(double seen, double recorded) {
+    return fabs(seen - recorded) < 1e-6;
 }
 
-/* Compares a state with the recorded one. The record blanks targets and cooldowns of the dead. */
+/* The dead are alike as well: the record blanks their velocities, targets and cooldowns, and so does a state.
+ */
+static bool same_counters(const recording *r, const mw_battle_state *a, const mw_battle_state *b, int i,
+                          int episode, int tick) {
+    const float *cooldown = entry(r, COOLDOWN, episode, tick),
+                *shield = r->model.map->mixed ? entry(r, SHIELD_COOLDOWN, episode, tick) : NULL;
+    return a->health[i] == b->health[i] && a->shield[i] == b->shield[i] && a->target[i] == b->target[i] &&
+           same_seconds(mw_battle_cooldown(&r->model, a, i), (double)cooldown[i]) &&
+           same_seconds(a->shield_cooldown[i] / 16.0, shield ? (double)shield[i] : 0);
+}
+
+/* Compares a state with the recorded one. */
 static void compare(const recording *r, const mw_battle_state *state, int episode, int tick,
                     difference *total) {
     mw_battle_state recorded;
@@ -263,18 +324,18 @@ static void compare(const recording *r, const mw_battle_state *state, int episod
         total->bits += error != 0;
         total->unit_ticks += alive;
         total->off += error > 1e-5;
-        if (alive)
-            total->velocity = mw_verify_worst(mw_verify_worst(total->velocity, state->vx[i], recorded.vx[i]),
-                                              state->vy[i], recorded.vy[i]);
-        total->mismatches += alive != (state->alive >> i & 1) ||
-                             (alive && !same_counters(state, &recorded, i)) ||
-                             (!alive && recorded.health[i] > 0);
+        total->velocity = mw_verify_worst(mw_verify_worst(total->velocity, state->vx[i], recorded.vx[i]),
+                                          state->vy[i], recorded.vy[i]);
+        total->single += (recorded.single ^ state->single) >> i & 1;
+        total->mismatches +=
+            alive != (state->alive >> i & 1) || !same_counters(r, state, &recorded, i, episode, tick);
     }
 }
 
 static void check_ticks(const recording *r, mw_verify *report) {
     difference total = {0};
     double reward = 0;
+    long strange = 0;
     for (int e = 0; e < r->episodes; e++)
         for (int tick = 0; tick < length_of(r, e) * MW_BATTLE_TICKS; tick++) {
             mw_battle_state state, start;
@@ -285,6 +346,7 @@ static void check_ticks(const recording *r, mw_verify *report) {
             double points = run_tick(r, e, tick, &state, &orders);
             reward = mw_verify_worst(reward, points, *(const float *)entry(r, TICK_REWARD, e, tick));
             compare(r, &state, e, tick + 1, &total);
+            strange += !is_order(r, e, tick);
         }
     const char *map = r->model.map->name;
     mw_verify_check(report, total.position, 1e-4, "%s: position after a tick", map);
@@ -293,7 +355,9 @@ static void check_ticks(const recording *r, mw_verify *report) {
     mw_verify_check(report, total.velocity, 1e-4, "%s: velocity after a tick", map);
     mw_verify_check(report, (double)total.mismatches, 0, "%s: unit-ticks with other health, target, ...",
                     map);
+    mw_verify_check(report, (double)total.single, 0, "%s: velocities held in the other precision", map);
     mw_verify_check(report, reward, 0, "%s: reward of a tick", map);
+    mw_verify_check(report, (double)strange, 0, "%s: ticks whose order is not that of the living", map);
 }
 
 /* Observations, masks and global states of the recorded states. */
@@ -379,12 +443,65 @@ static void check_episodes(const recording *r, mw_verify *report) {
             compare(r, &state, e, tick + 1, &total);
         }
         bits += total.bits > 0;
-        counters += total.mismatches > 0;
+        counters += total.mismatches > 0 || total.single > 0 || !(total.velocity <= 1e-4);
     }
     mw_verify_check(report, bits, 0, "%s: replays with other positions, of %d episodes", model->map->name,
                     r->episodes);
-    mw_verify_check(report, counters, 0, "%s: replays with other health, target, ..., of %d episodes",
+    mw_verify_check(report, counters, 0, "%s: replays with other health, velocity, ..., of %d episodes",
                     model->map->name, r->episodes);
+}
+
+/* How far an array of episodes.json is from what the recorded arrays say; infinite where it is none. */
+static double worst_told(const recording *r, const json_t *list, double (*value)(const recording *r, int e)) {
+    double worst = json_array_size(list) == (size_t)r->episodes ? 0 : (double)INFINITY;
+    for (int e = 0; e < r->episodes; e++) {
+        const json_t *told = json_array_get(list, (size_t)e);
+        const double number = json_is_boolean(told)  ? json_is_true(told)
+                              : json_is_number(told) ? json_number_value(told)
+                                                     : (double)NAN;
+        worst = mw_verify_worst(worst, value(r, e), number);
+    }
+    return worst;
+}
+
+static double told_length(const recording *r, int e) {
+    return length_of(r, e);
+}
+
+static double told_return(const recording *r, int e) {
+    double sum = 0;
+    for (int t = 0; t < length_of(r, e); t++) sum += (double)*(const float *)entry(r, REWARD, e, t);
+    return sum;
+}
+
+static double told_win(const recording *r, int e) {
+    return *(const int8_t *)entry(r, WIN, e, length_of(r, e) - 1);
+}
+
+static double told_cut(const recording *r, int e) {
+    const int last = length_of(r, e) - 1;
+    return !*(const int8_t *)entry(r, DONE, e, last) && !*(const int8_t *)entry(r, TRUNC, e, last);
+}
+
+/* episodes.json, which not every recording has. Policies and seeds in it are notes. */
+static mw_status check_summary(const recording *r, mw_verify *report, mw_error *error) {
+    char path[1024];
+    json_t *root;
+    snprintf(path, sizeof path, "%s/%s/episodes.json", r->dir, r->model.map->name);
+    if (!mw_file_exists(path)) return MW_OK;
+    MW_TRY(mw_json_read(&root, path, error));
+    const mw_battle_map *map = r->model.map;
+    const char *name = json_string_value(json_object_get(root, "map"));
+    double worst = name && !strcmp(name, map->name) ? 0 : (double)INFINITY;
+    worst = mw_verify_worst(worst, map->limit, json_number_value(json_object_get(root, "limit")));
+    worst = fmax(worst, worst_told(r, json_object_get(root, "length"), told_length));
+    worst = fmax(worst, worst_told(r, json_object_get(root, "win"), told_win));
+    worst = fmax(worst, worst_told(r, json_object_get(root, "cut"), told_cut));
+    mw_verify_check(report, worst, 0, "%s: map, limit, lengths, wins and cuts as told", map->name);
+    worst = worst_told(r, json_object_get(root, "episode_return"), told_return);
+    mw_verify_check(report, worst, 1e-5, "%s: returns as told", map->name);
+    json_decref(root);
+    return MW_OK;
 }
 
 mw_status mw_verify_battle(const char *dir, mw_verify *report, mw_error *error) {
@@ -399,7 +516,9 @@ mw_status mw_verify_battle(const char *dir, mw_verify *report, mw_error *error) 
         check_views(&r, report);
         check_steps(&r, report);
         check_episodes(&r, report);
+        const mw_status status = check_summary(&r, report, error);
         close_recording(&r);
+        if (status != MW_OK) return status;
         found++;
     }
     if (!found)
