@@ -35,7 +35,131 @@ static void recorded_selectors(void **state) {
     mw_error error = {0};
     CHECK_OK(mw_verify_net(TEST_DATA "/selectors", &report, &error), error);
     if (report.failed) fail_msg("%d of %d checks:%s", report.failed, report.checks, seen.failed);
-    assert_int_equal(report.checks, 73);
+    assert_int_equal(report.checks, 81);
+}
+
+/* Copies a recording to task/FILE tensor by tensor: the value of one of them, or of the metadata, is changed.
+ * NULL: nothing is. */
+static void copy_changed(const char *from, const char *to, const char *tensor, size_t at, float by,
+                         const char *key, const char *value) {
+    mw_safetensors file;
+    mw_error error = {0};
+    float *changed = NULL;
+    bool there = false;
+    CHECK_OK(mw_safetensors_open(&file, from, &error), error);
+    mw_tensor *tensors = calloc(file.tensor_count, sizeof *tensors);
+    mw_meta *metadata = calloc(file.metadata_count + 1, sizeof *metadata);
+    memcpy(tensors, file.tensors, file.tensor_count * sizeof *tensors);
+    memcpy(metadata, file.metadata, file.metadata_count * sizeof *metadata);
+    for (size_t i = 0; tensor && i < file.tensor_count; i++) {
+        if (strcmp(tensors[i].name, tensor)) continue;
+        changed = malloc(tensors[i].count * sizeof *changed);
+        memcpy(changed, tensors[i].data, tensors[i].count * sizeof *changed);
+        changed[at] += by;
+        tensors[i].data = changed;
+    }
+    for (size_t i = 0; key && i < file.metadata_count; i++) {
+        if (strcmp(metadata[i].key, key)) continue;
+        metadata[i].value = value;
+        there = true;
+    }
+    if (key && !there) metadata[file.metadata_count] = (mw_meta){key, value};
+    mkdir(scratch("task"), 0777);
+    CHECK_OK(mw_safetensors_write(to, tensors, file.tensor_count, metadata,
+                                  file.metadata_count + (key && !there), &error),
+             error);
+    free(changed);
+    free(metadata);
+    free(tensors);
+    mw_safetensors_close(&file);
+}
+
+/* Steps whose rewards are off but add up to the same, the norm before clipping, and the kinds of what is
+ * recorded. */
+static void spoiled_selectors_fail(void **state) {
+    (void)state;
+    static const struct {
+        const char *file, *tensor, *key, *value, *failed; /* failed NULL: refused */
+    } cases[] = {
+        {"mono", "out.step_rewards", NULL, NULL, "sums of the steps' rewards"},
+        {"mono", NULL, "grad_norm", "0.125", "norm of the gradients"},
+        {"q", NULL, "grad_norm", "0.125", "norm of the gradients"},
+        {"q", "out.q", NULL, NULL, "value"},
+        {"direct", NULL, "kind", "mono", NULL},
+        {"direct", NULL, "grad_norm", "much", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char from[256], to[256];
+        lines seen = {""};
+        mw_verify report = {.line = collect, .context = &seen};
+        mw_error error = {0};
+        snprintf(from, sizeof from, TEST_DATA "/selectors/two/%s.safetensors", cases[i].file);
+        snprintf(to, sizeof to, "%s/%s.safetensors", scratch("task"), cases[i].file);
+        copy_changed(from, to, cases[i].tensor, 0, 0.01f, cases[i].key, cases[i].value);
+        const mw_status status = mw_verify_net(scratch_folder, &report, &error);
+        remove(to);
+        if (!cases[i].failed) {
+            assert_int_not_equal(status, MW_OK);
+            assert_non_null(strstr(error.message, cases[i].value));
+            continue;
+        }
+        CHECK_OK(status, error);
+        if (report.failed != 1 || !strstr(seen.failed, cases[i].failed))
+            fail_msg("case %zu: failed checks are '%s'", i, seen.failed);
+    }
+}
+
+/* A network of another structure or a normaliser of another kind is not compared with ours. */
+static void other_structures_are_refused(void **state) {
+    (void)state;
+    mw_verify report = {0};
+    mw_error error = {0};
+    copy_changed(TEST_DATA "/net/spread/policy.safetensors", scratch("task/policy.safetensors"), NULL, 0, 0,
+                 "heads", "8");
+    CHECK_FAILS(mw_verify_net(scratch_folder, &report, &error), MW_ERR_FORMAT, error, "heads");
+    remove(scratch("task/policy.safetensors"));
+    copy_changed(TEST_DATA "/net/normalizer.safetensors", scratch("normalizer.safetensors"), NULL, 0, 0,
+                 "kind", "gaussian");
+    CHECK_FAILS(mw_verify_net(scratch_folder, &report, &error), MW_ERR_MISMATCH, error, "gaussian");
+    remove(scratch("normalizer.safetensors"));
+    rmdir(scratch("task"));
+}
+
+/* Windows that nothing tells of, and recorders that do not agree with themselves. */
+static void spoiled_windows_fail(void **state) {
+    (void)state;
+    static const struct {
+        const char *windows, *checks;
+        int failed;
+    } cases[] = {
+        {"[{\"start\":0,\"return\":3},{\"start\":1,\"return\":6}]", "{\"a\":1e-15,\"a float32\":1e-6}", 0},
+        {"[{\"return\":3},{\"start\":1,\"return\":6}]", "{}", 1},
+        {"[{\"start\":0,\"return\":3},{\"start\":1,\"return\":6}]", "{\"a\":1e-6}", 1},
+        {"[{\"start\":0,\"return\":3},{\"start\":1,\"return\":6}]", "{\"a float32\":0.01}", 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[512];
+        mw_verify report = {0};
+        mw_error error = {0};
+        snprintf(text, sizeof text,
+                 "{\"horizon\":2,\"agents\":1,\"lengths\":[3],\"rewards\":[[1],[2],[4]],\"windows\":%s,"
+                 "\"count\":2,\"mean\":4.5,\"std\":1.5}",
+                 cases[i].windows);
+        scratch_write(scratch("direct_windows.json"), text, strlen(text));
+        snprintf(text, sizeof text, "{\"differences\":%s}", cases[i].checks);
+        scratch_write(scratch("checks.json"), text, strlen(text));
+        CHECK_OK(mw_verify_net(scratch_folder, &report, &error), error);
+        assert_int_equal(report.checks, 5);
+        assert_int_equal(report.failed, cases[i].failed);
+    }
+    static const char longer[] = "{\"horizon\":2,\"agents\":1,\"lengths\":[2],\"rewards\":[[1],[2],[4]],"
+                                 "\"windows\":[{\"start\":0,\"return\":3}],\"mean\":3,\"std\":1}";
+    mw_verify report = {0};
+    mw_error error = {0};
+    scratch_write(scratch("direct_windows.json"), longer, strlen(longer));
+    CHECK_FAILS(mw_verify_net(scratch_folder, &report, &error), MW_ERR_FORMAT, error, "2 of the 3 steps");
+    remove(scratch("direct_windows.json"));
+    remove(scratch("checks.json"));
 }
 
 /* Copies the twin's recording tensor by tensor: without the one named `leave_out`, and with the first value
@@ -117,9 +241,9 @@ static void incomplete_recordings_fail(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(recorded_numbers),
-        cmocka_unit_test(recorded_selectors),
-        cmocka_unit_test(spoiled_numbers_fail),
+        cmocka_unit_test(recorded_numbers),           cmocka_unit_test(recorded_selectors),
+        cmocka_unit_test(spoiled_selectors_fail),     cmocka_unit_test(other_structures_are_refused),
+        cmocka_unit_test(spoiled_windows_fail),       cmocka_unit_test(spoiled_numbers_fail),
         cmocka_unit_test(incomplete_recordings_fail),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);

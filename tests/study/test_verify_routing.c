@@ -39,9 +39,9 @@ static void spoil(const char *name, const char *key) {
 
 static void spoiled_numbers_fail(void **state) {
     (void)state;
-    static const char *const keys[] = {"js_agents",          "js_context",     "effective_experts",
-                                       "effective_dominant", "switching_rate", "contexts_seen",
-                                       "nmi_agent",          "affinity",       "cuts"};
+    static const char *const keys[] = {
+        "js_agents",      "js_agent_pairs", "js_context", "effective_experts", "effective_dominant",
+        "switching_rate", "contexts_seen",  "nmi_agent",  "affinity",          "cuts"};
     mw_verify report;
     mw_error error = {0};
     mkdir(scratch("diagnostics"), 0777);

@@ -16,6 +16,10 @@
 /* ---- normaliser and metrics ---- */
 
 static mw_status verify_normalizer(mw_record *r, mw_verify *report, mw_error *error) {
+    const char *kind = mw_safetensors_meta(&r->file, "kind");
+    if (kind && strcmp(kind, "cdf"))
+        return mw_fail(error, MW_ERR_MISMATCH, "%s: a normaliser of kind '%.40s'; expected 'cdf'",
+                       r->file.path, kind);
     const mw_tensor *data = mw_safetensors_find(&r->file, "data"),
                     *query = mw_safetensors_find(&r->file, "query");
     if (!data || !query || data->dims != 2 || query->dims != 2 || data->shape[1] != query->shape[1] ||
@@ -67,13 +71,10 @@ static mw_status verify_metrics(mw_record *r, mw_verify *report, mw_error *error
                    {"pair_accuracy", m.pair_accuracy},
                    {"normalized_regret", m.normalized_regret}};
     for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++) {
-        const char *recorded = mw_safetensors_meta(&r->file, metrics[i].name);
-        char *end;
-        if (!recorded) continue;
-        const double expected = strtod(recorded, &end);
-        if (end == recorded || *end)
-            return mw_fail(error, MW_ERR_FORMAT, "%s: metadata '%s' is '%.40s'; expected a number",
-                           r->file.path, metrics[i].name, recorded);
+        bool there;
+        double expected;
+        MW_TRY(mw_record_number(r, metrics[i].name, &there, &expected, error));
+        if (!there) continue;
         const bool undefined = isnan(metrics[i].value) && isnan(expected);
         mw_verify_check(report, undefined ? 0 : fabs(metrics[i].value - expected), 1e-6, "metrics: %s",
                         metrics[i].name);
@@ -145,6 +146,8 @@ mw_status mw_verify_net(const char *dir, mw_verify *report, mw_error *error) {
         found++;
         status = mw_verify_windows(path, report, error);
     }
+    snprintf(path, sizeof path, "%s/checks.json", dir);
+    if (status == MW_OK && found && mw_file_exists(path)) status = mw_verify_recorders(path, report, error);
     if (status == MW_OK && !found)
         status = mw_fail(error, MW_ERR_FORMAT,
                          "%s: found no */world.safetensors, */policy.safetensors, */mono.safetensors and "

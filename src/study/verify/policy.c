@@ -28,6 +28,9 @@ static mw_status policy_config(const mw_record *r, mw_flow_config *c, int *batch
     MW_TRY(mw_record_int(r, "T", 4, 256, &c->time, error));
     MW_TRY(mw_record_int(r, "context", 1, 255, &c->context, error));
     MW_TRY(mw_record_int(r, "bins", 1, 1000, &c->bins, error));
+    int heads = MW_HEADS;
+    if (mw_safetensors_meta(&r->file, "heads"))
+        MW_TRY(mw_record_int(r, "heads", MW_HEADS, MW_HEADS, &heads, error));
     const char *mults = mw_safetensors_meta(&r->file, "mults");
     if (!mults || sscanf(mults, "(%d, %d, %d)", &c->mults[0], &c->mults[1], &c->mults[2]) != 3)
         return mw_fail(error, MW_ERR_FORMAT, "%s: metadata 'mults' is '%.40s'; expected '(a, b, c)'",

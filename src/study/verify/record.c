@@ -53,6 +53,17 @@ mw_status mw_record_int(const mw_record *r, const char *key, int low, int high, 
     return MW_OK;
 }
 
+mw_status mw_record_number(const mw_record *r, const char *key, bool *there, double *out, mw_error *error) {
+    const char *recorded = mw_safetensors_meta(&r->file, key);
+    char *end;
+    *there = recorded != NULL;
+    if (!recorded) return MW_OK;
+    *out = strtod(recorded, &end);
+    if (end != recorded && !*end) return MW_OK;
+    return mw_fail(error, MW_ERR_FORMAT, "%s: metadata '%s' is '%.40s'; expected a number", r->file.path, key,
+                   recorded);
+}
+
 /* What is recorded as 0, or as what rounding leaves of it squared, is compared as it is. */
 #define NOTHING 1e-12
 

@@ -27,6 +27,9 @@ float *mw_record_floats(mw_record *r, const char *name, size_t count, mw_error *
 
 mw_status mw_record_int(const mw_record *r, const char *key, int low, int high, int *out, mw_error *error);
 
+/* A number of the metadata; *there false: the file has none of this name. */
+mw_status mw_record_number(const mw_record *r, const char *key, bool *there, double *out, mw_error *error);
+
 /* The largest error over all parameters between values (memory layout) and tensors prefix + name, in this
  * unit; 0: relative to each tensor's largest value. A tensor that is zero but for rounding (a key's bias does
  * not change a softmax, so it has no gradient) is measured against the largest of all instead of against its
@@ -34,7 +37,8 @@ mw_status mw_record_int(const mw_record *r, const char *key, int low, int high, 
 mw_status mw_record_compare(mw_record *r, const mw_params *params, const float *values, const char *prefix,
                             double unit, double *worst, char *where, size_t where_size, mw_error *error);
 
-/* The larger of worst and the error relative to what is recorded; absolute where that is 0 but for rounding. */
+/* The larger of worst and the error relative to what is recorded; absolute where that is 0 but for rounding.
+ */
 double mw_verify_ratio(double worst, double seen, double recorded);
 
 /* Largest |seen - expected| over the largest |expected|. */
@@ -50,5 +54,8 @@ mw_status mw_verify_policy(mw_record *r, mw_verify *report, mw_error *error);
 /* `kind` is the model's name. */
 mw_status mw_verify_selector(mw_record *r, const char *kind, mw_verify *report, mw_error *error);
 mw_status mw_verify_windows(const char *path, mw_verify *report, mw_error *error);
+/* checks.json: by how much the recorders' own implementations differ, without which a record proves little.
+ */
+mw_status mw_verify_recorders(const char *path, mw_verify *report, mw_error *error);
 
 #endif

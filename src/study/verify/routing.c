@@ -130,6 +130,17 @@ static double worst_nmi(const mw_routing_nmi *n, const json_t *expected) {
                       json_object_get(expected, "permuted"));
 }
 
+/* Pairs of agents in the order (0, 1), (0, 2), ..., (1, 2), ... */
+static double worst_pairs(const mw_routing_statistics *s, const json_t *expected) {
+    double worst = 0;
+    size_t pair = 0;
+    for (int i = 0; i < s->agents; i++)
+        for (int j = i + 1; j < s->agents; j++)
+            worst = worst_of(worst, mw_js_divergence(s->affinity[i], s->affinity[j], s->experts),
+                             json_array_get(expected, pair++));
+    return json_array_size(expected) == pair ? worst : (double)INFINITY;
+}
+
 static void check_statistics(const mw_routing_statistics *s, const json_t *expected, const char *what,
                              mw_verify *report) {
     static const char *const magnitudes[MW_MAGNITUDES] = {"obs_change", "action", "reward"};
@@ -152,7 +163,9 @@ static void check_statistics(const mw_routing_statistics *s, const json_t *expec
                     "%s: NMI with context", what);
     mw_verify_check(report, worst_nmi(&s->agent, json_object_get(expected, "nmi_agent")), EXACT,
                     "%s: NMI with agent", what);
-    mw_verify_check(report, WORST_NAMED(divergences, expected), EXACT, "%s: Jensen-Shannon", what);
+    worst =
+        fmax(WORST_NAMED(divergences, expected), worst_pairs(s, json_object_get(expected, "js_agent_pairs")));
+    mw_verify_check(report, worst, EXACT, "%s: Jensen-Shannon", what);
     mw_verify_check(report, WORST_NAMED(effective, expected), EXACT, "%s: effective experts", what);
     mw_verify_check(report, WORST_NAMED(switching, expected), EXACT, "%s: switching", what);
 }
@@ -325,8 +338,13 @@ static mw_status check_model(model *m, mw_record *r, const char *path, const jso
 static mw_status verify_model(mw_record *r, const char *dir, const json_t *expected, mw_verify *report,
                               mw_error *error) {
     char path[4096];
+    const char *task = r->what + strlen("model_"), *weights = mw_safetensors_meta(&r->file, "weights");
+    const mw_name own = mw_name_of("net/%.40s/world.safetensors", task);
     model m = {.weights = {.what = r->what}};
-    snprintf(path, sizeof path, "%s/../net/%s/world.safetensors", dir, r->what + strlen("model_"));
+    if (weights && strcmp(weights, own.text))
+        return mw_fail(error, MW_ERR_MISMATCH, "%s: its weights are '%.80s'; expected '%s'", r->file.path,
+                       weights, own.text);
+    snprintf(path, sizeof path, "%s/../net/%s/world.safetensors", dir, task);
     const mw_status status = check_model(&m, r, path, expected, report, error);
     model_free(&m);
     return status;
@@ -375,6 +393,9 @@ static mw_status verify_effects(const json_t *record, const char *path, mw_verif
     if (anchors < 1 || anchors > 10000 || agents < 1 || agents > MW_ROUTING_AGENTS)
         return mw_fail(error, MW_ERR_FORMAT, "%s: influence_match.true must be [anchors][agents][agents]",
                        path);
+    if (json_array_size(guess) != anchors)
+        return mw_fail(error, MW_ERR_FORMAT, "%s: influence_match has %zu true and %zu predicted anchors",
+                       path, anchors, json_array_size(guess));
     double *x = malloc(2 * anchors * agents * agents * sizeof *x), *y = x ? x + anchors * agents * agents : x;
     if (!x) return mw_fail(error, MW_ERR_MEMORY, "cannot hold %zu anchors", anchors);
     mw_status status = MW_OK;

@@ -5,6 +5,7 @@
 #include "model/td.h"
 #include "model/unrouted/unrouted.h"
 #include "data/transition.h"
+#include "study/verify/diagnostics.h"
 #include "study/verify/record.h"
 
 #include <math.h>
@@ -74,6 +75,10 @@ static mw_status assign(const check *k, const mw_fields fields, mw_model_config 
 static mw_status make_model(check *k, mw_error *error) {
     const mw_model_class *class = mw_model_class_at(mw_model_class_index(k->kind));
     mw_record *r = k->record;
+    const char *kind = mw_safetensors_meta(&r->file, "kind");
+    if (kind && strcmp(kind, k->kind))
+        return mw_fail(error, MW_ERR_MISMATCH, "%s: holds a '%.40s'; expected a '%s'", r->file.path, kind,
+                       k->kind);
     mw_model_config config = {0};
     mw_model_shape shape = {0};
     MW_TRY(mw_record_int(r, "agents", 1, 64, &shape.agents, error));
@@ -257,6 +262,25 @@ static mw_status fill_direct(check *k, void *slot, mw_error *error) {
 
 /* ---- checks that are the same for all ---- */
 
+/* Losses are mean squares of differences, whose rounding counts by the root of what is left of them. */
+static double worst_loss(double worst, double seen, double recorded) {
+    const double unit = recorded > 0 ? fmax(recorded, sqrt(recorded)) : 1;
+    return mw_verify_worst(worst, seen / unit, recorded / unit);
+}
+
+/* The norm of all gradients before they are clipped, which not every record has. */
+static mw_status check_norm(const check *k, mw_error *error) {
+    const mw_optimizer *o = k->part->optimizer;
+    double recorded, squares = 0;
+    bool there;
+    MW_TRY(mw_record_number(k->record, "grad_norm", &there, &recorded, error));
+    if (!there) return MW_OK;
+    for (size_t i = 0; i < o->total; i++) squares += (double)o->grads[i] * (double)o->grads[i];
+    mw_verify_check(k->report, mw_verify_ratio(0, sqrt(squares), recorded), MW_GRADIENT_TOLERANCE,
+                    "%s: norm of the gradients", k->record->what);
+    return MW_OK;
+}
+
 static mw_status check_training(check *k, const void *slot, mw_error *error) {
     mw_record *r = k->record;
     const mw_params *params = k->model->params;
@@ -268,11 +292,12 @@ static mw_status check_training(check *k, const void *slot, mw_error *error) {
     char where[64] = "";
     if (!recorded) return MW_ERR_FORMAT;
     mw_fit_run((mw_fit *)k->part, slot, false, losses);
-    worst = mw_verify_ratio(0, mw_training_part_loss(k->part, losses), recorded[0]);
-    for (int i = 0; world && i < 2; i++) worst = mw_verify_ratio(worst, losses[i], recorded[i + 1]);
+    worst = worst_loss(0, mw_training_part_loss(k->part, losses), (double)recorded[0]);
+    for (int i = 0; world && i < 2; i++) worst = worst_loss(worst, losses[i], (double)recorded[i + 1]);
     mw_verify_check(k->report, worst, OUTPUT_TOLERANCE, "%s: loss", r->what);
     MW_TRY(mw_record_compare(r, params, o->grads, "grad.", 0, &worst, where, sizeof where, error));
     mw_verify_check(k->report, worst, MW_GRADIENT_TOLERANCE, "%s: gradients (%s)", r->what, where);
+    MW_TRY(check_norm(k, error));
     for (int i = 0; i < 3; i++) mw_fit_run((mw_fit *)k->part, slot, true, losses);
     MW_TRY(mw_record_compare(r, params, o->values, "adam3.", 1, &worst, where, sizeof where, error));
     mw_verify_check(k->report, worst, ADAM_TOLERANCE, "%s: three steps (%s)", r->what, where);
@@ -280,6 +305,32 @@ static mw_status check_training(check *k, const void *slot, mw_error *error) {
     MW_TRY(mw_record_compare(r, params, o->average, "target3.", 1, &worst, where, sizeof where, error));
     mw_verify_check(k->report, worst, ADAM_TOLERANCE, "%s: target after three steps (%s)", r->what, where);
     return MW_OK;
+}
+
+/* A score is the sum of the steps' rewards, so those of the first h actions tell of every single step. Not
+ * every record has the rewards. */
+static mw_status check_step_rewards(check *k, const float *starts, const float *acts, mw_error *error) {
+    const size_t steps = (size_t)k->horizon, rows = (size_t)(k->envs * k->candidates), step = k->n * k->d;
+    if (!mw_safetensors_find(&k->record->file, "out.step_rewards")) return MW_OK;
+    const float *rewards = mw_record_floats(k->record, "out.step_rewards", rows * steps, error);
+    if (!rewards) return MW_ERR_FORMAT;
+    float *first = calloc(rows * (steps * step + 1), sizeof *first), *sums = first + rows * steps * step;
+    mw_status status = first ? MW_OK : mw_fail(error, MW_ERR_MEMORY, "cannot keep %zu candidates", rows);
+    double worst = 0, size = 1e-30;
+    for (size_t h = 1; status == MW_OK && h <= steps; h++) {
+        for (size_t i = 0; i < rows; i++) {
+            memcpy(first + i * h * step, acts + i * steps * step, h * step * sizeof *first);
+            sums[i] += rewards[i * steps + h - 1];
+            size = fmax(size, fmax(fabs((double)sums[i]), fabs((double)rewards[i * steps + h - 1])));
+        }
+        status = score(k, starts, first, (int)rows, (int)h, NULL, error);
+        for (size_t i = 0; i < rows; i++) worst = mw_verify_worst(worst, (double)k->out[i], (double)sums[i]);
+    }
+    free(first);
+    if (status == MW_OK)
+        mw_verify_check(k->report, worst / size, OUTPUT_TOLERANCE, "%s: sums of the steps' rewards",
+                        k->record->what);
+    return status;
 }
 
 static mw_status check_scores(check *k, mw_error *error) {
@@ -297,17 +348,6 @@ static mw_status check_scores(check *k, mw_error *error) {
     for (size_t q = 0; q < rows; q++) memcpy(starts + q * joint, obs + q / most * joint, joint * sizeof *obs);
     MW_TRY(score(k, starts, acts, (int)rows, k->horizon, imagines ? seen : NULL, error));
     compare(k, k->out, scores, rows, "scores");
-    if (mw_safetensors_find(&r->file, "out.step_rewards")) {
-        const size_t steps = (size_t)k->horizon;
-        float *sums = mw_record_floats(r, "out.step_rewards", rows * steps, error);
-        if (!sums) return MW_ERR_FORMAT;
-        for (size_t i = 0; i < rows; i++) { /* in place: row i lies behind it */
-            double sum = 0;
-            for (size_t h = 0; h < steps; h++) sum += (double)sums[i * steps + h];
-            sums[i] = (float)sum;
-        }
-        compare(k, k->out, sums, rows, "sums of the steps' rewards");
-    }
     if (imagines) compare(k, seen, paths, rows * path, "imagined paths");
     double worst = 0, size = 1e-30;
     for (size_t e = 0; e < envs; e++) {
@@ -324,7 +364,7 @@ static mw_status check_scores(check *k, mw_error *error) {
     /* another one may be chosen where the recorded scores hardly differ */
     mw_verify_check(k->report, worst / (size > 0 ? size : 1), OUTPUT_TOLERANCE,
                     "%s: score of the best candidate", r->what);
-    return MW_OK;
+    return check_step_rewards(k, starts, acts, error);
 }
 
 static mw_status check_all(check *k, mw_error *error) {
@@ -388,6 +428,9 @@ static mw_status check_windows(window_check *w, const json_t *root, const char *
             return mw_fail(error, MW_ERR_FORMAT, "%s: episodes are longer than the %zu steps", path, steps);
         w->offsets[e + 1] = w->offsets[e] + w->lengths[e];
     }
+    if (w->offsets[episodes] != (int64_t)steps)
+        return mw_fail(error, MW_ERR_FORMAT, "%s: episodes have %lld of the %zu steps", path,
+                       (long long)w->offsets[episodes], steps);
     for (size_t i = 0; i < steps; i++)
         if (json_array_size(json_array_get(rewards, i)) != (size_t)agents)
             return mw_fail(error, MW_ERR_FORMAT, "%s: step %zu has no rewards of %d agents", path, i,
@@ -413,10 +456,8 @@ static mw_status check_windows(window_check *w, const json_t *root, const char *
         const json_t *one = json_array_get(windows, (size_t)i);
         const mw_place place = mw_episode_set_at(&w->windows, i);
         const double sum = mw_direct_return(&w->dataset, place, (int)horizon);
-        const double told = json_number_value(json_object_get(one, "return")), size = fmax(1, fabs(told));
-        worst = mw_verify_worst(worst, sum / size, told / size);
-        worst = mw_verify_worst(worst, (double)(w->offsets[place.episode] + place.t),
-                                json_number_value(json_object_get(one, "start")));
+        worst = mw_verify_recorded(worst, sum, one, "return");
+        worst = mw_verify_recorded(worst, (double)(w->offsets[place.episode] + place.t), one, "start");
     }
     mw_verify_check(report, worst, OUTPUT_TOLERANCE, "windows: starts and returns");
     mw_direct_units(&w->dataset, &w->windows, (int)horizon, &mean, &std);
@@ -437,4 +478,22 @@ mw_status mw_verify_windows(const char *path, mw_verify *report, mw_error *error
     free(w.rewards);
     json_decref(root);
     return status;
+}
+
+/* ---- how sure the record is ---- */
+
+mw_status mw_verify_recorders(const char *path, mw_verify *report, mw_error *error) {
+    const double agreed = 1e-9; /* beyond that recorders stop */
+    double twice = 0, single = 0;
+    const char *what;
+    json_t *root, *value;
+    MW_TRY(mw_json_read(&root, path, error));
+    json_object_foreach(json_object_get(root, "differences"), what, value) {
+        double *worst = strstr(what, "float32") ? &single : &twice;
+        *worst = mw_verify_worst(*worst, 0, json_is_number(value) ? json_number_value(value) : (double)NAN);
+    }
+    json_decref(root);
+    mw_verify_check(report, twice, agreed, "checks: what was recorded was computed twice");
+    mw_verify_check(report, single, MW_GRADIENT_TOLERANCE, "checks: the recorders in single precision");
+    return MW_OK;
 }

@@ -7,6 +7,7 @@
 #include "core/tensor/safetensors.h"
 #include "eval/statistics.h"
 #include "report/analysis.h"
+#include "study/verify/record.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +63,12 @@ static mw_status settings_read(record *r, mw_error *error) {
     return MW_OK;
 }
 
+/* A probability may be small, so it counts by its ratio. */
+static double worst_p(double worst, double seen, const json_t *object, const char *key) {
+    const double expected = number_at(object, key);
+    return isnan(seen) && isnan(expected) ? worst : mw_verify_ratio(worst, seen, expected);
+}
+
 /* ---- comparisons ---- */
 
 static mw_comparison family_compare(const record *r, const double *other, const char *family) {
@@ -83,16 +90,11 @@ static void verify_families(const record *r, const char *key, const double *othe
         const struct {
             const char *key;
             double value;
-        } seen[] = {{"settings", c.count},
-                    {"positive", c.wins},
-                    {"zero", c.ties},
-                    {"negative", c.losses},
-                    {"mean_delta", c.difference},
-                    {"aggregate", 100 * c.aggregate},
-                    {"mean_gain", 100 * c.relative},
-                    {"median_gain", 100 * c.median},
-                    {"sign_p", c.p}};
-        double worst = 0;
+        } seen[] = {
+            {"settings", c.count},           {"positive", c.wins},           {"zero", c.ties},
+            {"negative", c.losses},          {"mean_delta", c.difference},   {"aggregate", 100 * c.aggregate},
+            {"mean_gain", 100 * c.relative}, {"median_gain", 100 * c.median}};
+        double worst = worst_p(0, c.p, expected, "sign_p");
         for (size_t i = 0; i < sizeof seen / sizeof *seen; i++)
             worst = mw_verify_recorded(worst, seen[i].value, expected, seen[i].key);
         mw_verify_check(report, worst, TOLERANCE, "study: %.40s, %.40s", key, family);
@@ -110,7 +112,7 @@ static void verify_signs(const record *r, mw_verify *report) {
             worst = INFINITY; /* no counts */
             continue;
         }
-        worst = mw_verify_recorded(worst, mw_sign_test((long)wins, (long)losses), entry, "p");
+        worst = worst_p(worst, mw_sign_test((long)wins, (long)losses), entry, "p");
     }
     if (cases) mw_verify_check(report, worst, TOLERANCE, "study: %zu sign tests", json_array_size(cases));
 }
@@ -128,6 +130,7 @@ static void verify_factors(const record *r, mw_verify *report) {
     mw_headrooms(headroom, r->reactive, r->family_of, r->count);
     for (int i = 0; i < r->count; i++)
         worst = mw_verify_value(worst, headroom[i], json_array_get(rooms, (size_t)i));
+    if (json_array_size(rooms) != (size_t)r->count) worst = INFINITY;
     mw_verify_check(report, worst, TOLERANCE, "study: headroom");
     const mw_two_factor t = mw_two_factors(headroom, r->top2, r->gain, r->count);
     worst = mw_verify_recorded(0, t.headroom, expected, "median_headroom");
@@ -147,13 +150,17 @@ static void verify_quality(const record *r, mw_verify *report) {
     const json_t *expected = json_object_get(r->root, "quality");
     if (!expected) return;
     const json_t *tiers = json_object_get(expected, "tiers"), *order = json_object_get(expected, "order");
-    int place[MW_ANALYSIS_MOST], misplaced = 0;
+    int place[MW_ANALYSIS_MOST], misplaced = 0, listed = 0;
     const mw_quality q = mw_quality_tiers(r->data, r->gain, r->task_of, r->count, place);
     for (int i = 0; i < r->count; i++) {
         const json_t *list = json_object_get(order, r->task[i]);
         const char *name = place[i] < 0 ? NULL : json_string_value(json_array_get(list, (size_t)place[i]));
         misplaced += !name || strcmp(name, r->quality[i]);
     }
+    const char *task;
+    json_t *list;
+    json_object_foreach((json_t *)order, task, list) listed += (int)json_array_size(list);
+    misplaced += abs(listed - r->count);
     mw_verify_check(report, misplaced, 0, "study: order of the tasks' datasets");
     double worst = 0;
     for (int k = 0; k < MW_DATA_TIERS; k++) {
@@ -164,7 +171,7 @@ static void verify_quality(const record *r, mw_verify *report) {
     mw_verify_check(report, worst, TOLERANCE, "study: gain by tier of data quality");
     worst = mw_verify_recorded(0, q.rises, expected, "worst_above_best");
     worst = mw_verify_recorded(worst, q.groups, expected, "tasks");
-    worst = mw_verify_recorded(worst, q.p, expected, "sign_p");
+    worst = worst_p(worst, q.p, expected, "sign_p");
     mw_verify_check(report, worst, TOLERANCE, "study: tasks that gain more on their worst data");
 }
 
@@ -172,22 +179,33 @@ static void verify_quality(const record *r, mw_verify *report) {
 
 enum { MOST_SELECTORS = 32 };
 
-/* The names of all selectors of a table, ties going to the earlier: the paper's, then what else there is. */
-static int selector_names(const json_t *table, const char *names[MOST_SELECTORS]) {
-    static const char *const order[] = {"rwm", "mono", "q", "direct", "independent"};
-    const int known = (int)(sizeof order / sizeof *order);
-    int n = known;
-    memcpy(names, order, sizeof order);
-    for (size_t i = 0; i < json_array_size(table); i++) {
-        const char *name;
-        json_t *runs;
-        json_object_foreach(json_object_get(json_array_get(table, i), "runs"), name, runs) {
-            int k = 0;
-            while (k < n && strcmp(names[k], name)) k++;
-            if (k == n && n < MOST_SELECTORS) names[n++] = name;
-        }
+/* Adds the object's keys to the names; beyond the last place they only count. */
+static int add_names(const json_t *object, const char *names[MOST_SELECTORS], int n) {
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)object, name, value) {
+        int k = 0;
+        while (k < n && k < MOST_SELECTORS && strcmp(names[k], name)) k++;
+        if (k < n && k < MOST_SELECTORS) continue;
+        if (n < MOST_SELECTORS) names[n] = name;
+        n++;
     }
     return n;
+}
+
+/* The names of all selectors that a record tells of, ties going to the earlier: the paper's, then what else
+ * has runs. */
+static int selector_names(const json_t *table, const json_t *rivals, const char *names[MOST_SELECTORS]) {
+    static const char *const order[] = {"rwm", "mono", "q", "direct", "independent"};
+    int n = (int)(sizeof order / sizeof *order);
+    memcpy(names, order, sizeof order);
+    for (size_t i = 0; i < json_array_size(table); i++)
+        n = add_names(json_object_get(json_array_get(table, i), "runs"), names, n);
+    for (size_t i = 0; i < json_array_size(table); i++) {
+        n = add_names(json_object_get(json_array_get(table, i), "mean"), names, n);
+        n = add_names(json_object_get(json_array_get(table, i), "deviation"), names, n);
+    }
+    return add_names(rivals, names, n);
 }
 
 /* Means of one setting's selectors, NaN where one has no runs; with the std they are held against the file.
@@ -201,9 +219,9 @@ static void selector_means(const json_t *entry, const char *const *names, int co
         for (size_t i = 0; i < json_array_size(runs) && n < MW_ANALYSIS_MOST; i++)
             x[n++] = number_of(json_array_get(runs, i));
         means[k] = n ? mw_mean(x, n) : (double)NAN;
-        if (!n) continue;
         *worst = mw_verify_recorded(*worst, means[k], json_object_get(entry, "mean"), names[k]);
-        *worst = mw_verify_recorded(*worst, mw_std(x, n), json_object_get(entry, "deviation"), names[k]);
+        *worst = mw_verify_recorded(*worst, n ? mw_std(x, n) : (double)NAN,
+                                    json_object_get(entry, "deviation"), names[k]);
     }
 }
 
@@ -220,7 +238,8 @@ static void verify_selectors(const record *r, mw_verify *report) {
     double worst = 0, counts = 0;
     int wrong = 0, firsts = 0, alternatives[MOST_SELECTORS] = {0};
     const char *names[MOST_SELECTORS];
-    const int count = selector_names(table, names);
+    const int told = selector_names(table, rivals, names),
+              count = told < MOST_SELECTORS ? told : MOST_SELECTORS;
     for (size_t i = 0; i < json_array_size(table); i++) {
         const json_t *entry = json_array_get(table, i);
         double means[MOST_SELECTORS];
@@ -232,6 +251,7 @@ static void verify_selectors(const record *r, mw_verify *report) {
         if (s.alternative >= 0) alternatives[s.alternative]++;
     }
     mw_verify_check(report, worst, TOLERANCE, "study: selectors' mean and std");
+    wrong += told - count; /* more than can be compared */
     mw_verify_check(report, wrong, 0, "study: best selector, strongest alternative");
     counts = mw_verify_recorded(counts, firsts, expected, "rwm_best");
     for (int k = 1; k < count; k++) {
@@ -269,6 +289,8 @@ static mw_status resampled(const record *r, const mw_safetensors *file, mw_verif
     if (status == MW_OK) {
         const mw_interval seen = mw_interval_of_means(mw_mean(x, (long)n), means, (long)rows);
         double worst = mw_verify_recorded(0, seen.mean, expected, "mean");
+        const json_t *told = json_object_get(expected, "resamples");
+        if (told) worst = mw_verify_value(worst, (double)rows, told);
         worst = mw_verify_recorded(worst, seen.low, expected, "low");
         worst = mw_verify_recorded(worst, seen.high, expected, "high");
         mw_verify_check(report, worst, TOLERANCE, "study: percentile bootstrap of %zu resamples", rows);

@@ -112,6 +112,7 @@ mw_status mw_verify_ranking(const char *dir, int *found, mw_verify *report, mw_e
 /* times[settings][counts][repeats][steps][2] */
 static void check_cost(const tables *t, const double *times, const size_t *shape, mw_verify *report) {
     const json_t *rows = json_object_get(t->root, "cost");
+    const double more = (double)json_array_size(rows) - (double)shape[1];
     for (int m = 0; m < (int)shape[1]; m++) {
         const json_t *row = json_array_get(rows, (size_t)m);
         const mw_cost_point seen =
@@ -122,6 +123,7 @@ static void check_cost(const tables *t, const double *times, const size_t *shape
         worst = mw_verify_recorded(worst, seen.share, row, "share");
         mw_verify_check(report, worst, TOLERANCE, "cost: means at M=%g", recorded(row, "M"));
     }
+    mw_verify_check(report, fabs(more), 0, "cost: rows without times");
 }
 
 mw_status mw_verify_cost(const char *dir, int *found, mw_verify *report, mw_error *error) {
