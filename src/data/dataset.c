@@ -243,14 +243,20 @@ static mw_status check_returns(const mw_dataset *d, double *returns, mw_error *e
     for (long e = 0; e < d->episodes; e++) wins += d->outcomes[e] == MW_ENDED_BY_VICTORY;
     const mw_return_stats told = d->returns, found = mw_return_stats_of(returns, d->episodes);
     const double size = 1e-6 * (1 + fabs(found.minimum) + fabs(found.maximum));
-    if (fabs(told.mean - found.mean) < size && fabs(told.std - found.std) < size &&
+    bool quartiles = true;
+    for (int q = 0; q < 3; q++) quartiles = quartiles && fabs(told.quartile[q] - found.quartile[q]) < size;
+    if (quartiles && fabs(told.mean - found.mean) < size && fabs(told.std - found.std) < size &&
         fabs(told.minimum - found.minimum) < size && fabs(told.maximum - found.maximum) < size &&
         fabs(told.won - (double)wins / (double)d->episodes) < 1e-6)
         return MW_OK;
     return mw_fail(
         error, MW_ERR_FORMAT,
-        "%s/" MW_DATASET_JSON " tells of returns of %g +- %g, %g won; the columns have %g +- %g, %g",
-        d->folder, told.mean, told.std, told.won, found.mean, found.std, (double)wins / (double)d->episodes);
+        "%s/" MW_DATASET_JSON
+        " tells of returns of %g +- %g (quartiles %g, %g, %g), %g won; the columns have %g +- %g (%g, %g, "
+        "%g), %g",
+        d->folder, told.mean, told.std, told.quartile[0], told.quartile[1], told.quartile[2], told.won,
+        found.mean, found.std, found.quartile[0], found.quartile[1], found.quartile[2],
+        (double)wins / (double)d->episodes);
 }
 
 #define RELEASE_STEPS 8192 /* how far a pass goes before it lets go of what is behind */

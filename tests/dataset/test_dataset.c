@@ -507,16 +507,23 @@ static void changes_under_way(void **state) {
 /* What the description tells of returns and victories is held against the columns. */
 static void test_told_returns(void **state) {
     (void)state;
-    static const char *const keys[] = {"mean", "std", "minimum", "maximum", "won"};
+    static const char *const keys[] = {"mean", "std", "minimum", "maximum", "won", "0", "1", "2"};
     mw_error error;
     for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
         mw_dataset d;
         json_t *root;
         fixture_make(scratch("told"), true, true, 4);
         CHECK_OK(mw_json_read(&root, scratch("told/dataset.json"), &error), error);
-        json_t *returns = json_object_get(root, "returns");
-        const double value = json_number_value(json_object_get(returns, keys[k]));
-        json_object_set_new(returns, keys[k], json_real(value > 0.5 ? value - 0.01 : value + 0.01));
+        json_t *returns = json_object_get(root, "returns"),
+               *quartiles = json_object_get(returns, "quartiles");
+        const size_t quartile = (size_t)(*keys[k] - '0');
+        const double value = json_number_value(quartile < 3 ? json_array_get(quartiles, quartile)
+                                                            : json_object_get(returns, keys[k]));
+        json_t *other = json_real(value > 0.5 ? value - 0.01 : value + 0.01);
+        if (quartile < 3)
+            json_array_set_new(quartiles, quartile, other);
+        else
+            json_object_set_new(returns, keys[k], other);
         CHECK_OK(mw_json_write(root, scratch("told/dataset.json"), &error), error);
         json_decref(root);
         CHECK_OK(mw_dataset_open(&d, scratch("told"), &error), error);
