@@ -531,28 +531,37 @@ static void test_hdf5_flags(void **state) {
     mw_import_request request = request_for_own("x.h5");
     static const struct {
         int at, agents, code;
-    } cases[] = {{5, 2, MW_ENDED_BY_WORLD}, {5, 1, MW_ENDED_BY_LIMIT}, {2, 2, -1}};
-    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    } cases[] = {{5, 2, MW_ENDED_BY_WORLD}, {5, 1, MW_ENDED_BY_LIMIT}, {2, 2, -1}, {2, 1, MW_ENDED_BY_LIMIT}};
+    for (size_t k = 0; k < 2 * sizeof cases / sizeof *cases; k++) {
+        const bool grouped = k % 2; /* an array of each agent instead of one of all */
         int8_t flags[6][2] = {{0}};
-        for (int i = 0; i < cases[k].agents; i++) flags[cases[k].at][i] = 1;
+        for (int i = 0; i < cases[k / 2].agents; i++) flags[cases[k / 2].at][i] = 1;
         hid_t file = H5Fopen(scratch("x.h5"), H5F_ACC_RDWR, H5P_DEFAULT);
         if (!k) H5Adelete_by_name(file, "episode_1", "outcome", H5P_DEFAULT);
         if (H5Lexists(file, "episode_1/terminations", H5P_DEFAULT) > 0)
             H5Ldelete(file, "episode_1/terminations", H5P_DEFAULT);
-        hid_t space = H5Screate_simple(2, (hsize_t[]){6, 2}, NULL);
-        hid_t array = H5Dcreate2(file, "episode_1/terminations", H5T_STD_I8LE, space, H5P_DEFAULT,
-                                 H5P_DEFAULT, H5P_DEFAULT);
-        assert_true(H5Dwrite(array, H5T_NATIVE_INT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, flags) >= 0);
-        H5Dclose(array);
-        H5Sclose(space);
+        if (grouped)
+            H5Gclose(H5Gcreate2(file, "episode_1/terminations", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+        for (int i = 0; i < (grouped ? 2 : 1); i++) {
+            int8_t own[6];
+            for (int t = 0; t < 6; t++) own[t] = flags[t][i];
+            char name[64] = "episode_1/terminations";
+            if (grouped) snprintf(name, sizeof name, "episode_1/terminations/agent_%d", i);
+            hid_t space = H5Screate_simple(grouped ? 1 : 2, (hsize_t[]){6, 2}, NULL);
+            hid_t array = H5Dcreate2(file, name, H5T_STD_I8LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+            assert_true(H5Dwrite(array, H5T_NATIVE_INT8, H5S_ALL, H5S_ALL, H5P_DEFAULT,
+                                 grouped ? own : flags[0]) >= 0);
+            H5Dclose(array);
+            H5Sclose(space);
+        }
         assert_true(H5Fclose(file) >= 0);
-        if (cases[k].code < 0) {
+        if (cases[k / 2].code < 0) {
             CHECK_FAILS(mw_import_hdf5(&request, &report, &error), MW_ERR_FORMAT, error,
                         "ends the episode at step 3 of 6");
             continue;
         }
         d = import(mw_import_hdf5, &request, &report);
-        assert_int_equal(d.outcomes[1], cases[k].code);
+        assert_int_equal(d.outcomes[1], cases[k / 2].code);
         mw_dataset_close(&d);
     }
     assert_int_equal(remove(scratch("x.h5")), 0);

@@ -259,31 +259,38 @@ static mw_status put_reward(source *s, long row, int agent, int value, double x,
     return MW_OK;
 }
 
-/* Whether the last step of all agents is flagged; a flag before it would be an end within the episode. */
-static mw_status read_flags(source *s, const char *episode, field flags, long length, bool *ended,
-                            mw_error *error) {
-    *ended = true;
-    for (int part = 0; part < (flags.grouped ? s->spec.agents : 1); part++) {
-        MW_TRY(mw_hdf5_load(&s->in, episode, flags.name, member_of(s, flags, part), error));
-        const size_t row = s->in.rank > 1 ? (size_t)s->in.dims[1] : 1, cells = (size_t)length * row;
-        if ((long)s->in.dims[0] != length || s->in.rank > 2 || row == 0)
-            return mw_fail(error, MW_ERR_FORMAT, "%s: %s/terminations has %ld rows, expected %ld", s->in.path,
-                           episode, (long)s->in.dims[0], length);
-        for (size_t i = 0; i < cells; i++) {
-            long flag;
-            MW_TRY(mw_import_integer(s->in.numbers[i], 0, 1, "terminations", (long)(i / row), &flag, error));
-            if (i >= cells - row) *ended = *ended && flag;
-        }
-        for (size_t t = 0; t + 1 < (size_t)length; t++) {
-            bool all = true;
-            for (size_t k = 0; k < row; k++) all = all && s->in.numbers[t * row + k] != 0;
-            if (all && (!flags.grouped || s->spec.agents == 1))
-                return mw_fail(error, MW_ERR_FORMAT,
-                               "%s: %s/terminations ends the episode at step %zu of %ld", s->in.path, episode,
-                               t + 1, length);
-        }
+/* Clears over[t] of the steps at which not all of one array's agents are flagged. */
+static mw_status read_flag_array(source *s, const char *episode, const char *name, const char *member,
+                                 long length, bool *over, mw_error *error) {
+    MW_TRY(mw_hdf5_load(&s->in, episode, name, member, error));
+    const size_t row = s->in.rank > 1 ? (size_t)s->in.dims[1] : 1;
+    if ((long)s->in.dims[0] != length || s->in.rank > 2 || row == 0)
+        return mw_fail(error, MW_ERR_FORMAT, "%s: %s/terminations has %ld rows, expected %ld", s->in.path,
+                       episode, (long)s->in.dims[0], length);
+    for (size_t i = 0; i < (size_t)length * row; i++) {
+        long flag;
+        MW_TRY(mw_import_integer(s->in.numbers[i], 0, 1, "terminations", (long)(i / row), &flag, error));
+        over[i / row] = over[i / row] && flag;
     }
     return MW_OK;
+}
+
+/* Whether the last step of all agents is flagged; one before it would be an end within the episode. */
+static mw_status read_flags(source *s, const char *episode, field flags, long length, bool *ended,
+                            mw_error *error) {
+    bool *over = malloc((size_t)length * sizeof *over);
+    if (!over) return mw_fail(error, MW_ERR_MEMORY, "out of memory for %ld flags", length);
+    for (long t = 0; t < length; t++) over[t] = true;
+    mw_status status = MW_OK;
+    for (int part = 0; status == MW_OK && part < (flags.grouped ? s->spec.agents : 1); part++)
+        status = read_flag_array(s, episode, flags.name, member_of(s, flags, part), length, over, error);
+    for (long t = 0; status == MW_OK && t + 1 < length; t++)
+        if (over[t])
+            status = mw_fail(error, MW_ERR_FORMAT, "%s: %s/terminations ends the episode at step %ld of %ld",
+                             s->in.path, episode, t + 1, length);
+    *ended = over[length - 1];
+    free(over);
+    return status;
 }
 
 /* How it ended: our own mark; or whether the last step is flagged as a termination; or, without flags, by the
@@ -303,7 +310,7 @@ static mw_status read_outcome(source *s, const char *episode, long length, uint8
         if (attribute >= 0) H5Aclose(attribute);
         *outcome = value >= 0 && value < 255 ? (uint8_t)value : 255;
     } else if (flags.present) {
-        bool ended;
+        bool ended = false;
         MW_TRY(read_flags(s, episode, flags, length, &ended, error));
         *outcome = ended ? MW_ENDED_BY_WORLD : MW_ENDED_BY_LIMIT;
     }
