@@ -74,7 +74,7 @@ class Diagnosis:
 
     def __init__(self, bundle: Bundle, drawn: Any, planned: Any, snippets: Any) -> None:
         """Made by diagnose."""
-        self._parts = (bundle, drawn, planned, snippets)
+        self._parts = (bundle._handle, drawn, planned, snippets)  # the struct points to them
         self._struct = _abi.STRUCT["mw_diagnosis"](bundle._pointer, *(
             None if part is None else ctypes.addressof(part) for part in self._parts[1:]))
         self.drawn: Optional[SameState] = None if drawn is None else _same_state(drawn)
@@ -156,7 +156,7 @@ class Routing(Owner):
         def run(result: Any, error: Any) -> int:
             return lib.mw_routing_run(result, bundle._pointer, dataset._pointer, ctypes.byref(given), error)
 
-        self._bundle = bundle
+        self._bundle: Any = bundle._handle
         self._handle = work.make(None, run, lib.mw_routing_free)
 
     def text(self) -> str:
@@ -165,16 +165,16 @@ class Routing(Owner):
 
     def as_dict(self) -> Dict[str, Any]:
         """All of it."""
-        return json.loads(captured(lambda stream: call(lib.mw_routing_print, self._bundle._pointer, self._pointer,
+        return json.loads(captured(lambda stream: call(lib.mw_routing_print, self._bundle.pointer, self._pointer,
                                                        b"mawam.Routing", stream)))
 
     def save(self, path: PathLike) -> None:
         """As a JSON file, like the program's."""
-        call(lib.mw_routing_save, self._bundle._pointer, self._pointer, b"mawam.Routing", encode(path))
+        call(lib.mw_routing_save, self._bundle.pointer, self._pointer, b"mawam.Routing", encode(path))
 
     def save_page(self, path: PathLike) -> None:
         """As one page that needs nothing else."""
-        call(lib.mw_routing_page, self._bundle._pointer, self._pointer, b"mawam.Routing", encode(path))
+        call(lib.mw_routing_page, self._bundle.pointer, self._pointer, b"mawam.Routing", encode(path))
 
 
 class PairedSummary(NamedTuple):

@@ -54,6 +54,15 @@ def test_diagnosis(bundle, dataset, tmp_path):
     assert "snippets" in part.as_dict() and set(part.as_dict()) < set(whole) and part.drawn is None
 
 
+def test_what_was_found_needs_no_open_bundle(tiny_path, dataset):
+    dataset.check()
+    with mawam.Bundle(tiny_path) as bundle:
+        found = mawam.diagnose(bundle, anchors=2, settings={"candidates": 2}, threads=1)
+        routing = mawam.Routing(bundle, dataset, transitions=64, consecutive=64, anchors=0, threads=1)
+    kept = [mawam.Bundle(tiny_path) for _ in range(4)]  # whatever takes the place of what was freed
+    assert found.as_dict()["task"] == routing.as_dict()["task"] == kept[0].task
+
+
 def test_sweeps_and_costs(bundle, tmp_path):
     told = []
     found = mawam.sweep(bundle, "M=1,2", path=tmp_path / "sweep.json", seeds=1, episodes=1, threads=1, timed=0,
