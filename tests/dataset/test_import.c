@@ -465,20 +465,36 @@ static void test_hdf5_many_members(void **state) {
 }
 
 #ifdef MAWAM_HAVE_HDF5
-/* Rewards 0, 1, 2, ... of the second episode; columns 0: a vector. */
+/* An array of a file by this path instead of the one there, if any; columns 0: a vector. */
+static void replace_array(hid_t file, const char *path, hid_t stored, hid_t given, hsize_t rows,
+                          hsize_t columns, const void *values) {
+    if (H5Lexists(file, path, H5P_DEFAULT) > 0) assert_true(H5Ldelete(file, path, H5P_DEFAULT) >= 0);
+    hid_t space = H5Screate_simple(columns ? 2 : 1, (hsize_t[]){rows, columns}, NULL);
+    hid_t array = H5Dcreate2(file, path, stored, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    assert_true(H5Dwrite(array, given, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
+    H5Dclose(array);
+    H5Sclose(space);
+}
+
+/* Rewards 0, 1, 2, ... of the second episode. */
 static void replace_rewards(const char *path, hsize_t rows, hsize_t columns) {
     float numbers[64];
     for (int i = 0; i < 64; i++) numbers[i] = (float)i;
     hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
     assert_true(file >= 0);
-    assert_true(H5Ldelete(file, "episode_1/rewards", H5P_DEFAULT) >= 0);
-    hid_t space = H5Screate_simple(columns ? 2 : 1, (hsize_t[]){rows, columns}, NULL);
-    hid_t array =
-        H5Dcreate2(file, "episode_1/rewards", H5T_IEEE_F32LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    assert_true(H5Dwrite(array, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, numbers) >= 0);
-    H5Dclose(array);
-    H5Sclose(space);
+    replace_array(file, "episode_1/rewards", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, rows, columns, numbers);
     assert_true(H5Fclose(file) >= 0);
+}
+
+/* A file of two episodes, of 1 and 6 steps. */
+static void export_two(const char *path) {
+    mw_error error;
+    mw_dataset d;
+    fixture_make(scratch("ours"), false, true, 2);
+    CHECK_OK(mw_dataset_open(&d, scratch("ours"), &error), error);
+    CHECK_OK(mw_export_hdf5(&d, path, NULL, &error), error);
+    mw_dataset_close(&d);
+    fixture_remove(scratch("ours"));
 }
 #endif
 
@@ -490,11 +506,7 @@ static void test_hdf5_rewards(void **state) {
 #else
     mw_error error;
     mw_import_report report;
-    mw_dataset ours;
-    fixture_make(scratch("ours"), false, true, 2); /* lengths 1 and 6 */
-    CHECK_OK(mw_dataset_open(&ours, scratch("ours"), &error), error);
-    CHECK_OK(mw_export_hdf5(&ours, scratch("x.h5"), NULL, &error), error);
-    mw_dataset_close(&ours);
+    export_two(scratch("x.h5"));
     mw_import_request request = request_for_own("x.h5");
     for (hsize_t columns = 0; columns < 2; columns++) {
         replace_rewards(scratch("x.h5"), 6, columns);
@@ -510,7 +522,6 @@ static void test_hdf5_rewards(void **state) {
                     "does not fit 6 steps of 2 agents");
     }
     assert_int_equal(remove(scratch("x.h5")), 0);
-    fixture_remove(scratch("ours"));
     fixture_remove(scratch("imported"));
 #endif
 }
@@ -523,11 +534,7 @@ static void test_hdf5_flags(void **state) {
 #else
     mw_error error;
     mw_import_report report;
-    mw_dataset d;
-    fixture_make(scratch("ours"), false, true, 2); /* lengths 1 and 6 */
-    CHECK_OK(mw_dataset_open(&d, scratch("ours"), &error), error);
-    CHECK_OK(mw_export_hdf5(&d, scratch("x.h5"), NULL, &error), error);
-    mw_dataset_close(&d);
+    export_two(scratch("x.h5"));
     mw_import_request request = request_for_own("x.h5");
     static const struct {
         int at, agents, code;
@@ -538,21 +545,17 @@ static void test_hdf5_flags(void **state) {
         for (int i = 0; i < cases[k / 2].agents; i++) flags[cases[k / 2].at][i] = 1;
         hid_t file = H5Fopen(scratch("x.h5"), H5F_ACC_RDWR, H5P_DEFAULT);
         if (!k) H5Adelete_by_name(file, "episode_1", "outcome", H5P_DEFAULT);
-        if (H5Lexists(file, "episode_1/terminations", H5P_DEFAULT) > 0)
+        replace_array(file, "episode_1/terminations", H5T_STD_I8LE, H5T_NATIVE_INT8, 6, 2, flags);
+        if (grouped) {
             H5Ldelete(file, "episode_1/terminations", H5P_DEFAULT);
-        if (grouped)
             H5Gclose(H5Gcreate2(file, "episode_1/terminations", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
-        for (int i = 0; i < (grouped ? 2 : 1); i++) {
+        }
+        for (int i = 0; grouped && i < 2; i++) {
             int8_t own[6];
+            char name[64];
             for (int t = 0; t < 6; t++) own[t] = flags[t][i];
-            char name[64] = "episode_1/terminations";
-            if (grouped) snprintf(name, sizeof name, "episode_1/terminations/agent_%d", i);
-            hid_t space = H5Screate_simple(grouped ? 1 : 2, (hsize_t[]){6, 2}, NULL);
-            hid_t array = H5Dcreate2(file, name, H5T_STD_I8LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-            assert_true(H5Dwrite(array, H5T_NATIVE_INT8, H5S_ALL, H5S_ALL, H5P_DEFAULT,
-                                 grouped ? own : flags[0]) >= 0);
-            H5Dclose(array);
-            H5Sclose(space);
+            snprintf(name, sizeof name, "episode_1/terminations/agent_%d", i);
+            replace_array(file, name, H5T_STD_I8LE, H5T_NATIVE_INT8, 6, 0, own);
         }
         assert_true(H5Fclose(file) >= 0);
         if (cases[k / 2].code < 0) {
@@ -560,12 +563,11 @@ static void test_hdf5_flags(void **state) {
                         "ends the episode at step 3 of 6");
             continue;
         }
-        d = import(mw_import_hdf5, &request, &report);
+        mw_dataset d = import(mw_import_hdf5, &request, &report);
         assert_int_equal(d.outcomes[1], cases[k / 2].code);
         mw_dataset_close(&d);
     }
     assert_int_equal(remove(scratch("x.h5")), 0);
-    fixture_remove(scratch("ours"));
     fixture_remove(scratch("imported"));
 #endif
 }
