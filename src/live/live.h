@@ -18,6 +18,8 @@ typedef struct mw_live_options {
     void *context;
 } mw_live_options;
 
+/* What is wrong with them before anything is opened. */
+mw_status mw_live_check(const mw_live_options *options, mw_error *error);
 /* Serves until *stop is not 0. */
 mw_status mw_live_run(const mw_live_options *options, mw_error *error);
 

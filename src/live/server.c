@@ -300,6 +300,11 @@ static void serve(server *s, const mw_live_options *o) {
     }
 }
 
+mw_status mw_live_check(const mw_live_options *o, mw_error *error) {
+    struct sockaddr_storage address;
+    return o->host ? address_of(&address, o->host, o->port, error) : MW_OK;
+}
+
 mw_status mw_live_run(const mw_live_options *o, mw_error *error) {
     server s = {0};
     char url[400];

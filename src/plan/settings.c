@@ -1,6 +1,8 @@
 /* The table of plan settings; see settings.h. */
 #include "plan/settings.h"
 
+#include "core/names.h"
+
 #include <string.h>
 
 #define AT(member) offsetof(mw_plan_settings, member)
@@ -51,6 +53,8 @@ mw_status mw_plan_settings_set(mw_plan_settings *settings, const char *name, con
     MW_NEED(value);
     const mw_field *field;
     MW_TRY(find(&field, name, error));
+    if (field->kind == MW_FIELD_WORD && mw_names_find(mw_scorer_name, value) < 0)
+        return mw_names_unknown(mw_scorer_name, "scorer", value, error);
     return mw_field_set(field, settings, value, "", error);
 }
 

@@ -77,6 +77,7 @@ static void plan_settings(void **state) {
     program_expect(2, "eval spread-medium --M 4 --plan 5", "unknown option '--plan'");
     program_expect(2, "eval nowhere --M", "--candidates needs a value");
     program_expect(2, "demo nowhere --choice some", "best or random or first");
+    program_expect(2, "eval nowhere --scorer nobody", "there is no scorer 'nobody'; known: rwm, ");
     program_expect(1, "eval spread-medium --H 9", "1 to 8");
 }
 
@@ -90,6 +91,12 @@ static void names(void **state) {
     program_expect(2, "eval nowhere --arms nobody", "no arm 'nobody'");
     program_expect(2, "study run nowhere --dir %/study", "no setting 'nowhere'");
     program_expect(2, "verify nett", "did you mean 'net'?");
+    program_expect(2, "behavior train nowhere -o %/run", "unknown task 'nowhere'");
+    program_expect(2, "behavior train 3m --set color=1 -o %/run", "'color=1' does not set a field");
+    program_expect(2, "behavior train 3m --set rate=fast -o %/run", "3m: rate must be a number, not 'fast'");
+    program_expect(2, "behavior train 3m --prey script -o %/run", "3m has no prey");
+    assert_int_not_equal(access(scratch("run"), F_OK), 0);
+    program_expect(2, "data import --from omar %", "data import: -o is missing");
     mw_error error;
     if (mw_dir_make(scratch("diagnostics"), &error) != MW_OK) fail_msg("%s", error.message);
     static const char study[] = "{\"settings\": [{\"family\": \"mpe\", \"task\": \"spread\", \"quality\": "

@@ -417,7 +417,8 @@ static void standard_port(void **state) {
     if (!listens) skip();
 }
 
-/* A bundle that draws more candidates than a page can show is refused when it is opened. */
+/* A bundle that draws more candidates than a page can show is refused when it is opened, an address that is
+ * none before that. */
 static void too_many_candidates(void **state) {
     (void)state;
     mw_error error;
@@ -427,6 +428,7 @@ static void too_many_candidates(void **state) {
     bundle->plan.candidates = 65;
     CHECK_OK(mw_bundle_save(bundle, scratch("many.safetensors"), false, &error), error);
     mw_bundle_free(bundle);
+    program_expect(2, "live nowhere --host there --no-open", "host 'there' is no address in numbers");
     program_expect(1, "live %/many.safetensors --port 0 --no-open",
                    "candidates is 65; the live view shows 1 to 64");
     scratch_teardown(state);

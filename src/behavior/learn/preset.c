@@ -102,7 +102,9 @@ mw_status mw_learn_preset_set(mw_learn_preset *preset, const char *assignment, m
         if (strlen(fields[i].name) != length || strncmp(fields[i].name, assignment, length)) continue;
         char *end;
         double value = strtod(equals + 1, &end);
-        if (end == equals + 1 || *end) value = NAN;
+        if (end == equals + 1 || *end)
+            return mw_fail(error, MW_ERR_ARGUMENT, "%s: %s must be a number, not '%.32s'", preset->task,
+                           fields[i].name, equals + 1);
         return put(preset, &fields[i], value, preset->task, error);
     }
     char known[400] = "";

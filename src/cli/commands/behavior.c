@@ -77,11 +77,14 @@ static int behavior_train(int argc, char **argv) {
     int code = mw_cli_parse(argc, argv, options, train_help, &task, 1, &count);
     if (code >= 0) return code;
     if (count != 1) return mw_cli_usage("behavior train: name a task; mawam env list shows them");
+    mw_env *env;
+    mw_error error = {0};
+    if (mw_env_create(&env, task, &world, &error) != MW_OK) return mw_cli_refuse("behavior train", &error);
+    mw_env_free(env); /* that there is such a world is all */
     const mw_learn_preset *row = mw_learn_preset_find(task);
     if (!row) return mw_cli_usage("behavior train: no preset for '%s'", task);
     mw_learn_preset preset = *row;
-    mw_error error = {0};
-    if (apply_settings(&preset, settings, &error) != MW_OK) return mw_cli_fail(&error);
+    if (apply_settings(&preset, settings, &error) != MW_OK) return mw_cli_refuse("behavior train", &error);
     if (steps > 0) preset.steps = (float)steps;
     train_display display = {0};
     learn.preset = &preset;

@@ -274,7 +274,7 @@ static int data_import(int argc, char **argv) {
     if (code >= 0) return code;
     if (count < 1) return mw_cli_usage("data import: name the source");
     if (!from || !folder || !task)
-        return mw_cli_usage("data import: --%s is missing", !from ? "from" : !folder ? "o" : "task");
+        return mw_cli_usage("data import: %s is missing", !from ? "--from" : !folder ? "-o" : "--task");
     if (!known_layout(from))
         return mw_cli_usage("data import: --from must be omar, madiff or hdf5, not '%s'", from);
     mw_env *env;
@@ -321,7 +321,7 @@ static int data_export(int argc, char **argv) {
     int count, code = mw_cli_parse(argc, argv, options, export_help, &folder, 1, &count);
     if (code >= 0) return code;
     if (count < 1) return mw_cli_usage("data export: name a dataset's folder");
-    if (!to || !file) return mw_cli_usage("data export: --%s is missing", !to ? "to" : "o");
+    if (!to || !file) return mw_cli_usage("data export: %s is missing", !to ? "--to" : "-o");
     if (strcmp(to, "hdf5") != 0) return mw_cli_usage("data export: --to must be hdf5, not '%s'", to);
     mw_error error;
     mw_dataset *dataset;

@@ -46,6 +46,7 @@ static void show(void *context, const char *url) {
 static int run(const char *name, mw_live_options *live) {
     char path[4096], *slash;
     mw_error error = {0};
+    if (mw_live_check(live, &error) != MW_OK) return mw_cli_refuse("live", &error);
     mw_status status = mw_cli_bundle_path(path, sizeof path, name, &error);
     if (status == MW_OK) {
         slash = strrchr(path, '/');
