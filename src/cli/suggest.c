@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { LONGEST = 40 };
@@ -65,7 +66,9 @@ static void suggest_bundle(char *out, size_t size, const char *name) {
 
 mw_status mw_cli_bundle_path(char *out, size_t size, const char *name, mw_error *error) {
     char file[256], plain[256], meant[MW_NAME];
-    if (access(name, F_OK) == 0 || strchr(name, '/')) {
+    struct stat found;
+    /* A folder of that name in the present one, as data has it, is not what is meant. */
+    if (strchr(name, '/') || (stat(name, &found) == 0 && !S_ISDIR(found.st_mode))) {
         snprintf(out, size, "%s", name);
         return MW_OK;
     }
@@ -76,8 +79,10 @@ mw_status mw_cli_bundle_path(char *out, size_t size, const char *name, mw_error 
     const mw_status status = mw_data_find(out, size, "bundles", file, error);
     if (status == MW_OK) return status;
     suggest_bundle(meant, sizeof meant, plain);
-    return *meant ? mw_fail(error, status, "there is no bundle '%s'; did you mean '%s'?", plain, meant)
-                  : status;
+    if (*meant) return mw_fail(error, status, "there is no bundle '%s'; did you mean '%s'?", plain, meant);
+    const mw_error places = error ? *error : (mw_error){0};
+    return mw_fail(error, status, "'%.80s' is no file, and %.*s", name, (int)sizeof places.message - 100,
+                   places.message);
 }
 
 static int bundles_only(const struct dirent *entry) {

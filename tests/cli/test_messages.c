@@ -12,12 +12,27 @@ static void suggestions(void **state) {
     program_expect(1, "eval spread-medum",
                    "there is no bundle 'spread-medum'; did you mean 'spread-medium'?");
     program_expect(1, "bundle info 3m-mediun", "did you mean '3m-medium'?");
-    program_expect(1, "diagnose nothing-like-it", "there is no bundles/nothing-like-it.safetensors in ");
+    program_expect(1, "diagnose nothing-like-it",
+                   "'nothing-like-it' is no file, and there is no bundles/nothing-like-it.safetensors in ");
     program_expect(2, "xyzzy", "unknown command 'xyzzy' (try --help)");
     program_expect(2, "eval x --quux", "unknown option '--quux' (try --help)");
     program_expect(2, "study run 3m-poor --dir %/study --set rwm.step=3", "'rwm.step=3' sets nothing");
     program_expect(2, "study run --dir %/study --method mine", "mine");
     assert_int_not_equal(access(scratch("study"), F_OK), 0);
+    program_expect(1, "demo spread-medium nothing-like-it --episodes 1 -o %/shown",
+                   "'nothing-like-it' is no");
+    assert_int_not_equal(access(scratch("shown"), F_OK), 0);
+}
+
+/* Who stands in a folder of datasets still has the bundles. */
+static void folders_of_a_bundles_name(void **state) {
+    (void)state;
+    char line[4096];
+    snprintf(line, sizeof line,
+             "mkdir '%s' && cd '%s' && mkdir spread-medium && MAWAM_DATA='%s' '%s' bundle info spread-medium",
+             scratch("data"), scratch("data"), SOURCE_DIR, MAWAM_PROGRAM);
+    assert_int_equal(program_shell(line), 0);
+    assert_non_null(strstr(program_output, "rules mpe-omar-1"));
 }
 
 static void numbers(void **state) {
@@ -127,9 +142,13 @@ static void texts_of_files(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(suggestions),   cmocka_unit_test(numbers),
-        cmocka_unit_test(outputs_first), cmocka_unit_test(options_that_do_not_apply),
-        cmocka_unit_test(descriptions),  cmocka_unit_test(texts_of_files),
+        cmocka_unit_test(suggestions),
+        cmocka_unit_test(numbers),
+        cmocka_unit_test(outputs_first),
+        cmocka_unit_test(options_that_do_not_apply),
+        cmocka_unit_test(descriptions),
+        cmocka_unit_test(texts_of_files),
+        cmocka_unit_test(folders_of_a_bundles_name),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown_tree);
 }

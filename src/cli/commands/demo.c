@@ -240,6 +240,18 @@ static mw_status show(shown *list, int index, const char *path, const char *fold
     return status;
 }
 
+/* Is every bundle there, and one? Before any of them has played. */
+static mw_status check_bundles(const char **bundles, int count, mw_error *error) {
+    for (int i = 0; i < count; i++) {
+        mw_bundle *bundle;
+        char found[4096];
+        MW_TRY(mw_cli_bundle_path(found, sizeof found, bundles[i], error));
+        MW_TRY(mw_bundle_load(&bundle, found, error));
+        mw_bundle_free(bundle);
+    }
+    return MW_OK;
+}
+
 /* The shipped bundle of a task's medium setting; NULL: there is none. */
 static const char *medium_of(const mw_bundle_list *shipped, const char *task) {
     char name[80];
@@ -300,7 +312,8 @@ int mw_cli_demo(int argc, char **argv) {
     o.assignments = plan.items;
     o.assignment_count = plan.count;
     o.stop = mw_cli_stop();
-    mw_status status = mw_dir_make(folder, &error);
+    mw_status status = check_bundles(bundles, count, &error);
+    if (status == MW_OK) status = mw_dir_make(folder, &error);
     if (status == MW_OK) status = refuse_stranger(folder, &error);
     if (status == MW_OK)
         printf("%-14s %-30s %9s %7s %9s %9s\n", "world", "who plays", "earns", "won", "gain", "ms");
