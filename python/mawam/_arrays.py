@@ -11,6 +11,7 @@ import numpy as np
 from mawam._library import ArgumentError
 
 Shape = Tuple[int, ...]
+PLAIN = (np.ndarray, np.memmap)  # arrays that are nothing but their memory
 _byte = c_char.from_buffer
 
 
@@ -41,15 +42,17 @@ def copied(address: Optional[int], shape: Sequence[int], dtype: Any) -> Optional
 
 def refuse(what: str, array: Any, shape: Shape, dtype: Any) -> ArgumentError:
     """An error that names what was expected and what was found."""
-    found = f"{array.dtype} of shape {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
-    if isinstance(array, np.ndarray) and array.shape == shape and array.dtype == dtype:
+    found = type(array).__name__
+    if isinstance(array, np.ndarray):
+        found = ("" if type(array) in PLAIN else found + " of ") + f"{array.dtype} of shape {array.shape}"
+    if type(array) in PLAIN and array.shape == shape and array.dtype == dtype:
         found += " that is not contiguous"
     return ArgumentError(f"{what}: expected a contiguous {np.dtype(dtype)} array of shape {shape}; found {found}")
 
 
 def address(what: str, array: Any, shape: Shape, dtype: np.dtype) -> int:
     """Where an array lies, if it is just what the library expects there."""
-    if type(array) is np.ndarray and array.shape == shape and array.dtype == dtype:
+    if type(array) in PLAIN and array.shape == shape and array.dtype == dtype:
         try:
             return addressof(_byte(array))  # several times as fast as asking numpy; wants what we want, and more
         except (TypeError, ValueError):  # read-only or empty, or not contiguous

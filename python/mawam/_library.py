@@ -10,11 +10,14 @@ import sys
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Type, TypeVar, Union
 
+import numpy as np
+
 from mawam import _abi
 from mawam._version import __version__
 
 PathLike = Union[str, "os.PathLike[str]"]
 Record = TypeVar("Record")
+Kind = TypeVar("Kind")
 
 
 class Error(Exception):
@@ -199,6 +202,9 @@ class Handle:
         handle.pointer, handle._free, handle._needs = pointer, None, owner
         return handle
 
+    def __reduce__(self) -> Any:
+        raise TypeError("objects of the library cannot be pickled or deep-copied; hand over a path or a snapshot")
+
     def __del__(self) -> None:
         if self.pointer and self._free:
             self._free(self.pointer)
@@ -227,16 +233,34 @@ class Owner:
         self.close()
 
 
+def opened(kind: Type[Kind], value: Any) -> Kind:
+    """An object of this class that is not closed, or an error that says what was found."""
+    if not isinstance(value, kind):
+        article = "an" if kind.__name__[0] in "AEIOU" else "a"
+        raise ArgumentError(f"expected {article} {kind.__name__}; found {type(value).__name__}")
+    value._pointer  # type: ignore[attr-defined]  # refuses one that is closed
+    return value
+
+
 # ---- options and records ---------------------------------------------------------------------------------------------
 
 
 def encode(value: PathLike) -> bytes:
     """A text or path as the library wants it."""
-    return os.fsencode(value)
+    found = os.fsencode(value)
+    if 0 in found:  # the library would see only what stands before it
+        raise ArgumentError(f"{value!r} has a null character in it")
+    return found
 
 
 def optional(value: Optional[PathLike]) -> Optional[bytes]:
     return None if value is None else encode(value)
+
+
+def several(name: str, values: Any) -> None:
+    """Refuses one text or path where a list of them is meant: it would be taken letter by letter."""
+    if isinstance(values, (str, bytes, os.PathLike)):
+        raise ArgumentError(f"{name}: expected a list; found {values!r} alone")
 
 
 def whole(name: str, value: Any, kind: Any = ctypes.c_uint64) -> Any:
@@ -308,7 +332,7 @@ Settings = Union[Mapping[str, Any], Iterable[str]]
 
 def typed(value: Any) -> str:
     """A value as it would be typed on the command line."""
-    if isinstance(value, bool):
+    if isinstance(value, (bool, np.bool_)):
         return "on" if value else "off"
     if isinstance(value, (list, tuple)):
         return ",".join(map(typed, value))

@@ -12,7 +12,7 @@ import numpy as np
 from mawam import _abi
 from mawam._arrays import view
 from mawam._library import Handle, Owner, PathLike, as_dict, call, captured, encode, lib, names, options
-from mawam._library import optional, record
+from mawam._library import optional, record, whole
 from mawam._work import Work
 from mawam.env import BYTE, FLOAT, INDEX, Env, WorldOptions, world_pointer
 
@@ -131,8 +131,8 @@ class Dataset(Owner):
     def replay(self, sample: int = 1000, world: Optional[WorldOptions] = None) -> "RulesReport":
         """Replays transitions from all over the data, which has passed its check, in our world of its task."""
         report = _abi.STRUCT["mw_rules_report"]()
-        Work(self._handle, world).run(None, lib.mw_dataset_replay, self._pointer, world_pointer(world), sample,
-                                      ctypes.byref(report))
+        Work(self._handle, world).run(None, lib.mw_dataset_replay, self._pointer, world_pointer(world),
+                                      whole("sample", sample, ctypes.c_long), ctypes.byref(report))
         return record(RulesReport, report)
 
     def export(self, path: PathLike, overwrite: bool = False) -> None:

@@ -7,8 +7,8 @@ import numpy as np
 
 from mawam import _abi
 from mawam._arrays import copied, taken
-from mawam._library import ArgumentError, Assignments, Owner, PathLike, Settings, as_dict, call, captured, encode, lib
-from mawam._library import options, record, text, whole
+from mawam._library import Assignments, Owner, PathLike, Settings, as_dict, call, captured, encode, lib
+from mawam._library import opened, options, record, several, text, whole
 from mawam._work import Work
 from mawam.data import Dataset
 from mawam.env import FLOAT, WorldOptions, world_pointer
@@ -118,6 +118,7 @@ def diagnose(bundle: Bundle, dataset: Optional[Dataset] = None, *, anchors: int 
     of the planner's own play; with a dataset, which has passed its check, rolls the world model over held-out snippets
     of it."""
     assignments = Assignments(settings)
+    opened(Bundle, bundle)
 
     def same_state(own_play: bool) -> Any:
         work, result = Work(bundle._handle, assignments, world), _abi.STRUCT["mw_same_state"]()
@@ -128,7 +129,7 @@ def diagnose(bundle: Bundle, dataset: Optional[Dataset] = None, *, anchors: int 
 
     found = None
     if dataset is not None:
-        work, found = Work(bundle._handle, dataset._handle), _abi.STRUCT["mw_snippets"]()
+        work, found = Work(bundle._handle, opened(Dataset, dataset)._handle), _abi.STRUCT["mw_snippets"]()
         chosen = options("mw_snippet_options", bundle._pointer, count=snippets, seed=seed, threads=threads,
                          stop=work.stop)
         work.run(None, lib.mw_snippets_run, ctypes.byref(found), bundle._pointer, dataset._pointer,
@@ -148,7 +149,7 @@ class Routing(Owner):
                  threads: int = 0, accept_rules: bool = False, world: Optional[WorldOptions] = None) -> None:
         """The dataset has passed its check. anchors 0: no comparison with true influence, and no simulator.
         accept_rules: try the anchors although the bundle was trained under other rules."""
-        work = Work(bundle._handle, dataset._handle, world)
+        work = Work(opened(Bundle, bundle)._handle, opened(Dataset, dataset)._handle, world)
         given = options("mw_routing_options", transitions=transitions, consecutive=consecutive, anchors=anchors,
                         seed=seed, threads=threads, accept_rules=accept_rules, world=world_pointer(world),
                         stop=work.stop)
@@ -193,14 +194,14 @@ def paired_compare(first: Sequence[float], second: Sequence[float], seed: int = 
     rows = [taken(what, values, (count,), np.dtype(np.float64)) for what, values in
             (("first", first), ("second", second))]
     summary = _abi.STRUCT["mw_paired_summary"]()
-    call(lib.mw_paired_compare, ctypes.byref(summary), rows[0].ctypes.data, rows[1].ctypes.data, count, whole("seed", seed))
+    call(lib.mw_paired_compare, ctypes.byref(summary), rows[0].ctypes.data, rows[1].ctypes.data, count,
+         whole("seed", seed))
     return record(PairedSummary, summary)
 
 
 def routing_over_settings(paths: Sequence[PathLike], seed: int = 0) -> Dict[str, Any]:
     """The statements over settings, from files of Routing.save."""
-    if isinstance(paths, (str, bytes)):
-        raise ArgumentError("paths: expected a list of files; found one text")
+    several("paths", paths)
     over = _abi.STRUCT["mw_routing_over"]()
     texts = (ctypes.c_char_p * max(1, len(paths)))(*map(encode, paths))
     call(lib.mw_routing_over_settings, ctypes.byref(over), texts, len(paths), whole("seed", seed))

@@ -9,8 +9,8 @@ import numpy as np
 
 from mawam import _abi
 from mawam._arrays import address, taken
-from mawam._library import ArgumentError, Handle, Owner, PathLike, as_dict, call, encode, failure, lib, names
-from mawam._library import options, record, text, whole
+from mawam._library import Handle, Owner, PathLike, as_dict, call, encode, failure, lib, names
+from mawam._library import opened, options, record, text, whole
 
 FLOAT, INDEX, BYTE = np.dtype(np.float32), np.dtype(np.int32), np.dtype(np.uint8)
 # Laid out as mw_outcome: the library writes whole batches of them into an array.
@@ -239,7 +239,4 @@ class Env(Owner):
 
 def check_env(env: Any) -> Env:
     """An Env that is still open, or an error that says what was found."""
-    if not isinstance(env, Env):
-        raise ArgumentError(f"expected an Env; found {type(env).__name__}")
-    env._pointer  # refuses one that is closed
-    return env
+    return opened(Env, env)

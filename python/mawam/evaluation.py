@@ -8,7 +8,7 @@ import numpy as np
 from mawam import _abi
 from mawam._arrays import copied
 from mawam._library import Assignments, Handle, Owner, PathLike, Settings, call, captured, encode
-from mawam._library import lib, names, options, record, text
+from mawam._library import lib, names, opened, options, record, text
 from mawam._work import Work
 from mawam.env import WorldOptions, world_pointer
 from mawam.plan import Bundle
@@ -62,7 +62,7 @@ def arms() -> List[Arm]:
 def arms_of(bundle: Bundle) -> List[str]:
     """Names of the arms that a bundle's parts can serve."""
     return [name for index, name in enumerate(names(lib.mw_arm_name))
-            if lib.mw_arm_available(index, bundle._pointer)]
+            if lib.mw_arm_available(index, opened(Bundle, bundle)._pointer)]
 
 
 def episodes_of(family: str) -> int:
@@ -116,7 +116,7 @@ class Evaluation(Owner):
 def _options(bundle: Bundle, settings: Optional[Settings], world: Optional[WorldOptions],
              **fields: Any) -> Tuple[Work, Any]:
     assignments = Assignments(settings)
-    work = Work(bundle._handle, assignments, world)
+    work = Work(opened(Bundle, bundle)._handle, assignments, world)
     given = options("mw_eval_options", stop=work.stop, world=world_pointer(world), **assignments.fields, **fields)
     return work, given
 

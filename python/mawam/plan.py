@@ -8,7 +8,7 @@ import numpy as np
 from mawam import _abi
 from mawam._arrays import address, copied, taken
 from mawam._library import ArgumentError, Handle, Owner, PathLike, call, encode, failure, lib, names, options, prepared
-from mawam._library import as_dict, record, text, typed, whole
+from mawam._library import as_dict, opened, record, text, typed, whole
 from mawam.env import BYTE, FLOAT, Env, WorldOptions, check_env, world_pointer
 
 
@@ -124,8 +124,8 @@ class Planner(Owner):
         imagine: roll the candidates out in the world model even if scores do not need it. deadline: milliseconds that a
         decision may take, 0: as long as it takes. envs_played: the environments themselves, for scorers that simulate.
         """
-        given = options("mw_planner_options", bundle._pointer, seed=seed, envs=envs, threads=threads, imagine=imagine,
-                        sequential=sequential, deadline=deadline, env_options=world_pointer(world))
+        given = options("mw_planner_options", opened(Bundle, bundle)._pointer, seed=seed, envs=envs, threads=threads,
+                        imagine=imagine, sequential=sequential, deadline=deadline, env_options=world_pointer(world))
         for name, value in settings.items():
             call(lib.mw_plan_settings_set, ctypes.addressof(given) + type(given).plan.offset, encode(name),
                  encode(typed(value)))
@@ -170,7 +170,7 @@ class Planner(Owner):
 
     def _batch(self, what: str, array: Any, shape: Tuple[int, ...], dtype: np.dtype) -> int:
         """The address of [envs][...], or of [...] for one environment."""
-        if self.envs == 1 and type(array) is np.ndarray and array.shape == shape[1:]:
+        if self.envs == 1 and isinstance(array, np.ndarray) and array.shape == shape[1:]:
             shape = shape[1:]
         return address(what, array, shape, dtype)
 
@@ -181,7 +181,7 @@ class Planner(Owner):
         legal [envs][n][d] (uint8) masks discrete actions; active [envs]: who decides, None: all. With one environment
         the first dimension may be missing everywhere.
         """
-        batch = obs.ndim == 3 if type(obs) is np.ndarray else True
+        batch = obs.ndim == 3 if isinstance(obs, np.ndarray) else True
         obs_at = self._batch("obs", obs, self._obs_shape, FLOAT)
         legal_at = None if legal is None else self._batch("legal", legal, self._legal_shape, BYTE)
         playing = None if active is None else taken("active", active, (self.envs,), BYTE)
@@ -199,7 +199,7 @@ class Planner(Owner):
         """What an environment's last action earned: the mean over agents. Only bundles that follow the return-to-go
         use it."""
         self._check_env(env)
-        lib.mw_planner_reward(self._pointer, env, reward)
+        lib.mw_planner_reward(self._pointer, env, float(reward))
 
     @property
     def effort(self) -> Effort:
@@ -244,7 +244,8 @@ class Routes(Owner):
     """How the experts of a bundle's routed world model share the agents of one transition."""
 
     def __init__(self, bundle: Bundle) -> None:
-        self._handle = Handle(lib.mw_routes_create, lib.mw_routes_free, bundle._pointer, needs=[bundle._handle])
+        self._handle = Handle(lib.mw_routes_create, lib.mw_routes_free, opened(Bundle, bundle)._pointer,
+                              needs=[bundle._handle])
         self.experts: int = lib.mw_routes_experts(self._pointer)
         self._sizes = (bundle.agents, bundle.obs_size, bundle.act_size)
 

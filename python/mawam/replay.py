@@ -5,7 +5,7 @@ from typing import Any, Optional, Sequence
 import numpy as np
 
 from mawam._arrays import taken
-from mawam._library import ArgumentError, Handle, Owner, PathLike, call, encode, lib
+from mawam._library import ArgumentError, Handle, Owner, PathLike, call, encode, lib, whole
 from mawam.env import FLOAT, Env, check_env
 
 
@@ -30,17 +30,18 @@ class Replay(Owner):
         if labels is not None and len(labels) != len(scores):
             raise ArgumentError(f"labels: expected {len(scores)}; found {len(labels)}")
         texts: Any = None if labels is None else (ctypes.c_char_p * max(1, len(labels)))(*map(encode, labels))
-        call(lib.mw_replay_candidates, self._pointer, values.ctypes.data, None if shares is None else shares.ctypes.data,
-             len(values), chosen, texts)
+        call(lib.mw_replay_candidates, self._pointer, values.ctypes.data,
+             None if shares is None else shares.ctypes.data, len(values), whole("chosen", chosen, ctypes.c_int), texts)
 
     def path(self, points: np.ndarray, candidate: int) -> None:
         """Adds an imagined path of one of the last frame's candidates: points [k][2] in world coordinates."""
         array = taken("points", points, (len(points), 2), FLOAT)
-        call(lib.mw_replay_path, self._pointer, array.ctypes.data, len(array), candidate)
+        call(lib.mw_replay_path, self._pointer, array.ctypes.data, len(array),
+             whole("candidate", candidate, ctypes.c_int))
 
     def horizon(self, steps: int) -> None:
         """Scores are returns of the team imagined over so many steps, to be held against what followed."""
-        call(lib.mw_replay_horizon, self._pointer, steps)
+        call(lib.mw_replay_horizon, self._pointer, whole("steps", steps, ctypes.c_int))
 
     def beside(self, other: "Replay", label: str) -> None:
         """Adds what another replay has recorded, to be seen beside this one step by step."""

@@ -3,7 +3,7 @@ import ctypes
 from typing import Any, Callable, List, NamedTuple, Optional, Sequence
 
 from mawam import _abi
-from mawam._library import Assignments, PathLike, Settings, call, encode, lib, names, options, text
+from mawam._library import Assignments, PathLike, Settings, call, encode, lib, names, options, several, text
 from mawam._work import Work
 from mawam.behavior import setting_pointer
 from mawam.evaluation import arm_set
@@ -38,6 +38,7 @@ def run_study(folder: PathLike, settings: Optional[Sequence[str]] = None, *, qui
     """Runs settings (None: all) in a folder and returns how many failed. training: its settings; `others` are further
     fields of mw_study_options by name, for instance seeds=2, episodes=4, anchors=0, threads=2."""
     assignments = Assignments(training)
+    several("settings", settings)
     pointers = (ctypes.c_void_p * max(1, len(settings or ())))(*map(setting_pointer, settings or ()))
     work, failed = Work(assignments, pointers), ctypes.c_int()
     given = options("mw_study_options", folder=folder, settings=ctypes.addressof(pointers), count=len(settings or ()),
@@ -55,8 +56,9 @@ def study_parts() -> List[str]:
 def report_study(folders: Sequence[PathLike], output: PathLike, *, overwrite: bool = False) -> int:
     """Writes the report over all settings that are in the folders; returns how many there are.
 
-    overwrite: remove results of an earlier report in `output` that are not among those read, and replace files of others
-    under a report's names, instead of failing."""
+    overwrite: remove results of an earlier report in `output` that are not among those read, and replace files of
+    others under a report's names, instead of failing."""
+    several("folders", folders)
     texts: Any = (ctypes.c_char_p * max(1, len(folders)))(*map(encode, folders))
     present = ctypes.c_int()
     call(lib.mw_study_report, texts, len(folders), encode(output), overwrite, ctypes.byref(present))

@@ -3,7 +3,7 @@ import ctypes
 import json
 from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence, Union
 
-from mawam._library import Assignments, PathLike, Settings, lib, options, text
+from mawam._library import Assignments, PathLike, Settings, lib, opened, options, text
 from mawam._work import Work
 from mawam.env import WorldOptions, world_pointer
 from mawam.evaluation import arm_set
@@ -32,7 +32,7 @@ def sweep(bundle: Bundle, sweeps: Union[str, Sequence[str]], *, path: Optional[P
     """
     assignments = Assignments(settings)
     lines = Assignments([sweeps] if isinstance(sweeps, str) else sweeps)
-    work = Work(bundle._handle, assignments, lines, world)
+    work = Work(opened(Bundle, bundle)._handle, assignments, lines, world)
     played = options("mw_eval_options", arms=arm_set(arms), stop=work.stop, world=world_pointer(world),
                      **assignments.fields, **evaluation)
     given = options("mw_sweep_options", sweeps=lines.fields["assignments"], count=len(lines.items),
@@ -56,7 +56,7 @@ def planning_cost(bundles: Sequence[Bundle], *, progress: Optional[Callable[[Cos
                   **fields: Any) -> Dict[str, Any]:
     """Generation and scoring of 1, 2, 4, 8, 16 candidates for every bundle and as a mean over them; fields are those of
     mw_cost_options by name: envs, repeats, timed, threads, ..."""
-    pointers = (ctypes.c_void_p * max(1, len(bundles)))(*(bundle._pointer for bundle in bundles))
+    pointers = (ctypes.c_void_p * max(1, len(bundles)))(*(opened(Bundle, bundle)._pointer for bundle in bundles))
     work = Work(pointers, [bundle._handle for bundle in bundles])
     given = options("mw_cost_options", command="mawam.planning_cost", stop=work.stop, **fields)
     kinds = [ctypes.c_char_p, ctypes.c_int, ctypes.c_int, ctypes.c_double]

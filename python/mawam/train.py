@@ -9,7 +9,7 @@ import numpy as np
 
 from mawam import _abi
 from mawam._library import Assignments, FormatError, PathLike, Settings, call, captured, encode, lib, names, options
-from mawam._library import record, text
+from mawam._library import opened, record, text
 from mawam._work import Work
 from mawam.data import Dataset
 from mawam.env import WorldOptions, world_pointer
@@ -156,7 +156,7 @@ def train(dataset: Dataset, output: PathLike, *, settings: Optional[Settings] = 
             listener(report)
 
     assignments = Assignments(settings)
-    work = Work(dataset._handle, assignments, world)
+    work = Work(opened(Dataset, dataset)._handle, assignments, world)
     report = _abi.STRUCT["mw_training_report"]()
     given = options("mw_train_options", method=method, budget=0 if quick else 1, only=_models(only), seed=seed,
                     threads=threads, resume=resume, overwrite=overwrite, wide=wide, force=force,

@@ -6,7 +6,7 @@ import numpy as np
 
 from mawam import _abi
 from mawam._arrays import taken
-from mawam._library import ArgumentError, Handle, Owner, PathLike, call, encode, fill, lib
+from mawam._library import ArgumentError, Handle, Owner, PathLike, call, encode, fill, lib, whole
 from mawam.data import Dataset, Episode
 from mawam.env import BYTE, FLOAT, INDEX
 
@@ -51,7 +51,7 @@ class DatasetWriter(Owner):
         if self.discrete and episode.legal is not None:
             arrays["legal"] = taken("legal", episode.legal, (length, n, d), BYTE)
         struct = fill(_abi.STRUCT["mw_episode"](), {name: array.ctypes.data for name, array in arrays.items()})
-        struct.length, struct.outcome = length, episode.outcome
+        struct.length, struct.outcome = length, whole("outcome", episode.outcome, ctypes.c_uint8)
         call(lib.mw_dataset_writer_add, self._pointer, ctypes.byref(struct))
 
     def sources(self, *sources: Any) -> None:
@@ -90,7 +90,8 @@ def write_dataset(folder: PathLike, episodes: Iterable[Union[Episode, Any]], tas
         raise ArgumentError(f"obs: expected shape (steps, agents, features); found {obs.shape}")
     discrete = actions.dtype.kind in "iub"
     if act_size is None:
-        act_size = (1 + max(int(np.max(episode.actions)) for episode in given)) if discrete else actions.shape[-1]
+        taken_most = max((int(np.max(episode.actions)) for episode in given if np.size(episode.actions)), default=0)
+        act_size = 1 + taken_most if discrete else actions.shape[-1]
     if episode_limit is None:
         episode_limit = max(len(episode.obs) for episode in given)
     with DatasetWriter(folder, task, agents=obs.shape[1], obs_size=obs.shape[2], act_size=act_size, discrete=discrete,

@@ -153,6 +153,11 @@ def test_wrong_episodes_are_refused_and_leave_nothing(tmp_path):
         mawam.write_dataset(tmp_path / "own", [one, two._replace(obs=two.obs * np.nan)], "boats")
     with pytest.raises(mawam.ArgumentError, match="at least one"):
         mawam.write_dataset(tmp_path / "own", [], "boats")
+    with pytest.raises(mawam.ArgumentError, match="outcome: 256 is out of range"):
+        mawam.write_dataset(tmp_path / "own", [one._replace(outcome=256)], "boats")
+    nothing = mawam.Episode(np.zeros((0, 2, 3)), np.zeros((0, 2), int), np.zeros(0))
+    with pytest.raises(mawam.ArgumentError):
+        mawam.write_dataset(tmp_path / "own", [nothing], "boats")
     assert list(tmp_path.iterdir()) == []
 
 

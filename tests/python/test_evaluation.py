@@ -108,7 +108,9 @@ def test_replay_pages(bundle, tmp_path):
     with pytest.raises(mawam.ArgumentError, match="labels: expected 2; found 1"):
         page.candidates([0.5, 1.0], 0, ["left"])
     with pytest.raises(mawam.ArgumentError, match=r"points: expected .*\(4, 2\); found .*\(4, 3\)"):
-        page.path(np.zeros((4, 3)), 0.0)
+        page.path(np.zeros((4, 3)), 0)
+    with pytest.raises(mawam.ArgumentError, match="chosen: 4294967296 is out of range"):
+        page.candidates([0.5, 1.0], 1 << 32)
 
 
 def test_machine():
@@ -146,5 +148,9 @@ def test_messages_reach_pythons_log(caplog, dataset, tmp_path):
 def test_a_study_of_nothing_reports_nothing(tmp_path):
     with pytest.raises(mawam.Error):
         mawam.report_study([tmp_path], tmp_path / "report")
+    with pytest.raises(mawam.ArgumentError, match="folders: expected a list; found 'study' alone"):
+        mawam.report_study("study", tmp_path / "report")
+    with pytest.raises(mawam.ArgumentError, match="settings: expected a list"):
+        mawam.run_study(tmp_path / "study", "spread-medium")
     with pytest.raises(mawam.ArgumentError, match="flow.width"):
         mawam.run_study(tmp_path / "study", ["spread-random"], training={"flow.width": 1})

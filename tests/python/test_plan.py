@@ -1,5 +1,7 @@
 """Bundles and planners: shapes, candidates, the same decisions as ever, refusals, no memory lost over many lives."""
+import copy
 import gc
+import pickle
 
 import numpy as np
 import pytest
@@ -16,6 +18,8 @@ def test_a_bundle_tells_about_itself(bundle):
     assert "rwm" in mawam.scorers()
     with pytest.raises(mawam.FileError, match="nothing.safetensors"):
         mawam.Bundle("nothing.safetensors")
+    with pytest.raises(mawam.ArgumentError, match="null character"):
+        mawam.Bundle("nothing\0.safetensors")
 
 
 def test_a_packed_bundle_says_so(bundle, tiny_path, tmp_path):
@@ -60,7 +64,7 @@ def test_candidates_are_arrays_of_their_own(bundle):
 
 
 def test_settings_are_the_bundles_unless_given(bundle):
-    planner = mawam.Planner(bundle, candidates=3, warm_start=False, threads=1)
+    planner = mawam.Planner(bundle, candidates=3, warm_start=np.bool_(False), threads=1)
     assert planner.settings["candidates"] == "3" and planner.settings["warm_start"] == "off"
     assert planner.settings["guidance"] == bundle.plan["guidance"]
     with pytest.raises(mawam.ArgumentError, match="width"):
@@ -101,6 +105,26 @@ def test_wrong_arrays_are_refused_with_both_shapes(bundle):
             call()
     with pytest.raises(mawam.Error, match="finite|nan"):
         planner.act(obs * np.nan)
+    with pytest.raises(mawam.ArgumentError, match="found MaskedArray of float32"):
+        planner.act(np.ma.array(obs))
+    with pytest.raises(mawam.ArgumentError, match="expected a Bundle; found str"):
+        mawam.Planner("tiny.safetensors")
+
+
+def test_arrays_of_files_are_arrays(bundle, tmp_path):
+    obs = mawam.Env("spread").reset(seed=1)[0]
+    np.save(tmp_path / "obs.npy", obs)
+    planner = mawam.Planner(bundle, candidates=2, threads=1)
+    first = planner.act(obs)
+    planner.begin(0)
+    assert np.array_equal(planner.act(np.load(tmp_path / "obs.npy", mmap_mode="r")), first)
+
+
+def test_what_cannot_be_copied_says_so(bundle):
+    for thing in (bundle, mawam.Env("spread"), mawam.VectorEnv("spread", 2)):
+        for way in (pickle.dumps, copy.deepcopy):
+            with pytest.raises(TypeError, match="cannot be pickled or deep-copied"):
+                way(thing)
 
 
 def test_a_planner_keeps_its_bundle(tiny_path):
