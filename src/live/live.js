@@ -258,7 +258,7 @@ function moveByKey(e) {
   if (!about || !about.movable || !thing) return false;
   if (e.key === '[' || e.key === ']') {
     chosenThing = (chosenThing + things.length + (e.key === ']' ? 1 : -1)) % things.length;
-    say('chosen: ' + thing.role + ' ' + things[chosenThing].id);
+    say('chosen: ' + things[chosenThing].role + ' ' + things[chosenThing].id);
     plan();
   } else if (by && e.shiftKey) {
     place(Object.assign({ step: frame.step }, { role: thing.role, id: thing.id }), [thing.a[0] + by[0], thing.a[1] + by[1]]);
@@ -271,7 +271,7 @@ addEventListener('keydown', e => {
   const keys = { ' ': () => setPlaying(!frame.playing), ArrowRight: () => send({ do: 'step' }), ArrowLeft: () => seek(frame.step - 1),
     ArrowUp: () => changeRate(1), ArrowDown: () => changeRate(-1), n: randomSeed, r: save };
   if (e.target === $('planned') && moveByKey(e)) e.preventDefault();
-  else if (/^[1-9]$/.test(e.key)) force(Number(e.key) - 1);
+  else if (/^[0-9]$/.test(e.key)) force(Number(e.key));
   else if (keys[e.key] && !e.shiftKey) { e.preventDefault(); keys[e.key](); }
 });
 
@@ -293,5 +293,8 @@ dark.addEventListener('change', () => { draw.readInk(); plan(); });
 draw.readInk();
 const events = new EventSource('/events');
 events.onmessage = take;
-events.onopen = () => say('');
+events.onopen = () => { // once more after a silence: it may be another program, with another bundle
+  say('');
+  if (about) about.wanted = null;
+};
 events.onerror = () => say('The program does not answer: has it ended?', true);

@@ -130,8 +130,22 @@ async function isForced(page) {
   const forced = await state();
   assert.equal(forced.decision.chosen, other);
   assert.equal(forced.step, before.step);
+  await page.see(`document.activeElement.blur()`);
+  await page.key(String(before.decision.chosen)); // by the number that it has in the list
+  await page.until(`${text('candidates-label')} === 'chosen by hand: ${before.decision.chosen}'`);
   await page.see(click('#step'));
   await page.until(`document.body.dataset.step == ${before.step + 1}`);
+}
+
+async function isNamed(page) {
+  const shapes = (await state()).worlds[0].shapes;
+  await page.see(`document.getElementById('planned').focus()`);
+  for (const i of shapes.keys()) {
+    const next = shapes[(i + 1) % shapes.length];
+    await page.key(']');
+    await page.until(`${text('status')} === 'chosen: ${next[1]} ${next[2]}'`, 5);
+  }
+  await page.see(`document.activeElement.blur()`);
 }
 
 async function isDragged(page) {
@@ -230,6 +244,7 @@ try {
   page.complaints.length = 0;
   await isPausedAndScrubbed(page);
   await isForced(page);
+  await isNamed(page);
   await isDragged(page);
   await isRecorded(page, browser);
   await fitsEverywhere(page);
