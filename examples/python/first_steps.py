@@ -1,12 +1,12 @@
 """A first look, in cells as in a notebook: a world, a batch of worlds, data, a planned episode with its candidates.
 
-usage: first_steps.py BUNDLE [FOLDER]
+usage: first_steps.py [BUNDLE [FOLDER]]
 """
 import sys
 
 import mawam
 
-path = sys.argv[1]
+path = sys.argv[1] if len(sys.argv) > 1 else mawam.find_data("bundles", "spread-medium.safetensors")
 folder = sys.argv[2] if len(sys.argv) > 2 else "first_steps"
 
 # %% a world, stepped by a scripted policy
