@@ -287,8 +287,8 @@ static double run_tick(const recording *r, int episode, int tick, mw_battle_stat
 /* ---- comparison ---- */
 
 typedef struct {
-    double position; /* largest error */
-    double velocity;
+    double position;      /* largest error */
+    double velocity;      /* of living units */
     long unit_ticks, off; /* living units compared; of these with a position off by more than 1e-5 */
     long bits;            /* positions that are not the same bits */
     long single;          /* velocities that are of the other precision */
@@ -300,8 +300,6 @@ static bool same_seconds(double seen, double recorded) {
     return fabs(seen - recorded) < 1e-6;
 }
 
-/* The dead are alike as well: the record blanks their velocities, targets and cooldowns, and so does a state.
- */
 static bool same_counters(const recording *r, const mw_battle_state *a, const mw_battle_state *b, int i,
                           int episode, int tick) {
     const float *cooldown = entry(r, COOLDOWN, episode, tick),
@@ -311,7 +309,8 @@ static bool same_counters(const recording *r, const mw_battle_state *a, const mw
            same_seconds(a->shield_cooldown[i] / 16.0, shield ? (double)shield[i] : 0);
 }
 
-/* Compares a state with the recorded one. */
+/* Compares a state with the recorded one, of which velocities, targets and cooldowns of the dead are blank.
+ */
 static void compare(const recording *r, const mw_battle_state *state, int episode, int tick,
                     difference *total) {
     mw_battle_state recorded;
@@ -324,11 +323,14 @@ static void compare(const recording *r, const mw_battle_state *state, int episod
         total->bits += error != 0;
         total->unit_ticks += alive;
         total->off += error > 1e-5;
-        total->velocity = mw_verify_worst(mw_verify_worst(total->velocity, state->vx[i], recorded.vx[i]),
-                                          state->vy[i], recorded.vy[i]);
-        total->single += (recorded.single ^ state->single) >> i & 1;
-        total->mismatches +=
-            alive != (state->alive >> i & 1) || !same_counters(r, state, &recorded, i, episode, tick);
+        if (alive) {
+            total->velocity = mw_verify_worst(mw_verify_worst(total->velocity, state->vx[i], recorded.vx[i]),
+                                              state->vy[i], recorded.vy[i]);
+            total->single += (recorded.single ^ state->single) >> i & 1;
+        }
+        total->mismatches += alive != (state->alive >> i & 1) ||
+                             (alive && !same_counters(r, state, &recorded, i, episode, tick)) ||
+                             (!alive && recorded.health[i] > 0);
     }
 }
 

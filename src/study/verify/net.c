@@ -146,8 +146,6 @@ mw_status mw_verify_net(const char *dir, mw_verify *report, mw_error *error) {
         found++;
         status = mw_verify_windows(path, report, error);
     }
-    snprintf(path, sizeof path, "%s/checks.json", dir);
-    if (status == MW_OK && found && mw_file_exists(path)) status = mw_verify_recorders(path, report, error);
     if (status == MW_OK && !found)
         status = mw_fail(error, MW_ERR_FORMAT,
                          "%s: found no */world.safetensors, */policy.safetensors, */mono.safetensors and "

@@ -54,8 +54,5 @@ mw_status mw_verify_policy(mw_record *r, mw_verify *report, mw_error *error);
 /* `kind` is the model's name. */
 mw_status mw_verify_selector(mw_record *r, const char *kind, mw_verify *report, mw_error *error);
 mw_status mw_verify_windows(const char *path, mw_verify *report, mw_error *error);
-/* checks.json: by how much the recorders' own implementations differ, without which a record proves little.
- */
-mw_status mw_verify_recorders(const char *path, mw_verify *report, mw_error *error);
 
 #endif

@@ -479,21 +479,3 @@ mw_status mw_verify_windows(const char *path, mw_verify *report, mw_error *error
     json_decref(root);
     return status;
 }
-
-/* ---- how sure the record is ---- */
-
-mw_status mw_verify_recorders(const char *path, mw_verify *report, mw_error *error) {
-    const double agreed = 1e-9; /* beyond that recorders stop */
-    double twice = 0, single = 0;
-    const char *what;
-    json_t *root, *value;
-    MW_TRY(mw_json_read(&root, path, error));
-    json_object_foreach(json_object_get(root, "differences"), what, value) {
-        double *worst = strstr(what, "float32") ? &single : &twice;
-        *worst = mw_verify_worst(*worst, 0, json_is_number(value) ? json_number_value(value) : (double)NAN);
-    }
-    json_decref(root);
-    mw_verify_check(report, twice, agreed, "checks: what was recorded was computed twice");
-    mw_verify_check(report, single, MW_GRADIENT_TOLERANCE, "checks: the recorders in single precision");
-    return MW_OK;
-}
