@@ -615,7 +615,8 @@ static void test_beside(void **state) {
         "beside/results/tag-medium.json",
         "{\"setting\": \"tag-medium\", \"bundle\": \"00aa\", \"same_state\": {\"normalized_regret\": 0.25}}");
     make_file("beside/results/tag-expert.json",
-              "{\"setting\": \"tag-expert\", \"bundle\": \"00ee\", \"training\": {\"rwm\": " ALIKE "}}");
+              "{\"setting\": \"tag-expert\", \"bundle\": \"00ee\", \"snippets\": {\"held_out\": false, "
+              "\"count\": 8}, \"training\": {\"rwm\": " ALIKE "}}");
     make_file("beside/routing/tag-expert.json", /* trained again to the same bits */
               "{\"bundle\": \"00ff\", \"routing\": {}, \"provenance\": " ALIKE "}");
     for (int again = 0; again < 2; again++) { /* the second time from what the first one wrote */
@@ -645,6 +646,7 @@ static void test_beside(void **state) {
         {"routing", "Before training: 0 of 1 setting; mean difference -0.12, p = 1."},
         {"routing", "in 1 of 1 setting; mean difference 0.5, p = 1."},
         {"selectors", "largest mean in 0 of 2 settings"},
+        {"ranking", "Snippets that the model may have been trained on: tag-expert."},
         {"ranking", "Trained longer: 1 of the 5 settings"},
         {"ranking", "Longer training closes 50% of the distance to ours."},
         {"ranking",

@@ -52,7 +52,7 @@ static const mw_item items[] = {
      mw_item_oracle},
     {"own:oracle_horizon", "gain", "The oracle over horizons",
      "Return and interval of the true simulator's choice for every horizon. It knows what follows within "
-     "the horizon and nothing beyond. In battles the value comes after the last step.",
+     "the horizon and nothing beyond, but for a value where it is said.",
      mw_item_oracle_horizon},
     {"ablation_all", "controls", "The model's choice against a random one",
      "Same number of candidates, one drawn at random. As in the paper the first difference is between two "
@@ -87,7 +87,8 @@ static const mw_item items[] = {
     {"own:data", "quality", "Against the data itself",
      "Mean return of the dataset's episodes beside the arms'.", mw_item_data},
     {"score_diag:horizon", "ranking", "Ranking of recorded snippets by horizon",
-     "The model is rolled under the recorded actions of held-out snippets. Spearman is of all of them, the "
+     "The model is rolled under the recorded actions of snippets, held-out ones unless it is said. Spearman "
+     "is of all of them, the "
      "other three of groups of 8. Lines are medians of settings, bands the quartiles.",
      mw_item_horizons},
     {"score_diag:corr", "ranking", "Predicted against realised returns at H = 8",

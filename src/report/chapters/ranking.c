@@ -126,9 +126,22 @@ static double mean_of_far(const mw_study_table *t, mw_snippet_metric metric, int
     return mw_mean_of(x, n);
 }
 
+/* Data that are not the training's own, or too few episodes to hold one out; earlier files do not tell. */
+static void say_seen(mw_page *page) {
+    char names[512] = "";
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        const mw_study_row *row = &page->table->rows[i];
+        const size_t used = strlen(names);
+        if (json_is_false(mw_json_at(row->summary, "snippets.held_out")))
+            snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", row->name);
+    }
+    if (names[0]) mw_page_say(page, "Snippets that the model may have been trained on: %s.", names);
+}
+
 void mw_item_horizons(mw_page *page) {
     if (!diagnosed(page)) return;
     say_sizes(page, "Snippets", "snippets.count");
+    say_seen(page);
     const mw_paper_gains *p = mw_paper_gains_of(NULL);
     const mw_paper_horizon *far = mw_paper_horizon_find(NULL, 16);
     double x[MW_TABLE_ROWS];

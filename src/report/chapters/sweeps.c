@@ -168,20 +168,20 @@ static void say_played(mw_page *page, int i) {
         mw_page_say(page, "%s: whether the bundle was the study's is not known.", name);
     else if (played && strcmp(swept, played))
         mw_page_say(page, "%s: of the bundle %s, another one than the study's %s.", name, swept, played);
+    const double horizon = mw_json_number(file, "inputs.plan.horizon"),
+                 after = mw_json_number(file, "inputs.plan.value_after");
+    if (!moves_value(file, "horizon") || !json_object_get(sweeps_of(page, i), "horizon")) return;
+    mw_page_say(page, "%s: over H the value comes after the last step.", name);
+    if (horizon != after)
+        mw_page_say(page, "%s: H = %.0f is not the bundle's own plan, whose value comes after %.0f.", name,
+                    horizon, after);
 }
 
 /* What the reader must know of a sweep before its numbers. */
 static bool say_sweep(mw_page *page, int i) {
-    const json_t *file = page->sources->files[MW_SOURCE_SWEEPS][i];
     double least, most;
     const int n = repeated(page, i, &least, &most);
     say_played(page, i);
-    if (moves_value(file, "horizon"))
-        mw_page_say(page,
-                    "%s: with H the value comes later too: H = %.0f is not the bundle's own plan, whose "
-                    "value comes after %.0f.",
-                    page->table->rows[i].name, mw_json_number(file, "inputs.plan.horizon"),
-                    mw_json_number(file, "inputs.plan.value_after"));
     const bool comparable = n < 2 || most <= steady * least;
     if (!comparable)
         mw_page_say(
