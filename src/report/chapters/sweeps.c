@@ -162,7 +162,7 @@ static void say_played(mw_page *page, int i) {
         mw_page_say(page,
                     "%s: %.0f episodes of each arm and value, of %.0f seed%s from %.0f on; returns, not "
                     "normalised.",
-                    name, seeds * episodes, seeds, mw_plural((int)seeds),
+                    name, seeds * episodes, seeds, seeds == 1 ? "" : "s",
                     mw_json_number(file, "inputs.first_seed"));
     if (!swept && played)
         mw_page_say(page, "%s: whether the bundle was the study's is not known.", name);
