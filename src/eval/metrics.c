@@ -3,6 +3,7 @@
 
 #include "core/json.h"
 #include "eval/statistics.h"
+#include "plan/choice.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -53,13 +54,6 @@ mw_status mw_average_ranks(double *rank, const float *x, long n, mw_error *error
     return MW_OK;
 }
 
-static int argmax(const float *x, int n) {
-    int best = 0;
-    for (int i = 1; i < n; i++)
-        if (x[i] > x[best]) best = i;
-    return best;
-}
-
 /* Sums over groups, and how many groups have a value of their own. */
 typedef struct {
     long pairs, right;
@@ -89,12 +83,14 @@ static mw_status spearman(double *out, double *ranks, const float *x, const floa
     return MW_OK;
 }
 
+/* Chosen as the planner does: a score that is not finite never wins, and is below all others. */
 static void add_group(mw_ranking *r, const float *realized, const float *predicted, int size) {
-    int best = argmax(realized, size), chosen = argmax(predicted, size), above = 0;
+    int best = mw_choice_best(realized, size), chosen = mw_choice_best(predicted, size), above = 0;
     float low = realized[0];
     for (int i = 0; i < size; i++) {
         low = realized[i] < low ? realized[i] : low;
-        above += predicted[i] > predicted[best] || (predicted[i] == predicted[best] && i < best);
+        above += isfinite(predicted[i]) &&
+                 (!(predicted[i] <= predicted[best]) || (predicted[i] == predicted[best] && i < best));
     }
     double regret = (double)realized[best] - realized[chosen];
     r->top1 += chosen == best;
