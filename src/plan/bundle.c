@@ -105,6 +105,12 @@ const mw_model *mw_bundle_model(const mw_bundle *b, const char *name) {
     return part ? part->model : NULL;
 }
 
+unsigned mw_bundle_models(const mw_bundle *b) {
+    unsigned models = 0;
+    for (int i = 0; i < b->count; i++) models |= 1u << mw_model_class_index(b->parts[i].model->kind->name);
+    return models;
+}
+
 mw_plan_settings mw_bundle_plan(const mw_bundle *b) {
     return b->plan;
 }

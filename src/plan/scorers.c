@@ -71,13 +71,21 @@ mw_status mw_scorer_check(const char *name, unsigned models, mw_error *error) {
     return MW_OK;
 }
 
-const char *mw_scorer_imagining(const mw_bundle *bundle) {
-    const mw_scorer_class *class;
+static bool imagines_with(const mw_scorer_class *class, unsigned models) {
+    const int model = mw_model_class_index(class->name);
+    return class->imagines && model >= 0 && models & 1u << model;
+}
+
+const char *mw_scorer_imagining_for(const char *scorer, unsigned models) {
+    const mw_scorer_class *class = find(scorer);
+    if (class && imagines_with(class, models)) return class->name;
     for (int i = 0; (class = mw_scorer_class_at(i)); i++)
-        if (class->imagines && mw_model_class_index(class->name) >= 0 &&
-            mw_scorer_available(class->name, bundle))
-            return class->name;
+        if (imagines_with(class, models)) return class->name;
     return NULL;
+}
+
+const char *mw_scorer_imagining(const mw_bundle *bundle) {
+    return mw_scorer_imagining_for("", mw_bundle_models(bundle));
 }
 
 static const mw_model *model_of(const mw_scorer_context *context, const char *name) {

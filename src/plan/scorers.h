@@ -14,6 +14,9 @@ bool mw_scorer_imagines(const char *name); /* false also where there is none of 
 /* The first that the bundle can serve and that imagines observations; NULL: none. */
 const char *mw_scorer_imagining(const mw_bundle *bundle);
 
+/* The same among models (bits by class), for a plan: its own scorer's before all others. */
+const char *mw_scorer_imagining_for(const char *scorer, unsigned models);
+
 /* context->models, count and model are filled in here. */
 mw_status mw_scorer_create(mw_scorer **scorer, const char *name, const mw_bundle *bundle,
                            mw_scorer_context context, mw_error *error);

@@ -2,6 +2,7 @@
 #include "core/file.h"
 #include "core/numbers.h"
 #include "core/options.h"
+#include "plan/scorers.h"
 #include "train/train.h"
 
 #include <math.h>
@@ -19,6 +20,13 @@ static mw_status take(mw_train_options *options, const mw_train_options *given, 
                            "mw_train_options_init", error);
 }
 
+/* Is what the error of imagined returns was measured of, or would have been, among the trained? */
+static bool judges_anew(const mw_plan_settings *plan, unsigned trained, unsigned models) {
+    const char *judge = mw_scorer_imagining_for(plan->scorer, models);
+    return (judge && trained & 1u << mw_model_class_index(judge)) ||
+           (plan->value_after > 0 && trained & 1u << mw_model_class_index("value"));
+}
+
 /* What a bundle provides stays as it is: its models and, unless another method is named, its plan, but for
  * what the data, and nobody by hand, decided of models that are trained anew. */
 static void keep_other(mw_preset *preset, const mw_bundle *other, const mw_train_options *o) {
@@ -31,11 +39,9 @@ static void keep_other(mw_preset *preset, const mw_bundle *other, const mw_train
     }
     preset->parts = kept | o->only;
     if (o->method) return;
-    const unsigned judges = 1u << mw_model_class_index("rwm") | 1u << mw_model_class_index("value");
-    const int own = mw_model_class_index(other->plan.scorer);
     preset->plan = other->plan;
     if (!other->target_given && o->only & 1u << mw_model_class_index("flow")) preset->plan.target = NAN;
-    if (!other->return_error_given && (o->only & judges || (own >= 0 && o->only & 1u << own)))
+    if (!other->return_error_given && judges_anew(&other->plan, o->only, preset->parts))
         preset->plan.return_error = NAN;
 }
 

@@ -101,15 +101,9 @@ static mw_status error_over(double *deviation, const judgement *j, const mw_data
     return status;
 }
 
-/* The model whose imagined returns are judged by: the plan's own, if it is one that imagines. */
-static const char *imagining(const mw_bundle *bundle) {
-    const char *own = bundle->plan.scorer;
-    return mw_scorer_imagines(own) && mw_bundle_model(bundle, own) ? own : mw_scorer_imagining(bundle);
-}
-
 mw_status mw_settle_error(mw_bundle *bundle, const mw_training_data *data, mw_error *error) {
     mw_plan_settings *plan = &bundle->plan;
-    const char *name = imagining(bundle);
+    const char *name = mw_scorer_imagining_for(plan->scorer, mw_bundle_models(bundle));
     const mw_model *value = plan->value_after ? mw_bundle_model(bundle, mw_state_value_class.name) : NULL;
     judgement j = {.steps = value ? plan->value_after : plan->horizon};
     mw_episode_set set;

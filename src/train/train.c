@@ -268,8 +268,7 @@ static const mw_flow_settings *flow_of(const training *t) {
 static mw_status check_plan(const training *t, mw_error *error) {
     const mw_plan_settings *plan = &t->request->preset->plan;
     unsigned parts = trained_set(t->request) | (t->other ? 0 : t->request->preset->parts);
-    for (int i = 0; t->other && i < t->other->count; i++)
-        parts |= 1u << mw_model_class_index(t->other->parts[i].model->kind->name);
+    if (t->other) parts |= mw_bundle_models(t->other);
     MW_TRY(mw_plan_settings_suit(plan, t->info.discrete, error));
     MW_TRY(mw_scorer_check(plan->scorer, parts, error));
     if (plan->value_after > 0 && !(parts & 1u << mw_model_class_index("value")))

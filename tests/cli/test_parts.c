@@ -6,8 +6,9 @@
 #define SMALL                                                                                                \
     "%/spread-random --threads 1 --quiet --set flow.dim=16 --set flow.steps=3 --set flow.batch=6 --set "     \
     "inverse.steps=3 --set rwm.hidden=16 --set rwm.steps=3 "
-#define FLOW "--set flow.dim=16 --set flow.steps=3 --set flow.batch=6 "
-#define MONO "--set mono.steps=3 --set mono.hidden=8 "
+#define FLOW      "--set flow.dim=16 --set flow.steps=3 --set flow.batch=6 "
+#define ADVANTAGE "--set advantage.features=4 --set advantage.hidden=8 --set advantage.steps=3 "
+#define MONO      "--set mono.steps=3 --set mono.hidden=8 "
 
 static int make_data(void **state) {
     if (scratch_setup(state) != 0) return -1;
@@ -89,6 +90,12 @@ static void returns_of(char out[64], const char *bundle) {
     snprintf(out, 64, "%.60s", strstr(program_output, "\"return\": "));
 }
 
+static void error_of(char out[64], const char *bundle) {
+    holds(bundle, "return_error=");
+    const char *at = strstr(program_output, "return_error=");
+    snprintf(out, 64, "%.*s", (int)strcspn(at, " \n"), at);
+}
+
 /* Weights of a bundle in single precision stay what they are when something is added to it, and so does its
  * name; the error of imagined returns is that of the scorer it plans by. */
 static void taken_over(void **state) {
@@ -112,6 +119,25 @@ static void taken_over(void **state) {
     holds("more", "return_error=");
     snprintf(before, sizeof before, "%.30s", strstr(program_output, "return_error="));
     holds("same", before);
+    program_expect(0, /* a scorer that does not imagine, and nothing that does; then something; then better */
+                   "train " SMALL ADVANTAGE
+                   "--set parts=flow,inverse,advantage --set plan.scorer=advantage -o %/blind.safetensors",
+                   "written after");
+    error_of(before, "blind");
+    assert_string_equal(before, "return_error=0");
+    program_expect(0,
+                   "train %/spread-random --threads 1 --quiet --only mono " MONO
+                   "--with %/blind.safetensors -o %/seeing.safetensors",
+                   "written after");
+    program_expect(
+        0,
+        "train %/spread-random --threads 1 --quiet --only mono --set mono.hidden=16 --set mono.steps=9 "
+        "--with %/seeing.safetensors -o %/better.safetensors",
+        "written after");
+    error_of(before, "seeing");
+    error_of(after, "better");
+    assert_string_not_equal(before, "return_error=0");
+    assert_string_not_equal(before, after);
     program_expect(1,
                    "train %/spread-medium --only mono --set parts=direct --with %/wide.safetensors -o "
                    "%/x.safetensors",
