@@ -60,6 +60,12 @@ static mw_status check_kept(const mw_preset *preset, const mw_bundle *other, con
     return MW_OK;
 }
 
+static bool is_set(const mw_train_options *o, const char *name) {
+    for (int i = 0; i < o->assignment_count; i++)
+        if (!strncmp(o->assignments[i], name, strlen(name))) return true;
+    return false;
+}
+
 /* other: the bundle that provides what is not trained; NULL: none. */
 static mw_status choose_preset(mw_preset *preset, const mw_train_options *o, const mw_bundle *other,
                                const char *task, mw_error *error) {
@@ -73,10 +79,10 @@ static mw_status choose_preset(mw_preset *preset, const mw_train_options *o, con
     if (preset->parts != before.parts)
         return mw_fail(error, MW_ERR_ARGUMENT, "parts is set, but they are those of '%.200s' and of --only",
                        o->with);
-    if (preset->plan.quantile != before.plan.quantile && preset->plan.target == before.plan.target)
+    if (preset->plan.quantile != before.plan.quantile && !is_set(o, "plan.target="))
         preset->plan.target = NAN; /* the quantile's */
     const mw_plan_settings *now = &preset->plan, *then = &before.plan;
-    if (!other->return_error_given && now->return_error == then->return_error &&
+    if (!other->return_error_given && !is_set(o, "plan.return_error=") &&
         (strcmp(now->scorer, then->scorer) || now->horizon != then->horizon ||
          now->value_after != then->value_after))
         preset->plan.return_error = NAN; /* it was measured of something else */

@@ -59,6 +59,11 @@ static void provided_as_it_is(void **state) {
                    "train %/spread-random --threads 1 --quiet --only flow " FLOW
                    "--set flow.discount=0.5 --with %/auto.safetensors -o %/found.safetensors",
                    "written after");
+    program_expect(
+        0, /* also as it was before, beside a quantile that would change it */
+        "train %/spread-random --threads 1 --quiet --only mono " MONO
+        "--set plan.quantile=0.5 --set plan.target=0.25 --with %/again.safetensors -o %/set.safetensors",
+        "target return 0.250");
     char targets[2][16];
     const char *const bundles[] = {"auto", "found"};
     for (int i = 0; i < 2; i++) {
