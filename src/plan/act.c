@@ -21,9 +21,12 @@ static mw_status act_within(mw_planner *p, int level, int steps, double started,
                             const uint8_t *legal, const uint8_t *active, float *real, int32_t *index,
                             mw_error *error) {
     mw_deadline *d = &p->deadline;
+    const int before = p->plan.candidates;
     p->plan.candidates = d->level[level].candidates;
     p->sampling.steps = steps;
-    MW_TRY(mw_planner_propose(p, obs, legal, active, error));
+    const mw_status status = mw_planner_propose(p, obs, legal, active, error);
+    if (status != MW_OK) p->plan.candidates = before; /* of the last decision, which can still be asked for */
+    MW_TRY(status);
     const double drawn = now(p);
     const bool scored =
         p->scorer && p->plan.candidates > 1 && mw_deadline_allows(d, level, p->slot_count, drawn - started);

@@ -326,15 +326,12 @@ static bool any_legal(const uint8_t *legal, int d) {
     return d > 0;
 }
 
-mw_status mw_planner_propose(mw_planner *p, const float *obs, const uint8_t *legal, const uint8_t *active,
-                             mw_error *error) {
-    const double started = mw_clock_seconds();
+/* Before anything changes: the last decision outlives one that is refused. */
+static mw_status check_input(const mw_planner *p, const float *obs, const uint8_t *legal,
+                             const uint8_t *active, mw_error *error) {
     const mw_bundle_info *i = &p->bundle->info;
     const size_t joint = (size_t)(i->agents * i->obs);
-    p->slot_count = 0;
-    p->scored = false;
     for (int env = 0; env < p->options.envs; env++) {
-        p->slot_of[env] = -1;
         if (active && !active[env]) continue;
         const float *now = obs + (size_t)env * joint;
         for (size_t k = 0; k < joint; k++)
@@ -347,7 +344,20 @@ mw_status mw_planner_propose(mw_planner *p, const float *obs, const uint8_t *leg
                            i->act))
                 return mw_fail(error, MW_ERR_ARGUMENT, "agent %d in environment %d has no legal action",
                                agent, env);
-        p->slots[p->slot_count++] = env;
+    }
+    return MW_OK;
+}
+
+mw_status mw_planner_propose(mw_planner *p, const float *obs, const uint8_t *legal, const uint8_t *active,
+                             mw_error *error) {
+    const double started = mw_clock_seconds();
+    const size_t joint = (size_t)(p->bundle->info.agents * p->bundle->info.obs);
+    MW_TRY(check_input(p, obs, legal, active, error));
+    p->slot_count = 0;
+    p->scored = false;
+    for (int env = 0; env < p->options.envs; env++) {
+        p->slot_of[env] = -1;
+        if (!active || active[env]) p->slots[p->slot_count++] = env;
     }
     for (int s = 0; s < p->slot_count; s++) {
         remember(p, p->slots[s], obs + (size_t)p->slots[s] * joint);

@@ -438,6 +438,43 @@ static void nothing_stale(void **state) {
     mw_bundle_free(bundle);
 }
 
+static double no_time(void *context) {
+    return *(double *)context;
+}
+
+/* A decision that is refused leaves the last one of every environment as it was, also with a deadline that
+ * now has room for fewer candidates. */
+static void refused(void **state) {
+    (void)state;
+    mw_error error;
+    mw_bundle *bundle = bundle_of(false);
+    for (int late = 0; late < 2; late++) {
+        mw_planner *planner;
+        mw_planner_options options = options_of(bundle);
+        double now = 0;
+        float obs[3 * N * O] = {0.3f}, real[3 * N * D], taken[N * D];
+        options.envs = 3;
+        options.deadline = late ? 10 : 0;
+        options.clock = no_time;
+        options.clock_context = &now;
+        CHECK_OK(mw_planner_create(&planner, bundle, &options, &error), error);
+        CHECK_OK(mw_planner_act(planner, obs, NULL, NULL, real, NULL, &error), error);
+        const mw_candidates before = mw_planner_candidates(planner, 2);
+        for (int i = 0; late && i < planner->deadline.count; i++) planner->deadline.level[i].generate = 1;
+        obs[N * O] = INFINITY; /* of the second one */
+        CHECK_FAILS(mw_planner_act(planner, obs, NULL, NULL, real, NULL, &error), MW_ERR_ARGUMENT, error,
+                    "in environment 1");
+        for (int env = 0; env < 3; env++)
+            assert_int_equal(mw_planner_candidates(planner, env).count, before.count);
+        assert_ptr_equal(mw_planner_candidates(planner, 2).actions, before.actions);
+        CHECK_OK(mw_planner_take(planner, 2, before.count - 1, taken, NULL, &error), error);
+        assert_memory_equal(taken, before.actions + (before.count - 1) * before.horizon * N * D,
+                            sizeof taken);
+        mw_planner_free(planner);
+    }
+    mw_bundle_free(bundle);
+}
+
 /* Units stay whole where weights become narrow: a mean of 1000.2 is not 1000. */
 static void units_are_kept(void **state) {
     (void)state;
@@ -751,6 +788,6 @@ int main(void) {
         cmocka_unit_test(recombination),  cmocka_unit_test(mean_bounds),    cmocka_unit_test(mixed_with_q),
         cmocka_unit_test(scorers),        cmocka_unit_test(no_allocations), cmocka_unit_test(bad_requests),
         cmocka_unit_test(files),          cmocka_unit_test(hostile_sizes),  cmocka_unit_test(nothing_stale),
-        cmocka_unit_test(worlds_played),  cmocka_unit_test(units_are_kept)};
+        cmocka_unit_test(refused),        cmocka_unit_test(worlds_played),  cmocka_unit_test(units_are_kept)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }
