@@ -49,10 +49,10 @@ def by_the_paper():
         data = theirs["data"].get("score", theirs["data"]["return"]["mean"])
         gain = arms["plan"]["gain"]
         mark = " (clearly better)" if gain["low"] > 0 else " (clearly worse)" if gain["high"] < 0 else ""
-        numbers = [data] + [reported(arm) for arm in (arms["reactive"], arms["plan"], arms["oracle"], own["reactive"],
-                                                      own["plan"])]
-        digits = 0 if max(map(abs, numbers)) >= 1000 else 1
-        cells = [f"{number:.{digits}f}" for number in numbers]
+        played = [arms.get(name) for name in ("reactive", "plan", "oracle")] + [own["reactive"], own["plan"]]
+        numbers = [data] + [reported(arm) if arm else None for arm in played]
+        digits = 0 if max(abs(number) for number in numbers if number is not None) >= 1000 else 1
+        cells = ["-" if number is None else f"{number:.{digits}f}" for number in numbers]
         cells[2] += mark
         yield f"| {path.stem} | {' | '.join(cells)} |"
 
