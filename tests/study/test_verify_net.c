@@ -125,6 +125,34 @@ static void other_structures_are_refused(void **state) {
     rmdir(scratch("task"));
 }
 
+/* Sizes that a file claims are held against what it has before gigabytes are taken for them. */
+static void large_claims_are_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *from, *file, *key, *value, *tensor;
+    } cases[] = {
+        {"net/spread", "policy", "dim", "512", "weight.time_mlp.0.weight"},
+        {"net/spread", "policy", "agents", "32", "in.trajectory"},
+        {"net/3m", "world", "hidden", "4096", "weight.dynamics.experts.0.0.weight"},
+        {"net/3m", "world", "agents", "64", "in.obs"},
+        {"selectors/two", "independent", "agents", "64", "in.obs"},
+        {"selectors/two", "independent", "candidates", "64", "in.score_acts"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char from[256], to[256];
+        mw_verify report = {0};
+        mw_error error = {0};
+        snprintf(from, sizeof from, TEST_DATA "/%s/%s.safetensors", cases[i].from, cases[i].file);
+        snprintf(to, sizeof to, "%s/%s.safetensors", scratch("task"), cases[i].file);
+        copy_changed(from, to, NULL, 0, 0, cases[i].key, cases[i].value);
+        CHECK_FAILS(mw_verify_net(scratch_folder, &report, &error), MW_ERR_FORMAT, error,
+                    "is of another size; expected");
+        assert_non_null(strstr(error.message, cases[i].tensor));
+        remove(to);
+    }
+    rmdir(scratch("task"));
+}
+
 /* Windows that nothing tells of. */
 static void spoiled_windows_fail(void **state) {
     (void)state;
@@ -236,10 +264,10 @@ static void incomplete_recordings_fail(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(recorded_numbers),           cmocka_unit_test(recorded_selectors),
-        cmocka_unit_test(spoiled_selectors_fail),     cmocka_unit_test(other_structures_are_refused),
-        cmocka_unit_test(spoiled_windows_fail),       cmocka_unit_test(spoiled_numbers_fail),
-        cmocka_unit_test(incomplete_recordings_fail),
+        cmocka_unit_test(recorded_numbers),         cmocka_unit_test(recorded_selectors),
+        cmocka_unit_test(spoiled_selectors_fail),   cmocka_unit_test(other_structures_are_refused),
+        cmocka_unit_test(large_claims_are_refused), cmocka_unit_test(spoiled_windows_fail),
+        cmocka_unit_test(spoiled_numbers_fail),     cmocka_unit_test(incomplete_recordings_fail),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -41,7 +41,7 @@ static mw_status policy_config(const mw_record *r, mw_flow_config *c, int *batch
         return mw_fail(error, MW_ERR_FORMAT,
                        "%s: tensor 'in.trajectory' is missing or not [batch][T][agents][obs]", r->file.path);
     *batch = (int)tau->shape[0];
-    return MW_OK;
+    return mw_record_has(r, "in.trajectory", (size_t)*batch * (size_t)(c->time * c->agents * c->obs), error);
 }
 
 /* The network itself on batch-major trajectories, at given bins. */
@@ -111,6 +111,7 @@ static mw_status verify_policy_record(policy_check *k, mw_record *r, mw_verify *
     const size_t b = (size_t)batch, all = b * (size_t)(c.time * c.agents * c.obs);
     MW_TRY(mw_pool_create(&k->pool, 2, error));
     MW_TRY(mw_flow_net_make(&k->net, &c, error));
+    MW_TRY(mw_record_holds(r, &k->net.params, "weight.", error));
     MW_TRY(mw_flow_trainer_create(&k->trainer, &k->net, &adam, 0, batch, 0, 2, k->pool, error));
     mw_optimizer *optimizer = mw_flow_trainer_optimizer(k->trainer);
     MW_TRY(mw_params_load(&k->net.params, optimizer->values, &r->file, "weight.", error));

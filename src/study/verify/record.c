@@ -30,13 +30,20 @@ void mw_record_close(mw_record *r) {
     mw_safetensors_close(&r->file);
 }
 
-float *mw_record_floats(mw_record *r, const char *name, size_t count, mw_error *error) {
+mw_status mw_record_has(const mw_record *r, const char *name, size_t count, mw_error *error) {
     const mw_tensor *tensor = mw_safetensors_find(&r->file, name);
-    if (!tensor || tensor->count != count || r->owned_count == 32) {
-        mw_fail(error, MW_ERR_FORMAT, "%s: tensor '%s' is %s; expected %zu values", r->file.path, name,
-                tensor ? "of another size" : "missing", count);
+    if (tensor && tensor->count == count) return MW_OK;
+    return mw_fail(error, MW_ERR_FORMAT, "%s: tensor '%s' is %s; expected %zu values", r->file.path, name,
+                   tensor ? "of another size" : "missing", count);
+}
+
+float *mw_record_floats(mw_record *r, const char *name, size_t count, mw_error *error) {
+    if (mw_record_has(r, name, count, error) != MW_OK) return NULL;
+    if (r->owned_count == 32) {
+        mw_fail(error, MW_ERR_FORMAT, "%s: more tensors than can be compared", r->file.path);
         return NULL;
     }
+    const mw_tensor *tensor = mw_safetensors_find(&r->file, name);
     float *values = malloc((count ? count : 1) * sizeof *values);
     if (!values) {
         mw_fail(error, MW_ERR_MEMORY, "%s: cannot allocate '%s'", r->file.path, name);
@@ -62,6 +69,16 @@ mw_status mw_record_number(const mw_record *r, const char *key, bool *there, dou
     if (end != recorded && !*end) return MW_OK;
     return mw_fail(error, MW_ERR_FORMAT, "%s: metadata '%s' is '%.40s'; expected a number", r->file.path, key,
                    recorded);
+}
+
+mw_status mw_record_holds(const mw_record *r, const mw_params *params, const char *prefix, mw_error *error) {
+    for (int i = 0; i < params->count; i++) {
+        const mw_param *param = &params->list[i];
+        char name[160];
+        snprintf(name, sizeof name, "%s%s", prefix, param->name);
+        MW_TRY(mw_record_has(r, name, param->count, error));
+    }
+    return MW_OK;
 }
 
 /* What is recorded as 0, or as what rounding leaves of it squared, is compared as it is. */

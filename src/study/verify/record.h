@@ -30,6 +30,11 @@ mw_status mw_record_int(const mw_record *r, const char *key, int low, int high, 
 /* A number of the metadata; *there false: the file has none of this name. */
 mw_status mw_record_number(const mw_record *r, const char *key, bool *there, double *out, mw_error *error);
 
+/* Fail unless the file has the tensor, or all parameters, in the sizes that it claims: to be asked before
+ * memory is taken for these. */
+mw_status mw_record_has(const mw_record *r, const char *name, size_t count, mw_error *error);
+mw_status mw_record_holds(const mw_record *r, const mw_params *params, const char *prefix, mw_error *error);
+
 /* The largest error over all parameters between values (memory layout) and tensors prefix + name, in this
  * unit; 0: relative to each tensor's largest value. A tensor that is zero but for rounding (a key's bias does
  * not change a softmax, so it has no gradient) is measured against the largest of all instead of against its

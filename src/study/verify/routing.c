@@ -250,6 +250,7 @@ static mw_status model_load(model *m, const char *path, const mw_routing_sample 
                        "have %d, %d and %d",
                        path, c.agents, c.obs, c.act, s->agents, s->obs_size, s->act_size);
     MW_TRY(mw_world_net_make(&m->net, &c, error));
+    MW_TRY(mw_record_holds(&m->weights, &m->net.params, "weight.", error));
     MW_TRY(mw_pool_create(&m->pool, 2, error));
     m->values = aligned_alloc(MW_ALIGN, m->net.params.total * sizeof *m->values);
     m->packed = aligned_alloc(MW_ALIGN, m->net.params.packed * sizeof *m->packed);

@@ -101,6 +101,9 @@ static mw_status make_model(check *k, mw_error *error) {
     k->n = (size_t)shape.agents;
     k->o = (size_t)shape.obs;
     k->d = (size_t)shape.act;
+    const size_t candidates = (size_t)(k->envs * k->candidates), steps = (size_t)k->horizon;
+    MW_TRY(mw_record_has(r, "in.obs", (size_t)k->batch * k->n * k->o, error));
+    MW_TRY(mw_record_has(r, "in.score_acts", candidates * steps * k->n * k->d, error));
     MW_TRY(mw_model_make(&k->model, class, &config, &shape, error));
     MW_TRY(load(r, k->model->params, "weight.", NULL, error));
     MW_TRY(mw_model_allocate(k->model, error));

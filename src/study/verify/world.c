@@ -54,7 +54,7 @@ mw_status mw_record_world(const mw_record *r, mw_world_config *c, int *batch, in
         return mw_fail(error, MW_ERR_FORMAT, "%s: tensor 'in.obs' is missing or not [batch][agents][obs]",
                        r->file.path);
     *batch = (int)obs->shape[0];
-    return MW_OK;
+    return mw_record_has(r, "in.obs", (size_t)*batch * (size_t)(c->agents * c->obs), error);
 }
 
 static mw_status world_outputs(world_check *k, mw_record *r, const mw_transition_batch *in,
@@ -117,6 +117,7 @@ static mw_status verify_world_record(world_check *k, mw_record *r, mw_verify *re
     const size_t rows = (size_t)(batch * c.agents), all = rows * (size_t)c.obs;
     MW_TRY(mw_pool_create(&k->pool, 2, error));
     MW_TRY(mw_world_net_make(&k->net, &c, error));
+    MW_TRY(mw_record_holds(r, &k->net.params, "weight.", error));
     MW_TRY(mw_world_trainer_create(&k->trainer, &k->net, &adam, 0, batch, k->pool, error));
     float *values = mw_world_trainer_optimizer(k->trainer)->values;
     MW_TRY(mw_params_load(&k->net.params, values, &r->file, "weight.", error));
