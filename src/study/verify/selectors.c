@@ -317,7 +317,8 @@ static mw_status check_step_rewards(check *k, const float *starts, const float *
     if (!mw_safetensors_find(&k->record->file, "out.step_rewards")) return MW_OK;
     const float *rewards = mw_record_floats(k->record, "out.step_rewards", rows * steps, error);
     if (!rewards) return MW_ERR_FORMAT;
-    float *first = calloc(rows * (steps * step + 1), sizeof *first), *sums = first + rows * steps * step;
+    float *first = calloc(rows * (steps * step + 1), sizeof *first),
+          *sums = first ? first + rows * steps * step : NULL;
     mw_status status = first ? MW_OK : mw_fail(error, MW_ERR_MEMORY, "cannot keep %zu candidates", rows);
     double worst = 0, size = 1e-30;
     for (size_t h = 1; status == MW_OK && h <= steps; h++) {
