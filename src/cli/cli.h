@@ -96,6 +96,9 @@ void mw_cli_nearer(char *out, size_t size, int *best, const char *word, const ch
 /* A bundle by its path, or by the name of one that comes with mawam: "spread-medium". */
 mw_status mw_cli_bundle_path(char *out, size_t size, const char *name, mw_error *error);
 
+/* A bundle to be played: in a world that mawam has. Its file must exist; see above. */
+mw_status mw_cli_bundle_load(mw_bundle **bundle, const char *path, mw_error *error);
+
 /* The bundles that come with mawam: of the first folder that has any, in order of name. */
 typedef struct mw_bundle_list {
     char paths[128][2400];

@@ -85,6 +85,24 @@ mw_status mw_cli_bundle_path(char *out, size_t size, const char *name, mw_error 
                    places.message);
 }
 
+mw_status mw_cli_bundle_load(mw_bundle **bundle, const char *path, mw_error *error) {
+    mw_env *env;
+    MW_TRY(mw_bundle_load(bundle, path, error));
+    const mw_bundle_summary about = mw_bundle_describe(*bundle);
+    mw_status status = mw_env_create(&env, about.task, NULL, error);
+    mw_env_free(env);
+    if (status == MW_OK) return MW_OK;
+    if (status == MW_ERR_ARGUMENT) /* no task of ours */
+        status =
+            mw_fail(error, MW_ERR_UNSUPPORTED,
+                    "%.200s: its task is '%.64s', and mawam has no such world to play in; 'mawam diagnose "
+                    "--anchors 0' judges it by recorded data, and programs plan with it (docs/own.md)",
+                    path, about.task);
+    mw_bundle_free(*bundle);
+    *bundle = NULL;
+    return status;
+}
+
 static int bundles_only(const struct dirent *entry) {
     const char *end = strrchr(entry->d_name, '.');
     return end && !strcmp(end, ".safetensors");

@@ -63,6 +63,23 @@ static void rules_are_declared(void **state) {
     program_expect(0, "data check %/mine", "rules mine-3");
 }
 
+/* It cannot be played here, and the message says what can be done with it. */
+static void own_tasks_are_judged_by_data(void **state) {
+    (void)state;
+    program_expect(0, "data import --from madiff %/foreign -o %/alone --task alone", "alone: ");
+    program_expect(0, "train %/alone -o %/alone.safetensors " TINY, "written after");
+    static const char *const players[] = {"eval %/alone.safetensors",
+                                          "eval %/alone.safetensors --sweep M=1,2",
+                                          "diagnose %/alone.safetensors %/alone",
+                                          "demo %/alone.safetensors -o %/shown",
+                                          "diagnose --routing %/alone.safetensors %/alone",
+                                          "bench --cost %/alone.safetensors"};
+    for (size_t i = 0; i < sizeof players / sizeof *players; i++)
+        program_expect(1, players[i], "its task is 'alone', and mawam has no such world");
+    program_expect(0, "diagnose --anchors 0 --snippets 16 %/alone.safetensors %/alone --threads 1",
+                   "snippets: 16");
+}
+
 /* Data of a world with another prey: what was declared does not hold, and what was known before stays. */
 static void wrong_rules_are_found(void **state) {
     (void)state;
@@ -145,6 +162,7 @@ int main(void) {
         cmocka_unit_test(rules_travel),
         cmocka_unit_test(exported_data_goes_to_the_end),
         cmocka_unit_test(rules_are_declared),
+        cmocka_unit_test(own_tasks_are_judged_by_data),
         cmocka_unit_test(wrong_rules_are_found),
         cmocka_unit_test(other_rules_are_accepted),
         cmocka_unit_test(training_that_does_not_fit),

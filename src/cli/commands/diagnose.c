@@ -168,7 +168,7 @@ int mw_cli_diagnose(int argc, char **argv) {
     char path[4096];
     if (mw_cli_output(json, overwrite, &error) != MW_OK ||
         mw_cli_bundle_path(path, sizeof path, positional[0], &error) != MW_OK ||
-        mw_bundle_load(&bundle, path, &error) != MW_OK)
+        (anchors.anchors ? mw_cli_bundle_load : mw_bundle_load)(&bundle, path, &error) != MW_OK)
         return mw_cli_fail(&error);
     const int wanted = snippets.count;
     mw_snippet_options_init(&snippets, sizeof snippets, bundle);

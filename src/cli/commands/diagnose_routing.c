@@ -144,7 +144,7 @@ int mw_cli_diagnose_routing(int argc, char **argv) {
     char path[4096];
     if (mw_cli_output(json, overwrite, &error) != MW_OK || mw_cli_output(page, overwrite, &error) != MW_OK ||
         mw_cli_bundle_path(path, sizeof path, positional[0], &error) != MW_OK ||
-        mw_bundle_load(&bundle, path, &error) != MW_OK)
+        (routing.anchors ? mw_cli_bundle_load : mw_bundle_load)(&bundle, path, &error) != MW_OK)
         return mw_cli_fail(&error);
     routing.stop = mw_cli_stop();
     char *command = mw_cli_command("", argc, argv);

@@ -196,7 +196,7 @@ static int run(const mw_eval_options *options, const request *r, const char *com
     if (mw_cli_output(json, r->overwrite, &error) != MW_OK ||
         mw_cli_output(replay, r->overwrite, &error) != MW_OK ||
         mw_cli_bundle_path(path, sizeof path, r->bundle, &error) != MW_OK ||
-        mw_bundle_load(&bundle, path, &error) != MW_OK)
+        mw_cli_bundle_load(&bundle, path, &error) != MW_OK)
         return mw_cli_fail(&error);
     mw_status status = mw_bundle_evaluate(&result, bundle, options, &error);
     if (status == MW_OK && json)

@@ -85,7 +85,7 @@ int mw_cli_sweep(const mw_eval_options *eval, const mw_strings *sweeps, const ch
     char file[4096];
     if (mw_cli_output(o.path, true, &error) != MW_OK ||
         mw_cli_bundle_path(file, sizeof file, path, &error) != MW_OK ||
-        mw_bundle_load(&bundle, file, &error) != MW_OK)
+        mw_cli_bundle_load(&bundle, file, &error) != MW_OK)
         return mw_cli_fail(&error);
     mw_status status = mw_sweep_run(&text, bundle, &o, &error);
     mw_bundle_free(bundle);
