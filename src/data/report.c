@@ -105,9 +105,11 @@ static void print_clean(const char *label, const char *text, FILE *out) {
 
 static void print_origin(const mw_dataset *d, FILE *out) {
     const mw_dataset_spec *s = &d->spec;
+    char made_by[96] = "";
+    if (*d->made_by) snprintf(made_by, sizeof made_by, "mawam %.80s", d->made_by);
     fprintf(out, "%-11s%s%s%s\n", "task", s->task, *s->quality ? "-" : "", s->quality);
     print_clean("rules", s->rules, out);
-    print_clean("made by", d->made_by, out);
+    print_clean("made by", made_by, out);
     print_clean("command", s->command, out);
     print_clean("note", s->note, out);
     fprintf(out, "%-11s%llu\n", "seed", (unsigned long long)s->seed);

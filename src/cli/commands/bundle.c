@@ -199,7 +199,7 @@ static const char pack_help[] =
     "  --bits N     4 to 8 (8)\n"
     "  --overwrite  replace a file that is there\n"
     "\n"
-    "example: mawam bundle pack spread-medium --bits 6 -o small.safetensors\n";
+    "example: mawam bundle pack mine.safetensors --bits 6 -o small.safetensors\n";
 
 static double megabytes(const char *path) {
     struct stat info;

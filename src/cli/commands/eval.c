@@ -76,8 +76,8 @@ static double visible(double difference, double total) {
 /* Ninety-nine columns at most; what does not fit is in the JSON and the CSV. */
 static void print_row(const mw_eval_report *r, const char *name, bool scaled, bool battle) {
     char text[96] = "-";
-    printf("%-9s", name);
-    pair(r->total, r->total_std, "%.5g", 16);
+    const int used = printf("%-9s", name); /* longer names take from the room of the next column */
+    pair(r->total, r->total_std, "%.5g", 16 + 9 - used);
     if (scaled) pair(r->score, r->score_std, "%.1f", 14);
     if (battle) pair(100 * r->won, 100 * r->won_std, "%.1f", 14);
     if (isfinite(r->gain.mean)) snprintf(text, sizeof text, "%+.4g", visible(r->gain.mean, r->total));
