@@ -10,6 +10,8 @@
 Errors of the library are exceptions of this package (`mawam.Error`). Arrays that the library reads are checked, never
 converted silently; arrays that show its memory are read-only. docs/python.md has the rest.
 """
+from types import ModuleType as _Module
+
 from mawam._library import (ArgumentError, Error, FileError, FormatError, InterruptedWork, MismatchError, NumericError,
                             OutOfMemoryError, UnsupportedError)
 from mawam._version import __version__
@@ -35,4 +37,5 @@ from mawam.train import (Estimate, Progress, TrainedPart, Training, check_settin
 from mawam.vector import VectorEnv
 from mawam.writer import DatasetWriter, write_dataset
 
-__all__ = [name for name in dir() if not name.startswith("_")] + ["__version__"]
+__all__ = [name for name, value in sorted(globals().items())
+           if not name.startswith("_") and not isinstance(value, _Module)] + ["__version__"]

@@ -37,6 +37,12 @@ def test_the_environment_comes_first(monkeypatch):
     assert places[-1] == "libmawam.so.0"
 
 
+def test_a_star_brings_no_modules():
+    given = {}
+    exec("from mawam import *", given)
+    assert given["Env"] is mawam.Env and "env" not in given and "data" not in given
+
+
 def test_loads_what_it_is_told():
     found = _import(_library.library._name)
     assert found.returncode == 0, found.stderr
