@@ -20,13 +20,6 @@ static int make_data(void **state) {
     return system(command);
 }
 
-static int remove_data(void **state) {
-    char command[128];
-    (void)state;
-    snprintf(command, sizeof command, "rm -r '%s'", scratch_folder);
-    return system(command);
-}
-
 static void rules_travel(void **state) {
     (void)state;
     program_expect(0, "data import --from madiff %/spread-random -o %/copy --task spread", "copy: ");
@@ -168,5 +161,5 @@ int main(void) {
         cmocka_unit_test(training_that_does_not_fit),
         cmocka_unit_test(training_keeps_its_results),
     };
-    return cmocka_run_group_tests(tests, make_data, remove_data);
+    return cmocka_run_group_tests(tests, make_data, scratch_teardown_tree);
 }

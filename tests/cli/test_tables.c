@@ -56,13 +56,6 @@ static int make_data(void **state) {
     return system(command);
 }
 
-static int remove_data(void **state) {
-    char command[128];
-    (void)state;
-    snprintf(command, sizeof command, "rm -r '%s'", scratch_folder);
-    return system(command);
-}
-
 /* Columns of UTF-8 text; continuation bytes take none. */
 static int columns_of(const char *line, size_t length) {
     int columns = 0;
@@ -190,5 +183,5 @@ int main(void) {
         cmocka_unit_test(features_are_whole),
         cmocka_unit_test(help_fits),
     };
-    return cmocka_run_group_tests(tests, make_data, remove_data);
+    return cmocka_run_group_tests(tests, make_data, scratch_teardown_tree);
 }
