@@ -96,7 +96,6 @@ static void names(void **state) {
     program_expect(2, "behavior train 3m --set rate=fast -o %/run", "3m: rate must be a number, not 'fast'");
     program_expect(2, "behavior train 3m --prey script -o %/run", "3m has no prey");
     assert_int_not_equal(access(scratch("run"), F_OK), 0);
-    program_expect(2, "data import --from omar %", "data import: -o is missing");
     mw_error error;
     if (mw_dir_make(scratch("diagnostics"), &error) != MW_OK) fail_msg("%s", error.message);
     static const char study[] = "{\"settings\": [{\"family\": \"mpe\", \"task\": \"spread\", \"quality\": "

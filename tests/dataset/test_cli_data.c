@@ -41,7 +41,7 @@ static void test_help(void **state) {
     expect(2, "check", "name a dataset's folder");
     expect(2, "import", "name the source");
     expect(2, "import @/omar -o %/x --task t", "--from is missing");
-    expect(2, "import @/omar --from omar --task t", "--o is missing");
+    expect(2, "import @/omar --from omar --task t", "import: -o is missing");
     expect(2, "import @/omar --from omar -o %/x", "--task is missing");
     expect(2, "import @/omar --from xml -o %/x --task t", "--from must be omar, madiff or hdf5, not 'xml'");
     expect(2, "export %/real -o %/x.h5 --to csv", "--to must be hdf5");
