@@ -528,7 +528,7 @@ mw_status mw_bundle_load(mw_bundle **bundle, const char *path, mw_error *error) 
     mw_status status = mw_bundle_create(bundle, &(mw_bundle_info){0}, &(mw_plan_settings){0}, error);
     if (status == MW_OK) status = load(*bundle, &file, error);
     if (status == MW_OK)
-        snprintf((*bundle)->info.checksum, sizeof(*bundle)->info.checksum, "%016llx",
+        snprintf((*bundle)->checksum, sizeof(*bundle)->checksum, "%016llx",
                  (unsigned long long)mw_hash(MW_HASH_START, file.map.data, file.map.size));
     mw_safetensors_close(&file);
     if (status != MW_OK) {
@@ -562,7 +562,7 @@ mw_status mw_bundle_pack(const char *from, const char *to, int bits, mw_error *e
     mw_bundle *bundle;
     MW_TRY(mw_bundle_load(&bundle, from, error));
     mw_packing packing = {.bits = bits};
-    snprintf(packing.of, sizeof packing.of, "%s", bundle->info.checksum);
+    snprintf(packing.of, sizeof packing.of, "%s", bundle->checksum);
     mw_status status = note_packing(bundle, &packing, from, error);
     if (status == MW_OK) status = save(bundle, to, &(storage){.half = true, .packing = &packing}, error);
     mw_bundle_free(bundle);

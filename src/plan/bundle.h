@@ -19,7 +19,6 @@ typedef struct mw_bundle_info {
     bool discrete;
     int episode_limit;
     mw_packing packing; /* of the file it was read from */
-    char checksum[17];  /* of that file's bytes, as results name bundles; "": it was not read from one */
 } mw_bundle_info;
 
 typedef struct mw_bundle_part {
@@ -37,6 +36,7 @@ struct mw_bundle {
     mw_normalizer obs_normalizer, act_normalizer; /* the latter has features 0 for discrete actions */
     mw_bundle_part parts[MW_KINDS];
     int count;
+    char checksum[17]; /* of all bytes of the file it was read from, as results name bundles; "": of none */
     unsigned exact; /* 1 << place of parts that are saved in half precision only where that loses nothing */
 };
 

@@ -108,7 +108,7 @@ json_t *mw_routing_json(const mw_routing *r) {
 static json_t *report_json(const mw_bundle *bundle, const mw_routing *result) {
     const mw_bundle_part *part = mw_bundle_find((mw_bundle *)(uintptr_t)bundle, "rwm");
     const char *own = bundle->info.rules, *played = *result->rules ? result->rules : own;
-    const char *checksum = *bundle->info.checksum ? bundle->info.checksum : NULL;
+    const char *checksum = *bundle->checksum ? bundle->checksum : NULL;
     json_t *root = json_pack(
         "{s:s, s:s, s:s, s:s, s:s*, s:o, s:o}", "mawam", mw_version(), "task", bundle->info.task, "quality",
         bundle->info.quality, "rules", played, "bundle", checksum, "provenance",
