@@ -200,11 +200,13 @@ static mw_status write_pictures(const shown *s, const mw_bundle *bundle, const c
 /* The setting, and a number where an earlier bundle is of the same one: pictures are called so. */
 static void name_shown(shown *list, int index, const mw_bundle_summary *about) {
     char *name = list[index].name;
-    snprintf(name, sizeof list->name - 4, "%s-%s", about->task, about->quality);
+    char number[16];
+    snprintf(number, sizeof number, "-%d", index + 1);
+    snprintf(name, sizeof list->name - sizeof number, "%s-%s", about->task, about->quality);
     mw_text_clean(name);
     bool taken = false;
     for (int i = 0; i < index; i++) taken = taken || !strcmp(list[i].name, name);
-    if (taken) snprintf(name + strlen(name), 4, "-%d", index + 1);
+    if (taken) strcat(name, number);
 }
 
 static mw_status show(shown *list, int index, const char *path, const char *folder, mw_eval_options options,
