@@ -29,7 +29,7 @@ static const char help[] =
 #define MAX_BUNDLES 32
 
 typedef struct {
-    char name[72];
+    char name[80];
     mw_eval_result *result;
 } shown;
 
