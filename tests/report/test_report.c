@@ -651,7 +651,7 @@ static void test_beside(void **state) {
         {"ranking", "Longer training closes 50% of the distance to ours."},
         {"ranking",
          "planning returns more after the published steps than after the study&#39;s budget in 1 of 1 "
-         "settings: clearly more in 0, clearly less in 0."},
+         "setting: clearly more in 0, clearly less in 0."},
         {"ranking", "0.375 after the published steps (a random choice 0.625); ours 0.250, published 0.506."},
         {"selectors", ">0.281</td>"},
         {"selectors", ">321</td>"},
