@@ -404,6 +404,17 @@ static void write_differences(const mw_study_table *t, FILE *out) {
     if (count) fputc('\n', out);
 }
 
+/* A text of one line, broken for readers of the source. */
+static void write_wrapped(FILE *out, const char *text) {
+    for (size_t column = 0, word; *text; text += word + (text[word] == ' ')) {
+        word = strcspn(text, " ");
+        const bool fits = column + 1 + word <= 100;
+        if (column) fputc(fits ? ' ' : '\n', out);
+        fprintf(out, "%.*s", (int)word, text);
+        column = column && fits ? column + 1 + word : word;
+    }
+}
+
 static void write_markdown(const mw_sources *sources, FILE *out) {
     const mw_study_table *t = &sources->table;
     mw_report_line lines[MW_REPORT_LINES];
@@ -430,12 +441,12 @@ static void write_markdown(const mw_sources *sources, FILE *out) {
           "As drawn: candidates as the policy draws them, as in the paper\n"
           "([docs/evaluation.md](../docs/evaluation.md)).\n",
           out);
-    fprintf(out,
-            "%s\n\n"
-            "| setting | data | Reactive | Random | Planning | gain | interval | share | as drawn | paper: "
-            "Reactive | "
-            "Planning | gain |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n",
-            mw_relative_words(relative, t));
+    write_wrapped(out, mw_relative_words(relative, t));
+    fputs("\n\n"
+          "| setting | data | Reactive | Random | Planning | gain | interval | share | as drawn | paper: "
+          "Reactive | "
+          "Planning | gain |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n",
+          out);
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
         const mw_study_row *row = &t->rows[i];
         const double *v = row->value;
