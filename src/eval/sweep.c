@@ -105,15 +105,13 @@ static unsigned arms_of(const sweep *s, const axis *a) {
     return s->eval.arms ? s->eval.arms : usual | (horizon ? 1u << MW_ARM_ORACLE : 0);
 }
 
-/* However they are typed: "2" and "02". */
+/* However they are typed: "2" and "02", "1" and "1e0". A file may hold what is no value at all. */
 static bool same_value(const mw_field *field, const char *one, const char *other) {
     mw_plan_settings a, b;
-    char text[2][MW_WORD];
-    mw_field_set(field, &a, one, "", NULL);
-    mw_field_set(field, &b, other, "", NULL);
-    mw_field_text(text[0], MW_WORD, field, &a);
-    mw_field_text(text[1], MW_WORD, field, &b);
-    return !strcmp(text[0], text[1]);
+    memset(&a, 0, sizeof a);
+    memset(&b, 0, sizeof b);
+    return mw_field_set(field, &a, one, "", NULL) == MW_OK &&
+           mw_field_set(field, &b, other, "", NULL) == MW_OK && !memcmp(&a, &b, sizeof a);
 }
 
 /* Every value suits the bundle, and is played once: known before the first episode. */
@@ -306,20 +304,21 @@ static json_t *known_points(const sweep *s, const char *name) {
     return json_object_get(json_object_get(s->known, name), "points");
 }
 
+static bool is_value(const axis *a, int index, const json_t *point) {
+    return same_value(a->field, a->values[index], json_string_value(json_object_get(point, "value")));
+}
+
 static json_t *known_point(const sweep *s, const axis *a, int index) {
     json_t *point;
     size_t i;
     json_array_foreach(known_points(s, a->field->name), i,
-                       point) if (is_point(point) &&
-                                  !strcmp(json_string_value(json_object_get(point, "value")),
-                                          a->values[index])) return point;
+                       point) if (is_point(point) && is_value(a, index, point)) return point;
     return NULL;
 }
 
 static bool names(const axis *a, const json_t *point) {
-    const char *value = json_string_value(json_object_get(point, "value"));
     for (int k = 0; k < a->count; k++)
-        if (!strcmp(a->values[k], value)) return true;
+        if (is_value(a, k, point)) return true;
     return false;
 }
 

@@ -114,7 +114,8 @@ static void said_before(void **state) {
 
 static void continues(void **state) {
     (void)state;
-    static const char *const some[] = {"K=1,2"}, *const more[] = {"K=1,2,3"}, *const other[] = {"M=1", "K=4"};
+    static const char *const some[] = {"K=1,2"}, *const more[] = {"K=1,2,3"}, *const other[] = {"M=1", "K=4"},
+                             *const typed[] = {"K=01,+2,3"};
     mw_bundle *bundle = tiny_bundle("spread", NULL);
     json_t *first = swept(bundle, some, 1, scratch("sweep.json"));
     json_t *second = swept(bundle, more, 1, scratch("sweep.json"));
@@ -122,6 +123,9 @@ static void continues(void **state) {
         CHECK_NEAR(plan_at(first, "sampling_steps", i, "seconds"),
                    plan_at(second, "sampling_steps", i, "seconds"), 1e-9);
     assert_non_null(point_at(second, "sampling_steps", 2));
+    json_t *third = swept(bundle, typed, 1, scratch("sweep.json")); /* however the values are typed */
+    assert_true(json_equal(json_object_get(second, "sweeps"), json_object_get(third, "sweeps")));
+    json_decref(third);
     json_t *fourth = swept(bundle, other, 2, scratch("sweep.json")); /* nothing that was known is lost */
     assert_int_equal(values_done, 2);
     assert_string_equal(json_string_value(json_object_get(point_at(fourth, "sampling_steps", 0), "value")),
@@ -150,7 +154,7 @@ static void continues(void **state) {
     other_plan.overwrite = true;
     CHECK_OK(mw_sweep_run(&text, bundle, &other_plan, &error), error);
     free(text);
-    json_t *third = swept(bundle, some, 1, scratch("sweep.json"));
+    third = swept(bundle, some, 1, scratch("sweep.json"));
     assert_true(plan_at(third, "sampling_steps", 0, "seconds") !=
                 plan_at(first, "sampling_steps", 0, "seconds"));
     /* and so have other builds and worlds: what points depend on is compared as a whole */
@@ -224,6 +228,7 @@ static void refusals(void **state) {
                                          {"H=50", "horizon is 50"},
                                          {"M=5..1", "runs backwards"},
                                          {"M=2,02", "swept twice"},
+                                         {"guidance=1,1e0", "swept twice"},
                                          {"scorer=rwm,q", "no part for the scorer 'q'"}};
     mw_error error;
     char *text;
