@@ -76,14 +76,16 @@ static bool imagines_all(const mw_planner *p) {
     return p->scorer && p->scorer->kind->imagines && !p->scorer->kind->simulates && !p->value;
 }
 
-/* The value of what a scorer imagines; in copies of the simulator, of what they arrive at. */
+/* The value of what a scorer imagines; in copies of the simulator, of what they arrive at. It stands in place
+ * of further rewards, so a mixture weighs it as it weighs them. */
 static mw_status make_value(mw_planner *p, mw_error *error) {
     const mw_model *model = mw_bundle_model(p->bundle, mw_state_value_class.name);
     if (!model) return mw_fail(error, MW_ERR_ARGUMENT, "value_after needs a value, and this bundle has none");
     if (!p->scorer->kind->imagines)
         return mw_fail(error, MW_ERR_ARGUMENT, "value_after needs a scorer that imagines, and '%s' does not",
                        p->plan.scorer);
-    p->discount = mw_state_value_discount(model, p->plan.value_after);
+    p->discount = mw_scorer_return_weight(p->plan.scorer, p->plan.advantage_share) *
+                  mw_state_value_discount(model, p->plan.value_after);
     return mw_state_value_create(&p->value, model, error);
 }
 

@@ -88,6 +88,11 @@ const char *mw_scorer_imagining(const mw_bundle *bundle) {
     return mw_scorer_imagining_for("", mw_bundle_models(bundle));
 }
 
+float mw_scorer_return_weight(const char *name, double advantage_share) {
+    const mw_scorer_class *class = find(name);
+    return class && mixed_by(class) ? 1 - (float)advantage_share : 1;
+}
+
 static const mw_model *model_of(const mw_scorer_context *context, const char *name) {
     for (int i = 0; i < context->count; i++)
         if (!strcmp(context->models[i]->kind->name, name)) return context->models[i];

@@ -160,6 +160,37 @@ static void plans(void **state) {
     mw_bundle_free(bundle);
 }
 
+/* In a mixture the value counts as the imagined rewards do, in whose place it stands. */
+static void mixes(void **state) {
+    (void)state;
+    enum { N = 2, O = 6, D = 2, M = 8 };
+    static const char *const names[] = {"rwm", "q", "q_mixture"};
+    mw_error error;
+    const mw_bundle_info info = {.task = "test", .agents = N, .obs = O, .act = D, .episode_limit = 10};
+    mw_bundle *bundle = random_bundle(info, 3);
+    add_random_model(bundle, "value", "hidden=16 discount=0.9", 8);
+    add_random_model(bundle, "q", "hidden=8", 8);
+    repack(bundle);
+    const float now[N * O] = {0.3f, -0.2f, 0.5f};
+    float real[N * D], scores[3][M];
+    for (int k = 0; k < 3; k++) {
+        mw_planner_options options;
+        mw_planner *planner;
+        mw_planner_options_init(&options, sizeof options, bundle);
+        options.plan.warm_start = false;
+        options.plan.value_after = k == 1 ? 0 : 2; /* Q imagines nothing that could be valued */
+        options.plan.advantage_share = 0.75;
+        strcpy(options.plan.scorer, names[k]);
+        CHECK_OK(mw_planner_create(&planner, bundle, &options, &error), error);
+        CHECK_OK(mw_planner_act(planner, now, NULL, NULL, real, NULL, &error), error);
+        memcpy(scores[k], mw_planner_candidates(planner, 0).scores, sizeof scores[k]);
+        mw_planner_free(planner);
+    }
+    for (int m = 0; m < M; m++)
+        CHECK_NEAR(scores[2][m], 0.25 * (double)scores[0][m] + 0.75 * (double)scores[1][m], 1e-5);
+    mw_bundle_free(bundle);
+}
+
 static void at_work(void **state) {
     (void)state;
     static const char *const settings[] = {"value.steps=20", "value.hidden=16", "value.batch=32", NULL};
@@ -182,6 +213,7 @@ static void at_work(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(targets), cmocka_unit_test(learns),
-                                       cmocka_unit_test(plans), cmocka_unit_test(at_work)};
+                                       cmocka_unit_test(plans), cmocka_unit_test(mixes),
+                                       cmocka_unit_test(at_work)};
     return cmocka_run_group_tests(tests, scratch_setup, at_work_teardown);
 }
