@@ -84,8 +84,8 @@ static mw_status make_value(mw_planner *p, mw_error *error) {
     if (!p->scorer->kind->imagines)
         return mw_fail(error, MW_ERR_ARGUMENT, "value_after needs a scorer that imagines, and '%s' does not",
                        p->plan.scorer);
-    p->discount = mw_scorer_return_weight(p->plan.scorer, p->plan.advantage_share) *
-                  mw_state_value_discount(model, p->plan.value_after);
+    p->value_weight = mw_scorer_return_weight(p->plan.scorer, p->plan.advantage_share) *
+                      mw_state_value_discount(model, p->plan.value_after);
     return mw_state_value_create(&p->value, model, error);
 }
 
@@ -391,7 +391,7 @@ static mw_status score_and_value(mw_planner *p, mw_scoring call, mw_error *error
     call.paths = p->led_to;
     call.horizon = p->plan.value_after;
     MW_TRY(mw_scorer_score(p->scorer, &call, error));
-    mw_state_value_add(p->value, p->scores, p->discount, p->led_to + (steps - 1) * joint, steps * joint,
+    mw_state_value_add(p->value, p->scores, p->value_weight, p->led_to + (steps - 1) * joint, steps * joint,
                        call.count);
     return MW_OK;
 }

@@ -26,9 +26,9 @@ struct mw_planner {
     mw_planner_options options;
     mw_plan_settings plan; /* with candidates 1 where only one is drawn */
     float offset, temperature, return_scale;
-    bool scored;    /* the last decision's candidates */
-    float discount; /* of the value */
-    double margin;  /* by which a score must exceed that of the policy's own candidate; 0: any */
+    bool scored;        /* the last decision's candidates */
+    float value_weight; /* its discount, times the weight of the rewards it follows */
+    double margin;      /* by which a score must exceed that of the policy's own candidate; 0: any */
     mw_sampler_options sampling;
     int drawn_from; /* M; a random choice generates only the one of them that it takes */
     mw_pool *pool;
