@@ -87,6 +87,8 @@ static void spoiled_selectors_fail(void **state) {
         {"q", "out.q", NULL, NULL, "value"},
         {"direct", NULL, "kind", "mono", NULL},
         {"direct", NULL, "grad_norm", "much", NULL},
+        {"mono", NULL, "layers_dynamics", "4", NULL},
+        {"independent", NULL, "layers_reward", "3", NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char from[256], to[256];

@@ -101,25 +101,60 @@ static void selectors_in_any_order(void **state) {
     assert_int_equal(report.failed, 0);
 }
 
+/* Of two agents' graphs mawam tells no correlation; what a record tells must be so. */
+static void graphs_of_two(void **state) {
+    (void)state;
+    static const struct {
+        const char *correlation, *difference, *effects;
+        int failed;
+    } cases[] = {{"-1", "1", "-1", 0},  {"null", "null", "null", 0}, {"1", "1", "-1", 1},
+                 {"-1", "0", "-1", 1},  {"0.3", "1", "-1", 1},       {"-1", "1", "1", 1},
+                 {"1", "0", "null", 1}, {"-1", "null", "-1", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[4096];
+        mw_verify report;
+        mw_error error = {0};
+        snprintf(text, sizeof text,
+                 "{" SETTINGS ",\"graphs\":[{\"agents\":2,\"routing_cosine\":[[1,0.5],[0.5,1]],"
+                 "\"routing_flow\":[[0.5,0.5],[0.25,0.75]],\"influence\":[[1,0.5],[1,1]],\"compared\":{"
+                 "\"cosine_symmetric\":{\"entries\":1,\"correlation\":null,\"difference_minmax\":null,"
+                 "\"difference_max\":0},"
+                 "\"flow_offdiagonal\":{\"entries\":2,\"correlation\":%s,\"difference_minmax\":%s,"
+                 "\"difference_max\":0.5},"
+                 "\"flow_all\":{\"entries\":4,\"correlation\":0,\"difference_minmax\":0.5,"
+                 "\"difference_max\":0.2916666666666667}}}],"
+                 "\"influence_match\":{\"true\":[[[0,1],[3,0]]],\"predicted\":[[[0,3],[2,0]]],\"result\":{"
+                 "\"effects\":2,\"true_mean\":2,\"predicted_mean\":2.5,\"pearson\":%s,\"spearman\":%s,"
+                 "\"normalized_error\":0.75,\"cosine_mean\":0.7893522173763263}}}",
+                 cases[i].correlation, cases[i].difference, cases[i].effects, cases[i].effects);
+        CHECK_OK(verify(text, &report, &error), error);
+        assert_int_equal(report.checks, 2);
+        if (report.failed != cases[i].failed) fail_msg("case %zu: %d checks fail", i, report.failed);
+    }
+}
+
 /* The tables whose inputs lie in tensors: rows without times and another number of resamples are noticed. */
 static void tables_with_tensors(void **state) {
     (void)state;
     static const struct {
-        const char *text;
+        const char *text, *axes;
         int failed;
-    } cases[] = {{"\"resamples\":2},\"cost\":[" FIRST "," SECOND "]", 0},
-                 {"\"resamples\":3},\"cost\":[" FIRST "," SECOND "]", 1},
-                 {"\"resamples\":2},\"cost\":[" FIRST "," SECOND "," SECOND "]", 1}};
+    } cases[] = {{"\"resamples\":2},\"cost\":[" FIRST "," SECOND "]", "setting, M in 1 2, step", 0},
+                 {"\"resamples\":2},\"cost\":[" FIRST "," SECOND "]", "as usual", 0},
+                 {"\"resamples\":2},\"cost\":[" FIRST "," SECOND "]", "setting, M in 1 4, step", 1},
+                 {"\"resamples\":3},\"cost\":[" FIRST "," SECOND "]", "as usual", 1},
+                 {"\"resamples\":2},\"cost\":[" FIRST "," SECOND "," SECOND "]", "as usual", 1}};
     const int32_t index[2][2] = {{0, 0}, {1, 1}};
     const float times[2][2] = {{3, 1}, {4, 1}}; /* of one setting, repeat and step */
     const mw_tensor resamples = {"in.index", MW_I32, 2, {2, 2}, 4, index},
                     cost = {"in.times", MW_F32, 5, {1, 2, 1, 1, 2}, 4, times};
     mw_error error = {0};
     CHECK_OK(mw_safetensors_write(scratch("bootstrap.safetensors"), &resamples, 1, NULL, 0, &error), error);
-    CHECK_OK(mw_safetensors_write(scratch("cost.safetensors"), &cost, 1, NULL, 0, &error), error);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[4096];
         mw_verify report;
+        const mw_meta axes = {"axes", cases[i].axes};
+        CHECK_OK(mw_safetensors_write(scratch("cost.safetensors"), &cost, 1, &axes, 1, &error), error);
         snprintf(text, sizeof text,
                  "{" SETTINGS ",\"bootstrap\":{\"values\":[1,3],\"mean\":2,\"low\":1.05,"
                  "\"high\":2.95,%s}",
@@ -148,9 +183,9 @@ static void other_files_are_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(recorded_numbers),        cmocka_unit_test(spoiled_numbers_fail),
-        cmocka_unit_test(selectors_in_any_order),  cmocka_unit_test(tables_with_tensors),
-        cmocka_unit_test(other_files_are_refused),
+        cmocka_unit_test(recorded_numbers),       cmocka_unit_test(spoiled_numbers_fail),
+        cmocka_unit_test(selectors_in_any_order), cmocka_unit_test(graphs_of_two),
+        cmocka_unit_test(tables_with_tensors),    cmocka_unit_test(other_files_are_refused),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown_tree);
 }

@@ -72,6 +72,12 @@ static mw_status assign(const check *k, const mw_fields fields, mw_model_config 
     return mw_fields_assign(fields, config, text, "", error);
 }
 
+/* Hidden layers that a record tells of are as many as ours. */
+static mw_status check_layers(const mw_record *r, const char *key, int layers, mw_error *error) {
+    int told;
+    return mw_safetensors_meta(&r->file, key) ? mw_record_int(r, key, layers, layers, &told, error) : MW_OK;
+}
+
 static mw_status make_model(check *k, mw_error *error) {
     const mw_model_class *class = mw_model_class_at(mw_model_class_index(k->kind));
     mw_record *r = k->record;
@@ -88,6 +94,8 @@ static mw_status make_model(check *k, mw_error *error) {
     MW_TRY(mw_record_int(r, "batch", 1, 4096, &k->batch, error));
     MW_TRY(mw_record_int(r, "envs", 1, 64, &k->envs, error));
     MW_TRY(mw_record_int(r, "candidates", 1, 64, &k->candidates, error));
+    MW_TRY(check_layers(r, "layers_dynamics", 3, error));
+    MW_TRY(check_layers(r, "layers_reward", 2, error));
     mw_fields_defaults(class->fields, &config);
     MW_TRY(assign(k, class->fields, &config, "hidden", "hidden", error));
     MW_TRY(assign(k, class->fields, &config, "batch", "batch", error));

@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define TOLERANCE 1e-9
 
@@ -109,6 +110,21 @@ mw_status mw_verify_ranking(const char *dir, int *found, mw_verify *report, mw_e
 
 /* ---- cost ---- */
 
+/* The m-th count of candidates by the words for the axes of times ("M in 1 2 4"); 0: they do not say. */
+static long told_count(const char *axes, int m) {
+    static const char begin[] = "M in ";
+    const char *at = axes ? strstr(axes, begin) : NULL;
+    long count = 0;
+    if (!at) return 0;
+    at += strlen(begin);
+    for (int k = 0; k <= m; k++) {
+        char *end;
+        count = strtol(at, &end, 10);
+        at = end;
+    }
+    return count;
+}
+
 /* times[settings][counts][repeats][steps][2] */
 static void check_cost(const tables *t, const double *times, const size_t *shape, mw_verify *report) {
     const json_t *rows = json_object_get(t->root, "cost");
@@ -121,6 +137,8 @@ static void check_cost(const tables *t, const double *times, const size_t *shape
         worst = mw_verify_recorded(worst, seen.score, row, "score");
         worst = mw_verify_recorded(worst, seen.total, row, "total");
         worst = mw_verify_recorded(worst, seen.share, row, "share");
+        const long told = told_count(mw_safetensors_meta(&t->file, "axes"), m);
+        if (told) worst = mw_verify_recorded(worst, (double)told, row, "M");
         mw_verify_check(report, worst, TOLERANCE, "cost: means at M=%g", recorded(row, "M"));
     }
     mw_verify_check(report, fabs(more), 0, "cost: rows without times");
