@@ -7,6 +7,7 @@
 #include "core/options.h"
 #include "eval/anchors.h"
 #include "eval/statistics.h"
+#include "plan/choice.h"
 #include "plan/oracle.h"
 #include "plan/scorers.h"
 
@@ -205,21 +206,14 @@ static int by_place(const void *a, const void *b) {
 static void add_state(mw_same_state *r, const anchor *a, int anchor_index) {
     const int most = r->candidates;
     const float *realized = a->realized;
-    int best = 0;
     double sum = 0;
-    for (int m = 0; m < most; m++) {
-        if (realized[m] > realized[best]) best = m;
-        sum += realized[m];
-    }
-    r->best += (double)realized[best] / r->anchors;
+    for (int m = 0; m < most; m++) sum += realized[m];
+    r->best += (double)realized[mw_choice_best(realized, most)] / r->anchors;
     r->average += sum / most / r->anchors;
     memcpy(r->realized + (size_t)(anchor_index * most), realized, (size_t)most * sizeof *realized);
     for (int j = 0; j < r->judges; j++) {
         const float *predicted = a->predicted + j * most;
-        int chosen = 0;
-        for (int m = 1; m < most; m++)
-            if (predicted[m] > predicted[chosen]) chosen = m;
-        r->judge[j].chosen += (double)realized[chosen] / r->anchors;
+        r->judge[j].chosen += (double)realized[mw_choice_best(predicted, most)] / r->anchors;
         memcpy(r->judge[j].predicted + (size_t)(anchor_index * most), predicted,
                (size_t)most * sizeof *predicted);
     }

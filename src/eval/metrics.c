@@ -83,20 +83,23 @@ static mw_status spearman(double *out, double *ranks, const float *x, const floa
     return MW_OK;
 }
 
-/* Chosen as the planner does: a score that is not finite never wins, and is below all others. */
 static void add_group(mw_ranking *r, const float *realized, const float *predicted, int size) {
     int best = mw_choice_best(realized, size), chosen = mw_choice_best(predicted, size), above = 0;
     float low = realized[0];
     for (int i = 0; i < size; i++) {
         low = realized[i] < low ? realized[i] : low;
-        above += isfinite(predicted[i]) &&
-                 (!(predicted[i] <= predicted[best]) || (predicted[i] == predicted[best] && i < best));
+        above += predicted[i] > predicted[best] || (predicted[i] == predicted[best] && i < best);
     }
     double regret = (double)realized[best] - realized[chosen];
     r->top1 += chosen == best;
     r->top2 += above < 2;
     r->regret += regret;
     r->normalized_regret += regret / fmax((double)realized[best] - low, MW_RANGE_FLOOR);
+}
+
+/* As the planner chooses: a score that is not finite never wins, and is below all others. */
+static float ranked_as(float score) {
+    return isfinite(score) ? score : -INFINITY;
 }
 
 mw_status mw_ranking_of(mw_ranking *ranking, const float *realized, const float *predicted, int groups,
@@ -107,11 +110,12 @@ mw_status mw_ranking_of(mw_ranking *ranking, const float *realized, const float 
                        groups, size);
     const long n = (long)groups * size;
     double *x = malloc(2 * (size_t)n * sizeof *x), *y = x ? x + n : NULL;
-    if (!x) return mw_fail(error, MW_ERR_MEMORY, "cannot rank %ld values", n);
+    float *ranked = malloc((size_t)n * sizeof *ranked);
     sums s = {0};
-    mw_status status = MW_OK;
+    mw_status status = x && ranked ? MW_OK : mw_fail(error, MW_ERR_MEMORY, "cannot rank %ld values", n);
+    for (long i = 0; i < n && status == MW_OK; i++) ranked[i] = ranked_as(predicted[i]);
     for (int g = 0; g < groups && status == MW_OK; g++) {
-        const float *real = realized + (long)g * size, *guess = predicted + (long)g * size;
+        const float *real = realized + (long)g * size, *guess = ranked + (long)g * size;
         double own = NAN;
         add_group(ranking, real, guess, size);
         add_pairs(&s, real, guess, size);
@@ -125,13 +129,14 @@ mw_status mw_ranking_of(mw_ranking *ranking, const float *realized, const float 
     ranking->pair_accuracy = s.pairs ? (double)s.right / (double)s.pairs : NAN;
     ranking->pair_accuracy_within = s.paired ? s.accuracy / s.paired : NAN;
     ranking->spearman_within = s.correlated ? s.spearman / s.correlated : NAN;
-    for (long i = 0; i < n; i++) {
+    for (long i = 0; i < n && status == MW_OK; i++) {
         x[i] = realized[i];
         y[i] = predicted[i];
     }
-    ranking->pearson = mw_pearson(x, y, n);
-    if (status == MW_OK) status = spearman(&ranking->spearman, x, realized, predicted, n, error);
+    if (status == MW_OK) ranking->pearson = mw_pearson(x, y, n);
+    if (status == MW_OK) status = spearman(&ranking->spearman, x, realized, ranked, n, error);
     free(x);
+    free(ranked);
     return status;
 }
 

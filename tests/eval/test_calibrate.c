@@ -203,13 +203,20 @@ static void per_state_means(void **state) {
     const float earned[] = {4, 3, 2, 1};
     const struct {
         float scores[4];
-        double top1, top2, regret;
-    } odd[] = {{{NAN, 1, 2, 3}, 0, 0, 1}, {{9, NAN, 2, 3}, 1, 1, 0}, {{NAN, NAN, NAN, 3}, 0, 1, 1}};
+        double top1, top2, regret, spearman, pairs;
+    } odd[] = {{{NAN, 1, 2, 3}, 0, 0, 1, -1, 0},
+               {{9, NAN, 2, 3}, 1, 1, 0, 0.2, 0.5},
+               {{NAN, NAN, NAN, 3}, 0, 1, 1, -0.7745966692414834, 0},
+               {{INFINITY, 1, 2, 3}, 0, 0, 1, -1, 0},
+               {{3, 2, 1, INFINITY}, 1, 1, 0, 1, 1}};
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
         CHECK_OK(mw_ranking_of(&r, earned, odd[i].scores, 1, 4, &error), error);
         CHECK_NEAR(r.top1, odd[i].top1, 0);
         CHECK_NEAR(r.top2, odd[i].top2, 0);
         CHECK_NEAR(r.normalized_regret, odd[i].regret, 1e-12);
+        CHECK_NEAR(r.spearman_within, odd[i].spearman, 1e-12);
+        CHECK_NEAR(r.pair_accuracy, odd[i].pairs, 1e-12);
+        assert_true(isnan(r.pearson)); /* which is of sizes, not of ranks */
     }
 }
 
