@@ -132,13 +132,15 @@ static mw_status add_judge(survey *v, const mw_bundle *bundle, const char *name,
     return MW_OK;
 }
 
-/* Everything that the bundle's parts can serve; the simulator judges anyway. */
+/* Everything that the bundle's parts can serve, but for a return predictor of another horizon, which was not
+ * asked for; the simulator judges anyway. */
 static mw_status survey_judges(survey *v, const mw_bundle *bundle, mw_error *error) {
     if (names_scorer(&v->options)) return add_judge(v, bundle, v->plan.scorer, error);
     for (int i = 0; mw_scorer_class_at(i) && v->judges < MW_JUDGES; i++) {
         const char *name = mw_scorer_class_at(i)->name;
-        if (mw_scorer_available(name, bundle) && strcmp(name, "oracle"))
-            MW_TRY(add_judge(v, bundle, name, error));
+        if (!mw_scorer_available(name, bundle) || !strcmp(name, "oracle")) continue;
+        const mw_status status = add_judge(v, bundle, name, error);
+        if (status != MW_ERR_ARGUMENT) MW_TRY(status);
     }
     return v->judges ? MW_OK
                      : mw_fail(error, MW_ERR_ARGUMENT, "this bundle has nothing to judge candidates with");

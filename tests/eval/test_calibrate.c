@@ -174,6 +174,31 @@ static void judges(void **state) {
     mw_bundle_free(bundle);
 }
 
+/* A return predictor is of one horizon: at others it does not judge, unless it is asked. */
+static void judges_of_a_horizon(void **state) {
+    (void)state;
+    static const char *const sets[][3] = {{"M=5", "H=3"}, {"M=5", "H=2"}, {"M=5", "H=2", "scorer=direct"}};
+    mw_error error;
+    mw_bundle *bundle = tiny_bundle("spread", NULL);
+    mw_same_state_options options = few_anchors();
+    mw_same_state fits, other;
+    add_random_model(bundle, "direct", "hidden=8 horizon=3", 1);
+    options.assignments = sets[0];
+    options.assignment_count = 2;
+    CHECK_OK(mw_same_state_run(&fits, bundle, &options, &error), error);
+    options.assignments = sets[1];
+    CHECK_OK(mw_same_state_run(&other, bundle, &options, &error), error);
+    assert_int_equal(other.judges, fits.judges - 1);
+    for (int j = 0; j < other.judges; j++) assert_string_not_equal(other.judge[j].scorer, "direct");
+    mw_same_state_free(&fits);
+    mw_same_state_free(&other);
+    options.assignments = sets[2];
+    options.assignment_count = 3;
+    CHECK_FAILS(mw_same_state_run(&other, bundle, &options, &error), MW_ERR_ARGUMENT, error,
+                "is for 3 steps, not 2");
+    mw_bundle_free(bundle);
+}
+
 /* A constant state counts as no regret and has neither correlation nor pairs of its own. */
 static void per_state_means(void **state) {
     (void)state;
@@ -436,10 +461,15 @@ static void command_line(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_state), cmocka_unit_test(anchors_lie_on_reactive_play),
-        cmocka_unit_test(judges),     cmocka_unit_test(per_state_means),
-        cmocka_unit_test(snippets),   cmocka_unit_test(split_of_training),
-        cmocka_unit_test(refusals),   cmocka_unit_test(command_line),
+        cmocka_unit_test(same_state),
+        cmocka_unit_test(anchors_lie_on_reactive_play),
+        cmocka_unit_test(judges),
+        cmocka_unit_test(judges_of_a_horizon),
+        cmocka_unit_test(per_state_means),
+        cmocka_unit_test(snippets),
+        cmocka_unit_test(split_of_training),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(command_line),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }
