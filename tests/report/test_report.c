@@ -592,7 +592,9 @@ static void test_beside(void **state) {
     make_file(
         "beside/selectors/tag-medium.json",
         "{\"eval\": {\"task\": \"tag\", \"quality\": \"medium\", \"arms\": {\"paper\": {\"score\": 61.5}, "
-        "\"direct\": {\"score\": 63.5}}}, \"training\": {\"rwm\": {\"seconds\": 321}}, "
+        "\"direct\": {\"score\": 63.5}}}, \"training\": {\"rwm\": {\"seconds\": 654, \"configuration\": "
+        "{\"steps\": 321}}, \"direct\": {\"data\": \"dada\", \"seed\": \"7\", \"cpu\": \"chip\", "
+        "\"details\": {\"command\": \"mawam chose\"}}, \"state_value\": {\"data\": \"other\"}}, "
         "\"same_state\": {\"scorers\": {\"direct\": {\"normalized_regret\": 0.28125}}}}");
     make_file("beside/selectors/tag-expert.json", /* as mawam eval writes it */
               "{\"task\": \"tag\", \"quality\": \"expert\", \"arms\": {\"paper\": {\"score\": 61.5}, "
@@ -655,6 +657,9 @@ static void test_beside(void **state) {
         {"ranking", "0.375 after the published steps (a random choice 0.625); ours 0.250, published 0.506."},
         {"selectors", ">0.281</td>"},
         {"selectors", ">321</td>"},
+        {"origin", ">dada</td>"}, /* of selectors, by a part that was trained for them */
+        {"origin", ">mawam chose</td>"},
+        {"selectors", "largest mean in 0 of 2 settings"},
         {"ranking", "Longer training closes 50% of the distance to ours."},
         {"ranking", ">70000</td>"},
         {"controls", "better than its reactive policy in 1 of 1 (1 with an interval above zero)"}};

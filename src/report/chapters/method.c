@@ -43,6 +43,18 @@ static void text_cell(mw_sheet *sheet, const json_t *object, const char *key) {
     mw_sheet_text(sheet, "%s", text ? text : "");
 }
 
+/* A file without a provenance of its own tells it by a part that was trained for it: one that plays as an arm
+ * of its own name. */
+static const json_t *compared_part(const json_t *summary) {
+    const json_t *arms = mw_json_at(summary, "eval.arms"), *found = NULL;
+    const char *name;
+    json_t *part;
+    json_object_foreach(json_object_get(summary, "training"), name, part) {
+        if (json_object_get(arms, name)) found = part;
+    }
+    return found;
+}
+
 static void origin_rows(mw_sheet *sheet, const mw_study_table *table, const char *place) {
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
         const mw_study_row *row = &table->rows[i];
@@ -53,13 +65,19 @@ static void origin_rows(mw_sheet *sheet, const mw_study_table *table, const char
         mw_sheet_text(sheet, "%s", place);
         const json_t *eval = json_object_get(row->summary, "eval"); /* as mawam eval writes it */
         text_cell(sheet, origin ? origin : study ? study : eval, "revision");
-        for (int k = 0; k < ORIGINS; k++) text_cell(sheet, origin ? origin : eval, origins[k]);
+        const json_t *part = compared_part(row->summary), *details = json_object_get(part, "details");
+        for (int k = 0; k < ORIGINS; k++) {
+            const json_t *told = json_object_get(eval, origins[k]) ? eval : part;
+            text_cell(sheet, origin ? origin : told, origins[k]);
+        }
         text_cell(sheet, origin ? row->summary : eval, "rules");
         mw_sheet_number(sheet, "%.0f", row->value[MW_COL_EVAL_SEEDS]);
         mw_sheet_number(sheet, "%.0f", row->value[MW_COL_EVAL_EPISODES]);
-        text_cell(sheet, json_object_get(row->summary, "data"), "checksum");
+        const json_t *data = json_object_get(row->summary, "data");
+        text_cell(sheet, data ? data : part, data ? "checksum" : "data");
         text_cell(sheet, origin ? row->summary : study, "bundle");
-        text_cell(sheet, origin ? origin : eval, "command");
+        const json_t *by = json_object_get(eval, "command") ? eval : details;
+        text_cell(sheet, origin ? origin : by, "command");
     }
 }
 

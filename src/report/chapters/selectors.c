@@ -115,23 +115,25 @@ static double regret_of(const mw_study_row *row, int arm) {
     return mw_json_number(row->summary, path);
 }
 
-static double training_seconds_of(const mw_study_row *row, int arm) {
+/* Seconds are of a whole training, not of a part of it: only steps are each selector's own. */
+static double training_steps_of(const mw_study_row *row, int arm) {
     char path[96];
-    snprintf(path, sizeof path, "training.%.40s.seconds", arm == MW_ARM_PAPER ? "rwm" : mw_arm_name(arm));
+    snprintf(path, sizeof path, "training.%.40s.configuration.steps",
+             arm == MW_ARM_PAPER ? "rwm" : mw_arm_name(arm));
     return mw_json_number(row->summary, path);
 }
 
-/* What each costs and how well it ranks, by setting; times only where the files have them. */
+/* What each costs and how well it ranks, by setting; steps only where the files have them. */
 static mw_sheet *ranking_sheet(const mw_study_table *t, const int *arms, int count) {
     mw_sheet *sheet = mw_page_settings_sheet();
     bool trained = false;
     for (int i = 0; i < MW_TABLE_ROWS; i++)
-        trained = trained || !isnan(training_seconds_of(&t->rows[i], MW_ARM_PAPER));
+        trained = trained || !isnan(training_steps_of(&t->rows[i], MW_ARM_PAPER));
     mw_sheet_column(sheet, "same-state n-regret", "chance", NULL);
     for (int k = 0; k < count; k++) mw_sheet_column(sheet, "same-state n-regret", title_of(arms[k]), NULL);
     for (int k = 0; k < count; k++) mw_sheet_column(sheet, "scoring, ms", title_of(arms[k]), NULL);
     for (int k = 0; k < count && trained; k++)
-        mw_sheet_column(sheet, "training, s", title_of(arms[k]), "as many steps for all");
+        mw_sheet_column(sheet, "training, steps", title_of(arms[k]), NULL);
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
         const mw_study_row *row = &t->rows[i];
         if (!takes_part(row, arms, count)) continue;
@@ -141,7 +143,7 @@ static mw_sheet *ranking_sheet(const mw_study_table *t, const int *arms, int cou
         for (int k = 0; k < count; k++)
             mw_sheet_number(sheet, "%.2f", row->value[MW_COL_OF(arms[k], MW_FIELD_MS_SCORING)]);
         for (int k = 0; k < count && trained; k++)
-            mw_sheet_number(sheet, "%.0f", training_seconds_of(row, arms[k]));
+            mw_sheet_number(sheet, "%.0f", training_steps_of(row, arms[k]));
     }
     return sheet;
 }
@@ -226,12 +228,13 @@ void mw_item_selectors(mw_page *page) {
     }
     mw_page_say(
         page,
-        "The world model has the largest mean in %d of %d settings; its difference to the strongest "
+        "The world model has the largest mean in %d of %d setting%s; its difference to the strongest "
         "other has an interval above zero in %d and below zero in %d (that one is picked by its mean, "
         "and so has luck on its side). Paper: largest in %d of %d.",
-        found.best, found.settings, found.clear_wins, found.clear_losses, p->rwm_best, p->settings);
+        found.best, found.settings, mw_plural(found.settings), found.clear_wins, found.clear_losses,
+        p->rwm_best, p->settings);
     if (found.settings < p->settings)
-        mw_page_say(page, "%d settings have not been compared yet: mawam study run --parts main,selectors.",
+        mw_page_say(page, "The paper compares %d more: mawam study run --parts main,selectors.",
                     p->settings - found.settings);
     mw_page_table(page, count_sheet(t, arms, count), NULL);
     mw_page_figure_begin(page, "Mean and std over seeds");
