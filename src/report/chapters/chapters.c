@@ -150,7 +150,7 @@ static const mw_item items[] = {
     {"policy_train", "method", "Algorithm: training the proposer", "Pseudocode.", mw_item_algorithm},
     {"wm_train", "method", "Algorithm: training the world model", "Pseudocode.", mw_item_algorithm},
     {"moe_arch", "method", "Dispatch, experts and combine", "A drawing.", mw_item_drawing},
-    {"wm_notation", "method", "Notation", "A table of symbols.", mw_item_algorithm},
+    {"wm_notation", "method", "Notation", "A table of symbols.", mw_item_drawing},
     {"mpe_fork", "method", "One state, eight futures", "An illustration made of recorded frames.",
      mw_item_drawing},
     {"forward_keyframes", "method", "Rollouts of eight tasks", "An illustration made of recorded frames.",

@@ -325,13 +325,14 @@ void mw_item_same_state(mw_page *page) {
         shifted += page->table->rows[i].value[MW_COL_EVAL_OFFSET] > 0 ||
                    page->table->rows[i].value[MW_COL_EVAL_WARM_START] > 0;
     if (own)
-        mw_page_say(page,
-                    "The planner's own candidates, which offsets and warm starts make others than those that "
-                    "are drawn, "
-                    "were ranked in %d of %d settings; the others have no row below. The ranks are the world "
-                    "model's there too, whatever judges in "
-                    "planning.",
-                    own, page->table->present);
+        mw_page_say(
+            page,
+            "The planner's own candidates, which offsets and warm starts make others than those that "
+            "are drawn, "
+            "were ranked in %d of %d setting%s%s. The ranks are the world model's there too, whatever "
+            "judges in planning.",
+            own, page->table->present, mw_plural(page->table->present),
+            own < page->table->present ? "; the others have no row below" : "");
     if (own)
         state_table(page, state_planned, "The planner's own candidates, with offsets and warm starts");
     else if (!shifted)
