@@ -51,8 +51,8 @@ MW_API mw_status mw_dataset_load(mw_dataset **dataset, const char *folder, mw_er
 MW_API void mw_dataset_free(mw_dataset *dataset);
 
 /* One streaming pass over all values: finite numbers, discrete actions in range and legal, outcomes known,
- * and the checksum of every column. What fails is named by file, episode, step, agent. Training calls this
- * first. */
+ * the checksum of every column, and what the description tells of returns and of who acted. What fails is
+ * named by file, episode, step, agent. Training calls this first. */
 MW_API mw_status mw_dataset_check(const mw_dataset *dataset, mw_error *error);
 
 /* Fails unless the data belongs to this built-in task: its sizes and, for data that was not imported, the

@@ -259,6 +259,26 @@ static mw_status check_returns(const mw_dataset *d, double *returns, mw_error *e
         (double)wins / (double)d->episodes);
 }
 
+/* Who acted in how many episodes. Several may act in one, but nobody in more than there are, and if all are
+ * known, every episode has somebody. */
+static mw_status check_sources(const mw_dataset *d, mw_error *error) {
+    long left = d->episodes; /* that nobody is known to have acted in */
+    bool known = d->spec.source_count > 0;
+    for (int i = 0; i < d->spec.source_count; i++) {
+        const mw_data_source *source = &d->spec.sources[i];
+        if (source->episodes > d->episodes)
+            return mw_fail(error, MW_ERR_FORMAT,
+                           "%s/" MW_DATASET_JSON " tells of %ld episodes of '%.64s', but there are %ld",
+                           d->folder, source->episodes, source->name, d->episodes);
+        known = known && source->episodes > 0;
+        left -= source->episodes < left ? source->episodes : left;
+    }
+    if (!known || left == 0) return MW_OK;
+    return mw_fail(error, MW_ERR_FORMAT,
+                   "%s/" MW_DATASET_JSON " tells of behaviours in %ld episodes, but there are %ld", d->folder,
+                   d->episodes - left, d->episodes);
+}
+
 #define RELEASE_STEPS 8192 /* how far a pass goes before it lets go of what is behind */
 
 mw_status mw_dataset_check(const mw_dataset *d, mw_error *error) {
@@ -301,6 +321,7 @@ mw_status mw_dataset_check(const mw_dataset *d, mw_error *error) {
                         "%s: checksum %016llx, but " MW_DATASET_JSON " says %016llx: the file was changed",
                         d->files->paths[c], (unsigned long long)hashes[c],
                         (unsigned long long)d->files->checksums[c]);
+    if (status == MW_OK) status = check_sources(d, error);
     if (status == MW_OK) status = check_returns(d, returns, error);
     free(returns);
     return status;

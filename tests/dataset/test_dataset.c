@@ -4,6 +4,7 @@
 
 #include "core/json.h"
 
+#include <limits.h>
 #include <sys/wait.h>
 
 enum { EPISODES = 9 };
@@ -533,6 +534,43 @@ static void test_told_returns(void **state) {
     }
 }
 
+/* So is in how many episodes who acted; 0 is unknown, and several may act in one. */
+static void test_told_behaviors(void **state) {
+    (void)state;
+    static const struct {
+        long first, second; /* episodes of two behaviours, of the four that there are */
+        const char *problem;
+    } told[] = {{4, 0, NULL},
+                {0, 0, NULL},
+                {1, 3, NULL},
+                {4, 4, NULL},
+                {3, 0, NULL},
+                {5, 0, "tells of 5 episodes of 'a', but there are 4"},
+                {1, 2, "in 3 episodes, but there are 4"},
+                {1, LONG_MAX, "episodes of 'b', but there are 4"}};
+    mw_error error;
+    for (size_t k = 0; k < sizeof told / sizeof *told; k++) {
+        mw_dataset d;
+        json_t *root;
+        fixture_make(scratch("told"), true, true, 4);
+        CHECK_OK(mw_json_read(&root, scratch("told/dataset.json"), &error), error);
+        json_object_set_new(root, "behaviors",
+                            json_pack("[{s:s, s:s, s:I}, {s:s, s:s, s:I}]", "name", "a", "checksum",
+                                      "fnv1a64:0000000000000000", "episodes", (json_int_t)told[k].first,
+                                      "name", "b", "checksum", "fnv1a64:0000000000000000", "episodes",
+                                      (json_int_t)told[k].second));
+        CHECK_OK(mw_json_write(root, scratch("told/dataset.json"), &error), error);
+        json_decref(root);
+        CHECK_OK(mw_dataset_open(&d, scratch("told"), &error), error);
+        if (told[k].problem)
+            CHECK_FAILS(mw_dataset_check(&d, &error), MW_ERR_FORMAT, error, told[k].problem);
+        else
+            CHECK_OK(mw_dataset_check(&d, &error), error);
+        mw_dataset_close(&d);
+        fixture_remove(scratch("told"));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(changes_under_way),        cmocka_unit_test(test_round_trip),
@@ -544,7 +582,7 @@ int main(void) {
         cmocka_unit_test(test_writer_refuses),      cmocka_unit_test(test_overwrite),
         cmocka_unit_test(test_overwrite_link),      cmocka_unit_test(test_interrupted),
         cmocka_unit_test(test_same_process_number), cmocka_unit_test(test_full_disk),
-        cmocka_unit_test(test_told_returns),
+        cmocka_unit_test(test_told_returns),        cmocka_unit_test(test_told_behaviors),
     };
     return cmocka_run_group_tests(tests, scratch_setup, fixture_teardown);
 }
