@@ -3,6 +3,7 @@
 #include "core/tensor/npy.h"
 #include "env/smac/battle.h"
 #include "env/verify.h"
+#include "recorded.h"
 #include "scratch.h"
 
 /* ---- the recordings ---- */
@@ -27,29 +28,8 @@ static const char *const recorded[] = {"length",      "actions",    "avail",    
                                        "tick_pos",    "tick_vel",   "tick_vel32", "tick_hp", "tick_cooldown",
                                        "tick_target", "tick_order", "tick_reward"};
 
-/* Copies an array of the recorded battle with the value at `at` (from the end if negative) raised by so much.
- */
-static void copy_array(const char *name, long at, double by) {
-    mw_error error;
-    mw_npy npy;
-    char from[256], to[256];
-    snprintf(from, sizeof from, TEST_DATA "/smac/3m/%s.npy", name);
-    snprintf(to, sizeof to, "%s/%s.npy", scratch("3m"), name);
-    CHECK_OK(mw_npy_open(&npy, from, &error), error);
-    const size_t size = mw_dtype_size(npy.type), i = at < 0 ? npy.count - (size_t)-at : (size_t)at;
-    unsigned char *copy = malloc(npy.count * size);
-    memcpy(copy, npy.data, npy.count * size);
-    if (npy.type == MW_F64) ((double *)copy)[i] += by;
-    if (npy.type == MW_F32) ((float *)copy)[i] += (float)by;
-    if (npy.type == MW_I16) ((int16_t *)copy)[i] += (int16_t)by;
-    if (npy.type == MW_I8) ((int8_t *)copy)[i] += (int8_t)by;
-    CHECK_OK(mw_npy_write(to, npy.type, npy.dims, npy.shape, copy, &error), error);
-    free(copy);
-    mw_npy_close(&npy);
-}
-
-/* Every array counts: one number that is off is noticed, also where only the recording's own order is spoiled.
- * What is recorded of the dead beyond their health is blank and does not count. */
+/* Every array counts: one number that is off is noticed, also where only the recording's own order is
+ * spoiled. What is recorded of the dead beyond their health is blank and does not count. */
 static void tampered(void **state) {
     (void)state;
     static const struct {
@@ -90,7 +70,8 @@ static void tampered(void **state) {
         mw_verify report = {0};
         for (size_t i = 0; i < sizeof recorded / sizeof *recorded; i++) {
             const bool spoiled = cases[k].name && !strcmp(recorded[i], cases[k].name);
-            copy_array(recorded[i], spoiled ? cases[k].at : 0, spoiled ? cases[k].by : 0);
+            recorded_copy(TEST_DATA "/smac/3m", scratch("3m"), recorded[i], spoiled ? cases[k].at : 0,
+                          spoiled ? cases[k].by : 0);
         }
         const mw_status status = mw_verify_battle(scratch_folder, &report, &error);
         if (cases[k].refused) {

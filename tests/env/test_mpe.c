@@ -4,6 +4,7 @@
 #include "core/tensor/npy.h"
 #include "env/mpe/mpe.h"
 #include "env/verify.h"
+#include "recorded.h"
 #include "scratch.h"
 
 /* ---- recorded trajectories ---- */
@@ -25,22 +26,11 @@ static void recorded(void **state) {
 }
 
 /* Copies the record of spread; the value at `at` of the array `spoiled` is raised by so much. */
-static void copy_spread(const char *spoiled, size_t at, double by) {
+static void copy_spread(const char *spoiled, long at, double by) {
     static const char *const names[] = {"actions", "pos", "vel", "obs", "rewards", "init_pos", "init_vel"};
-    for (size_t which = 0; which < sizeof names / sizeof *names; which++) {
-        mw_error error;
-        mw_npy npy;
-        char from[256], to[256];
-        snprintf(from, sizeof from, TEST_DATA "/mpe/simple_spread/%s.npy", names[which]);
-        snprintf(to, sizeof to, "%s/%s.npy", scratch("simple_spread"), names[which]);
-        CHECK_OK(mw_npy_open(&npy, from, &error), error);
-        double *copy = malloc(npy.count * sizeof *copy);
-        memcpy(copy, npy.data, npy.count * sizeof *copy);
-        if (!strcmp(names[which], spoiled)) copy[at] += by;
-        CHECK_OK(mw_npy_write(to, npy.type, npy.dims, npy.shape, copy, &error), error);
-        free(copy);
-        mw_npy_close(&npy);
-    }
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        recorded_copy(TEST_DATA "/mpe/simple_spread", scratch("simple_spread"), names[i], at,
+                      strcmp(names[i], spoiled) ? 0 : by);
 }
 
 /* The checker itself must notice a number that is off, and a file of the wrong shape. */
