@@ -21,24 +21,37 @@ void mw_cli_open_standard(void) {
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 2 ? O_WRONLY : O_RDONLY) != fd) _exit(1);
 }
 
-int mw_cli_finish(int code) {
+static int output_failed; /* errno of the first flush that did not arrive: the C library forgets why */
+static bool output_told;  /* and a command has said so */
+
+bool mw_cli_flush(void) {
     errno = 0;
-    if (fflush(stdout) == 0 && !ferror(stdout)) return code;
-    fprintf(stderr, "mawam: cannot write to standard output: %s\n", strerror(errno ? errno : EIO));
+    const bool ok = fflush(stdout) == 0 && !ferror(stdout);
+    if (!ok && !output_failed) output_failed = errno ? errno : EIO;
+    return ok;
+}
+
+int mw_cli_finish(int code) {
+    if (mw_cli_flush()) return code;
+    if (!output_told)
+        fprintf(stderr, "mawam: cannot write to standard output: %s\n", strerror(output_failed));
     return code ? code : 1;
 }
 
 int mw_cli_fail(const mw_error *error) {
+    output_told = ferror(stdout);
     fprintf(stderr, "mawam: %s\n", error->message);
     return error->status == MW_ERR_INTERRUPTED ? STOPPED : 1;
 }
 
+static char dispatched[64]; /* " data import": the commands that were dispatched to, each after a space */
+
 int mw_cli_usage(const char *format, ...) {
     va_list args;
     va_start(args, format);
-    fputs("mawam: ", stderr);
+    fprintf(stderr, "mawam%s%s: ", *dispatched ? ":" : "", dispatched);
     vfprintf(stderr, format, args);
-    fputs(" (try --help)\n", stderr);
+    fprintf(stderr, " (try mawam%s --help)\n", dispatched);
     va_end(args);
     return 2;
 }
@@ -48,26 +61,29 @@ void mw_cli_message(void *context, mw_log_level level, const char *message) {
     fprintf(stderr, "mawam: %s%s\n", level == MW_LOG_WARNING ? "warning: " : "", message);
 }
 
-int mw_cli_refuse(const char *command, const mw_error *error) {
-    return error->status == MW_ERR_ARGUMENT ? mw_cli_usage("%s: %s", command, error->message)
-                                            : mw_cli_fail(error);
+int mw_cli_refuse(const mw_error *error) {
+    return error->status == MW_ERR_ARGUMENT ? mw_cli_usage("%s", error->message) : mw_cli_fail(error);
 }
 
-int mw_cli_dispatch(const char *path, const mw_command *commands, const char *help, int argc, char **argv) {
+int mw_cli_dispatch(const mw_command *commands, const char *help, int argc, char **argv) {
     if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
         FILE *out = argc < 2 ? stderr : stdout;
         fputs(help, out);
         for (const mw_command *c = commands; c->name; c++) fprintf(out, "  %-11s %s\n", c->name, c->summary);
         return argc < 2 ? 2 : 0;
     }
-    for (const mw_command *c = commands; c->name; c++)
-        if (!strcmp(c->name, argv[1])) return c->run(argc - 1, argv + 1);
+    for (const mw_command *c = commands; c->name; c++) {
+        if (strcmp(c->name, argv[1]) != 0) continue;
+        const size_t used = strlen(dispatched);
+        snprintf(dispatched + used, sizeof dispatched - used, " %s", c->name);
+        return c->run(argc - 1, argv + 1);
+    }
     char meant[64] = "";
     int best = mw_cli_near(argv[1]);
     for (const mw_command *c = commands; c->name; c++)
         mw_cli_nearer(meant, sizeof meant, &best, argv[1], c->name);
-    if (*meant) return mw_cli_usage("%s: unknown command '%s'; did you mean '%s'?", path, argv[1], meant);
-    return mw_cli_usage("%s: unknown command '%s'", path, argv[1]);
+    if (*meant) return mw_cli_usage("unknown command '%s'; did you mean '%s'?", argv[1], meant);
+    return mw_cli_usage("unknown command '%s'", argv[1]);
 }
 
 /* A whole number, also as people write large ones: "1e3". */
@@ -105,12 +121,17 @@ static bool store_number(const mw_option *option, const char *text) {
     return true;
 }
 
-static int refuse_number(const char *command, const mw_option *option, const char *text) {
+/* As an option is typed: -o, --seed. */
+static const char *dashes(const char *name) {
+    return name[1] ? "--" : "-";
+}
+
+static int refuse_number(const mw_option *option, const char *text) {
     const char *kind = option->kind == MW_OPT_DOUBLE ? "a number" : "a whole number";
     if (option->low != 0 || option->high != 0)
-        return mw_cli_usage("%s: --%s must be %s from %.10g to %.10g, not '%s'", command, option->name, kind,
-                            option->low, option->high, text);
-    return mw_cli_usage("%s: --%s must be %s%s, not '%s'", command, option->name, kind,
+        return mw_cli_usage("--%s must be %s from %.10g to %.10g, not '%s'", option->name, kind, option->low,
+                            option->high, text);
+    return mw_cli_usage("--%s must be %s%s, not '%s'", option->name, kind,
                         option->kind == MW_OPT_U64 ? " from 0 on" : "", text);
 }
 
@@ -126,13 +147,12 @@ static void suggest_option(char *out, size_t size, const mw_option *options, con
     }
 }
 
-static int refuse_option(const char *command, const mw_option *options, const char *word, const char *name,
-                         size_t length) {
+static int refuse_option(const mw_option *options, const char *word, const char *name, size_t length) {
     char given[64], meant[64];
     snprintf(given, sizeof given, "%.*s", (int)(length < 63 ? length : 63), name);
     suggest_option(meant, sizeof meant, options, given);
-    if (*meant) return mw_cli_usage("%s: unknown option '%s'; did you mean --%s?", command, word, meant);
-    return mw_cli_usage("%s: unknown option '%s'", command, word);
+    if (*meant) return mw_cli_usage("unknown option '%s'; did you mean %s%s?", word, dashes(meant), meant);
+    return mw_cli_usage("unknown option '%s'", word);
 }
 
 static const char *plan_setting(const char *name, size_t length) {
@@ -145,14 +165,13 @@ static const char *plan_setting(const char *name, size_t length) {
 }
 
 /* Adds "name=value" if the value is one that the setting can have. Returns -1, or the exit code. */
-static int assign(mw_assignments *list, const char *command, const char *name, const char *value) {
+static int assign(mw_assignments *list, const char *name, const char *value) {
     mw_plan_settings any;
     mw_error error;
-    if (!value) return mw_cli_usage("%s: --%s needs a value", command, name);
-    if (mw_plan_settings_set(&any, name, value, &error) != MW_OK)
-        return mw_cli_usage("%s: %s", command, error.message);
+    if (!value) return mw_cli_usage("--%s needs a value", name);
+    if (mw_plan_settings_set(&any, name, value, &error) != MW_OK) return mw_cli_usage("%s", error.message);
     if (list->count == (int)(sizeof list->items / sizeof *list->items))
-        return mw_cli_usage("%s: more than %d plan settings", command, list->count);
+        return mw_cli_usage("more than %d plan settings", list->count);
     snprintf(list->text[list->count], sizeof list->text[0], "%s=%.60s", name, value);
     list->items[list->count] = list->text[list->count];
     list->count++;
@@ -229,7 +248,7 @@ int mw_cli_parse(int argc, char **argv, const mw_option *options, const char *he
             return 0;
         }
         if (word[0] != '-' || !word[1]) {
-            if (*count == most) return mw_cli_usage("%s: unexpected argument '%s'", argv[0], word);
+            if (*count == most) return mw_cli_usage("unexpected argument '%s'", word);
             positional[(*count)++] = word;
             continue;
         }
@@ -243,23 +262,23 @@ int mw_cli_parse(int argc, char **argv, const mw_option *options, const char *he
         while (plan->name && plan->kind != MW_OPT_PLAN) plan++;
         const char *setting = !option->name && plan->name ? plan_setting(name, length) : NULL;
         if (setting) {
-            const int code = assign(plan->value, argv[0], setting,
+            const int code = assign(plan->value, setting,
                                     value          ? value + 1
                                     : i + 1 < argc ? argv[++i]
                                                    : NULL);
             if (code >= 0) return code;
             continue;
         }
-        if (!option->name) return refuse_option(argv[0], options, word, name, length);
+        if (!option->name) return refuse_option(options, word, name, length);
         if (option->kind == MW_OPT_FLAG) {
-            if (value) return mw_cli_usage("%s: --%s takes no value", argv[0], option->name);
+            if (value) return mw_cli_usage("--%s takes no value", option->name);
             *(bool *)option->value = true;
             continue;
         }
         if (option->kind == MW_OPT_SHOW) {
-            if (value) return mw_cli_usage("%s: --%s takes no value", argv[0], option->name);
+            if (value) return mw_cli_usage("--%s takes no value", option->name);
             if (!choose_show(option->value, option->name))
-                return mw_cli_usage("%s: only one of --csv, --json and --markdown", argv[0]);
+                return mw_cli_usage("only one of --csv, --json and --markdown");
             continue;
         }
         if (option->kind == MW_OPT_OPTIONAL) {
@@ -271,16 +290,16 @@ int mw_cli_parse(int argc, char **argv, const mw_option *options, const char *he
         else if (i + 1 < argc)
             value = argv[++i];
         else
-            return mw_cli_usage("%s: --%s needs a value", argv[0], option->name);
+            return mw_cli_usage("%s%s needs a value", dashes(option->name), option->name);
         if (option->kind == MW_OPT_STRINGS) {
             mw_strings *list = option->value;
             if (list->count == (int)(sizeof list->items / sizeof *list->items))
-                return mw_cli_usage("%s: --%s is given too often", argv[0], option->name);
+                return mw_cli_usage("--%s is given too often", option->name);
             list->items[list->count++] = value;
         } else if (option->kind == MW_OPT_STRING) {
             *(const char **)option->value = value;
         } else if (!store_number(option, value)) {
-            return refuse_number(argv[0], option, value);
+            return refuse_number(option, value);
         }
     }
     return -1;
@@ -324,10 +343,9 @@ int mw_cli_print(json_t *value, int digits) {
         fputs("mawam: cannot write the report: out of memory, or a text is not UTF-8\n", stderr);
         return 1;
     }
-    errno = 0;
-    const bool ok = puts(text) != EOF && fflush(stdout) == 0;
-    if (!ok) fprintf(stderr, "mawam: cannot print the report: %s\n", strerror(errno ? errno : EIO));
+    puts(text);
     free(text);
+    const bool ok = mw_cli_flush(); /* mw_cli_finish says what failed */
     return ok ? 0 : 1;
 }
 

@@ -31,17 +31,17 @@ int mw_cli_verify(int argc, char **argv);
 int mw_cli_zoo(int argc, char **argv);
 
 /* Prints "mawam: message" to stderr and returns the exit code: 1 for failures, 130 for work that was stopped,
- * 2 for usage. */
+ * 2 for usage, which names the command that was called and where its help is. */
 int mw_cli_fail(const mw_error *error);
 int mw_cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* What the library has to say, for mw_log_set. */
 void mw_cli_message(void *context, mw_log_level level, const char *message);
 /* Of work that had not begun: a request that is wrong (MW_ERR_ARGUMENT) is usage, all else a failure. */
-int mw_cli_refuse(const char *command, const mw_error *error);
+int mw_cli_refuse(const mw_error *error);
 
 /* Picks the row of a NULL-terminated table that argv[1] names and runs it; prints `help` for --help or no
  * argument. */
-int mw_cli_dispatch(const char *path, const mw_command *commands, const char *help, int argc, char **argv);
+int mw_cli_dispatch(const mw_command *commands, const char *help, int argc, char **argv);
 
 /* Option parsing: `--name value`, `--name=value`, flags, and positional arguments. */
 typedef enum {
@@ -151,6 +151,8 @@ int mw_cli_print(json_t *value, int digits);
 /* Before anything is opened: descriptors 0 to 2 that are closed get something harmless, so that no file of
  * ours takes their numbers. */
 void mw_cli_open_standard(void);
+/* What was printed leaves now; false if any of it could not. For rows that somebody waits for. */
+bool mw_cli_flush(void);
 /* At the end: what was printed must have arrived; returns the exit code. */
 int mw_cli_finish(int code);
 

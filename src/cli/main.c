@@ -59,5 +59,5 @@ int main(int argc, char **argv) {
         printf("mawam %s, CPU level %s\n", mw_version(), mw_cpu_name());
         return mw_cli_finish(0);
     }
-    return mw_cli_finish(mw_cli_dispatch("mawam", commands, help, argc, argv));
+    return mw_cli_finish(mw_cli_dispatch(commands, help, argc, argv));
 }

@@ -39,7 +39,7 @@ int mw_cli_near(const char *word) {
 
 void mw_cli_nearer(char *out, size_t size, int *best, const char *word, const char *known) {
     const int far = distance(word, known);
-    if (far >= *best) return;
+    if (far >= *best || far >= (int)strlen(known)) return; /* all of a word replaced is another word */
     *best = far;
     snprintf(out, size, "%s", known);
 }

@@ -138,7 +138,7 @@ void mw_table_row(mw_table *t, const mw_cell *cells) {
         row_markdown(t, cells);
     else
         row_text(t, cells);
-    if (t->show != MW_SHOW_JSON) fflush(stdout);
+    if (t->show != MW_SHOW_JSON) mw_cli_flush();
 }
 
 int mw_table_end(mw_table *t) {

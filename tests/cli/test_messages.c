@@ -14,14 +14,27 @@ static void suggestions(void **state) {
     program_expect(1, "bundle info 3m-mediun", "did you mean '3m-medium'?");
     program_expect(1, "diagnose nothing-like-it",
                    "'nothing-like-it' is no file, and there is no bundles/nothing-like-it.safetensors in ");
-    program_expect(2, "xyzzy", "unknown command 'xyzzy' (try --help)");
-    program_expect(2, "eval x --quux", "unknown option '--quux' (try --help)");
+    program_expect(2, "xyzzy", "mawam: unknown command 'xyzzy' (try mawam --help)");
+    program_expect(2, "eval x --quux", "unknown option '--quux' (try mawam eval --help)");
+    program_expect(2, "demo --foo", "unknown option '--foo' (try mawam demo --help)");
     program_expect(2, "study run 3m-poor --dir %/study --set rwm.step=3", "'rwm.step=3' sets nothing");
     program_expect(2, "study run --dir %/study --method mine", "mine");
     assert_int_not_equal(access(scratch("study"), F_OK), 0);
     program_expect(1, "demo spread-medium nothing-like-it --episodes 1 -o %/shown",
                    "'nothing-like-it' is no");
     assert_int_not_equal(access(scratch("shown"), F_OK), 0);
+}
+
+/* Whoever finds the fault, the parser, the command or the library: it is said in one shape. */
+static void usage_has_one_shape(void **state) {
+    (void)state;
+    program_expect(2, "env list x", "mawam: env list: unexpected argument 'x' (try mawam env list --help)");
+    program_expect(2, "env describe", "mawam: env describe: name a task; mawam env list shows them (try ");
+    program_expect(2, "env describe x", "mawam: env describe: unknown task 'x'");
+    program_expect(2, "data dance", "mawam: data: unknown command 'dance' (try mawam data --help)");
+    program_expect(2, "study run --budget x", "mawam: study run: --budget must be ");
+    program_expect(2, "verify net", "mawam: verify net: name the folder");
+    program_expect(2, "train x -o", "mawam: train: -o needs a value (try mawam train --help)");
 }
 
 /* Who stands in a folder of datasets still has the bundles. */
@@ -143,6 +156,7 @@ static void texts_of_files(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(suggestions),
+        cmocka_unit_test(usage_has_one_shape),
         cmocka_unit_test(numbers),
         cmocka_unit_test(outputs_first),
         cmocka_unit_test(options_that_do_not_apply),

@@ -35,7 +35,10 @@ static void full_output(void **state) {
         expect(1, line);
         char text[256] = "";
         scratch_read(scratch("err"), text, sizeof text - 1);
-        if (!strstr(text, "mawam: cannot ")) fail_msg("%s: '%s' does not say why", line, text);
+        const char *end = strchr(text, '\n');
+        if (strncmp(text, "mawam: cannot ", 14) != 0 || !strstr(text, ": No space left on device\n") ||
+            end[1])
+            fail_msg("%s: '%s' does not say why in one line", line, text);
         snprintf(line, sizeof line, "%s >&- 2>/dev/null", commands[i]);
         expect(1, line);
     }

@@ -38,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     words[count++] = help;
     FILE *const shown = stdout, *const complaints = stderr;
     stdout = stderr = nowhere;
-    const int code = mw_cli_dispatch("mawam", commands, "", count, words);
+    const int code = mw_cli_dispatch(commands, "", count, words);
     stdout = shown;
     stderr = complaints;
     FUZZ_EXPECT(code == 0 || code == 2);

@@ -44,7 +44,7 @@ static void show_progress(void *context, const mw_learn_report *r, double second
         "std %.3f\n",
         seconds, r->steps, r->episode_return, r->win_rate, r->length, r->entropy, r->kl, r->value_loss,
         r->action_std);
-    fflush(stdout);
+    mw_cli_flush();
 }
 
 static mw_status apply_settings(mw_learn_preset *preset, const char *settings, mw_error *error) {
@@ -76,15 +76,15 @@ static int behavior_train(int argc, char **argv) {
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int code = mw_cli_parse(argc, argv, options, train_help, &task, 1, &count);
     if (code >= 0) return code;
-    if (count != 1) return mw_cli_usage("behavior train: name a task; mawam env list shows them");
+    if (count != 1) return mw_cli_usage("name a task; mawam env list shows them");
     mw_env *env;
     mw_error error = {0};
-    if (mw_env_create(&env, task, &world, &error) != MW_OK) return mw_cli_refuse("behavior train", &error);
+    if (mw_env_create(&env, task, &world, &error) != MW_OK) return mw_cli_refuse(&error);
     mw_env_free(env); /* that there is such a world is all */
     const mw_learn_preset *row = mw_learn_preset_find(task);
-    if (!row) return mw_cli_usage("behavior train: no preset for '%s'", task);
+    if (!row) return mw_cli_usage("no preset for '%s'", task);
     mw_learn_preset preset = *row;
-    if (apply_settings(&preset, settings, &error) != MW_OK) return mw_cli_refuse("behavior train", &error);
+    if (apply_settings(&preset, settings, &error) != MW_OK) return mw_cli_refuse(&error);
     if (steps > 0) preset.steps = (float)steps;
     train_display display = {0};
     learn.preset = &preset;
@@ -134,7 +134,7 @@ static int behavior_prey(int argc, char **argv) {
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, prey_help, &task, 1, &count);
     if (code >= 0) return code;
-    if (count != 1) return mw_cli_usage("behavior prey: name a task with a prey: tag, world");
+    if (count != 1) return mw_cli_usage("name a task with a prey: tag, world");
     char own[64];
     snprintf(own, sizeof own, "%.32s-prey", task);
     learn.predator_steps = (float)predator_steps;
@@ -146,7 +146,7 @@ static int behavior_prey(int argc, char **argv) {
     mw_progress_start(&display.progress, task, 0);
     mw_status status = mw_prey_learn(task, folder ? folder : own, &learn, &error);
     mw_progress_finish(&display.progress);
-    return status == MW_OK ? 0 : mw_cli_refuse("behavior prey", &error);
+    return status == MW_OK ? 0 : mw_cli_refuse(&error);
 }
 
 /* ---- list ---- */
@@ -241,7 +241,7 @@ static int behavior_list(int argc, char **argv) {
     int count, code = mw_cli_parse(argc, argv, options, list_help, &request.task, 1, &count);
     if (code >= 0) return code;
     if (request.task && !has_settings(request.task))
-        return mw_cli_usage("behavior list: there is no task '%s'; mawam env list shows them", request.task);
+        return mw_cli_usage("there is no task '%s'; mawam env list shows them", request.task);
     mw_error error = {0};
     const mw_setting *s;
     mw_table_begin(&request.table, show, list_columns);
@@ -301,7 +301,7 @@ static int behavior_eval(int argc, char **argv) {
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int code = mw_cli_parse(argc, argv, options, eval_help, files, MOST_FILES, &count);
     if (code >= 0) return code;
-    if (count < 1) return mw_cli_usage("behavior eval: name a behaviour file");
+    if (count < 1) return mw_cli_usage("name a behaviour file");
     mw_table_begin(&table, show, columns);
     for (int i = 0; i < count; i++) {
         mw_error error = {0};
@@ -349,7 +349,7 @@ static void show_pick(void *context, const mw_setting *setting, double steps, co
            !setting ? ""
            : inside ? "  in range"
                     : "  OUT OF RANGE");
-    fflush(stdout);
+    mw_cli_flush();
 }
 
 /* The files that will be written, before the long work. */
@@ -383,7 +383,7 @@ static int behavior_pick(int argc, char **argv) {
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, pick_help, words, 2, &count);
     if (code >= 0) return code;
-    if (count != 2) return mw_cli_usage("behavior pick: name a task and the folder of a run");
+    if (count != 2) return mw_cli_usage("name a task and the folder of a run");
     pick.world = &world;
     pick.report = show_pick;
     pick.context = (void *)words[0];
@@ -412,7 +412,7 @@ static int behavior_embed(int argc, char **argv) {
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, embed_help, files, 8, &count);
     if (code >= 0) return code;
-    if (count < 1 || !path) return mw_cli_usage("behavior embed: name prey files and, with -o, the C file");
+    if (count < 1 || !path) return mw_cli_usage("name prey files and, with -o, the C file");
     mw_cli_stop(); /* what takes a moment is written whole */
     mw_error error = {0};
     if (mw_cli_output(path, overwrite, &error) != MW_OK) return mw_cli_fail(&error);
@@ -436,5 +436,5 @@ int mw_cli_behavior(int argc, char **argv) {
         "          mawam behavior eval behaviors/spread-medium.safetensors\n"
         "\n"
         "commands:\n";
-    return mw_cli_dispatch("behavior", commands, help, argc, argv);
+    return mw_cli_dispatch(commands, help, argc, argv);
 }

@@ -248,11 +248,10 @@ int mw_cli_bench(int argc, char **argv) {
     int count;
     int code = mw_cli_parse(argc, argv, options, help, paths, MOST_BUNDLES, &count);
     if (code >= 0) return code;
-    if (cost != (count > 0)) return mw_cli_usage("bench: bundles and --cost belong together");
-    if (timed && !cost) return mw_cli_usage("bench: --timed belongs to --cost");
+    if (cost != (count > 0)) return mw_cli_usage("bundles and --cost belong together");
+    if (timed && !cost) return mw_cli_usage("--timed belongs to --cost");
     if (cost && (train || only || preset != trained || plans_otherwise(&o)))
-        return mw_cli_usage(
-            "bench: --cost takes bundles, --threads, --timed and --json or --csv, nothing else");
+        return mw_cli_usage("--cost takes bundles, --threads, --timed and --json or --csv, nothing else");
     if (cost) {
         char *command = mw_cli_command("", argc, argv);
         code = cost_of(paths, count, o.threads, timed, show, command);
@@ -260,14 +259,13 @@ int mw_cli_bench(int argc, char **argv) {
         return code;
     }
     if (strcmp(preset, trained) && strcmp(preset, "paper"))
-        return mw_cli_usage("bench: --preset must be 'trained' or 'paper', not '%s'", preset);
+        return mw_cli_usage("--preset must be 'trained' or 'paper', not '%s'", preset);
     o.paper = !strcmp(preset, "paper");
-    if (!(o.items = items_of(only, train)))
-        return mw_cli_usage("bench: nothing called '%s' to measure", only);
+    if (!(o.items = items_of(only, train))) return mw_cli_usage("nothing called '%s' to measure", only);
     mw_bench_report report;
     mw_error error = {0};
     const mw_status status = mw_bench_run(&o, &report, &error);
-    if (status != MW_OK) return mw_cli_refuse("bench", &error);
+    if (status != MW_OK) return mw_cli_refuse(&error);
     char cpu[128];
     mw_cpu_model(cpu, sizeof cpu);
     if (show == MW_SHOW_JSON) return print_json(&o, &report, cpu);

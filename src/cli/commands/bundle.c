@@ -172,7 +172,7 @@ static int bundle_info(int argc, char **argv) {
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, info_help, &name, 1, &count);
     if (code >= 0) return code;
-    if (count != 1) return mw_cli_usage("bundle info: name a bundle");
+    if (count != 1) return mw_cli_usage("name a bundle");
     char path[4096];
     mw_bundle *bundle;
     mw_error error;
@@ -216,8 +216,8 @@ static int bundle_pack(int argc, char **argv) {
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, pack_help, &name, 1, &count);
     if (code >= 0) return code;
-    if (count != 1) return mw_cli_usage("bundle pack: name a bundle");
-    if (!file) return mw_cli_usage("bundle pack: -o is missing");
+    if (count != 1) return mw_cli_usage("name a bundle");
+    if (!file) return mw_cli_usage("-o is missing");
     char path[4096];
     mw_error error;
     if (mw_cli_bundle_path(path, sizeof path, name, &error) != MW_OK ||
@@ -239,5 +239,5 @@ int mw_cli_bundle(int argc, char **argv) {
                                "example: mawam bundle info spread-medium\n"
                                "\n"
                                "commands:\n";
-    return mw_cli_dispatch("mawam bundle", commands, help, argc, argv);
+    return mw_cli_dispatch(commands, help, argc, argv);
 }

@@ -102,7 +102,7 @@ static int data_info(int argc, char **argv) {
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, info_help, &folder, 1, &count);
     if (code >= 0) return code;
-    if (count < 1) return mw_cli_usage("data info: name a dataset's folder");
+    if (count < 1) return mw_cli_usage("name a dataset's folder");
     mw_error error;
     mw_dataset *dataset = NULL;
     mw_feature *features = NULL;
@@ -164,7 +164,7 @@ static int data_check(int argc, char **argv) {
     const mw_option options[] = {{NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, check_help, folders, MOST, &count);
     if (code >= 0) return code;
-    if (count < 1) return mw_cli_usage("data check: name a dataset's folder");
+    if (count < 1) return mw_cli_usage("name a dataset's folder");
     int result = 0;
     for (int i = 0; i < count; i++) {
         mw_error error;
@@ -272,11 +272,10 @@ static int data_import(int argc, char **argv) {
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, import_help, &source, 1, &count);
     if (code >= 0) return code;
-    if (count < 1) return mw_cli_usage("data import: name the source");
+    if (count < 1) return mw_cli_usage("name the source");
     if (!from || !folder || !task)
-        return mw_cli_usage("data import: %s is missing", !from ? "--from" : !folder ? "-o" : "--task");
-    if (!known_layout(from))
-        return mw_cli_usage("data import: --from must be omar, madiff or hdf5, not '%s'", from);
+        return mw_cli_usage("%s is missing", !from ? "--from" : !folder ? "-o" : "--task");
+    if (!known_layout(from)) return mw_cli_usage("--from must be omar, madiff or hdf5, not '%s'", from);
     mw_env *env;
     mw_error error;
     mw_import_report report;
@@ -320,9 +319,9 @@ static int data_export(int argc, char **argv) {
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, export_help, &folder, 1, &count);
     if (code >= 0) return code;
-    if (count < 1) return mw_cli_usage("data export: name a dataset's folder");
-    if (!to || !file) return mw_cli_usage("data export: %s is missing", !to ? "--to" : "-o");
-    if (strcmp(to, "hdf5") != 0) return mw_cli_usage("data export: --to must be hdf5, not '%s'", to);
+    if (count < 1) return mw_cli_usage("name a dataset's folder");
+    if (!to || !file) return mw_cli_usage("%s is missing", !to ? "--to" : "-o");
+    if (strcmp(to, "hdf5") != 0) return mw_cli_usage("--to must be hdf5, not '%s'", to);
     mw_error error;
     mw_dataset *dataset;
     if (mw_dataset_load(&dataset, folder, &error) != MW_OK) return mw_cli_fail(&error);
@@ -356,5 +355,5 @@ static const char help[] =
     "commands:\n";
 
 int mw_cli_data(int argc, char **argv) {
-    return mw_cli_dispatch("mawam data", commands, help, argc, argv);
+    return mw_cli_dispatch(commands, help, argc, argv);
 }

@@ -84,15 +84,15 @@ int mw_cli_data_make(int argc, char **argv) {
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int code = mw_cli_parse(argc, argv, options, help, &name, 1, &count);
     if (code >= 0) return code;
-    if (count != 1) return mw_cli_usage("data make: name a setting, or all");
-    if (root && strlen(root) > 400) return mw_cli_usage("data make: -o '%.40s...' is too long a path", root);
-    if (!root || !*root) return mw_cli_usage("data make: -o DIR says where the datasets go");
+    if (count != 1) return mw_cli_usage("name a setting, or all");
+    if (root && strlen(root) > 400) return mw_cli_usage("-o '%.40s...' is too long a path", root);
+    if (!root || !*root) return mw_cli_usage("-o DIR says where the datasets go");
     request.transitions = transitions;
     mw_error error = {0};
     const mw_setting *setting = NULL;
     const bool all = !strcmp(name, "all");
     mw_status status = all ? MW_OK : mw_setting_find(&setting, name, &error);
-    if (status != MW_OK) return mw_cli_refuse("data make", &error);
+    if (status != MW_OK) return mw_cli_refuse(&error);
     request.stop = mw_cli_stop();
     mw_table_begin(&table, show, columns);
     for (int i = 0; status == MW_OK && (all ? mw_setting_at(i) != NULL : i < 1); i++)

@@ -72,7 +72,7 @@ static void print_rows(const shown *s) {
     }
     mw_cli_found(found, sizeof found, s->name, s->result);
     printf("%s\n\n", found);
-    fflush(stdout);
+    mw_cli_flush();
 }
 
 /* ---- the page: one card per bundle ---- */
@@ -309,7 +309,7 @@ int mw_cli_demo(int argc, char **argv) {
         if (mw_cli_bundles(&shipped, &error) != MW_OK || choose(bundles, &count, &shipped, &error) != MW_OK)
             return mw_cli_fail(&error);
     }
-    if (count == 0) return mw_cli_usage("demo: no folder has bundles; name some");
+    if (count == 0) return mw_cli_usage("no folder has bundles; name some");
     o.episodes = episodes;
     o.assignments = plan.items;
     o.assignment_count = plan.count;

@@ -153,14 +153,13 @@ int mw_cli_diagnose(int argc, char **argv) {
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, help, positional, 2, &count);
     if (code >= 0) return code;
-    if (count < 1) return mw_cli_usage("diagnose: name a bundle");
+    if (count < 1) return mw_cli_usage("name a bundle");
     if (show == MW_SHOW_CSV && json && !*json)
-        return mw_cli_usage("diagnose: only one of --csv and --json is printed; --json=FILE goes with --csv");
+        return mw_cli_usage("only one of --csv and --json is printed; --json=FILE goes with --csv");
     anchors.assignments = plan.items;
     anchors.assignment_count = plan.count;
     anchors.stop = mw_cli_stop();
-    if (count < 2 && !anchors.anchors)
-        return mw_cli_usage("diagnose: nothing to do without anchors and dataset");
+    if (count < 2 && !anchors.anchors) return mw_cli_usage("nothing to do without anchors and dataset");
     mw_bundle *bundle;
     mw_error error = {0};
     mw_same_state same = {0}, planned = {0};

@@ -132,12 +132,11 @@ int mw_cli_diagnose_routing(int argc, char **argv) {
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, help, positional, 2, &count);
     if (code >= 0) return code;
-    if (way == MW_SHOW_CSV && json && !*json)
-        return mw_cli_usage("diagnose --routing: only one of --csv and --json is printed");
-    if (count == 2 && data) return mw_cli_usage("diagnose --routing: name the dataset once");
+    if (way == MW_SHOW_CSV && json && !*json) return mw_cli_usage("only one of --csv and --json is printed");
+    if (count == 2 && data) return mw_cli_usage("--routing: name the dataset once");
     if (count == 2) data = positional[1];
     if (count < 1 || !data)
-        return mw_cli_usage("diagnose --routing: name a bundle and a dataset ('mawam data make' makes it)");
+        return mw_cli_usage("--routing: name a bundle and a dataset ('mawam data make' makes it)");
     mw_bundle *bundle;
     mw_routing *result = NULL;
     mw_error error = {0};

@@ -152,10 +152,10 @@ static int env_describe(int argc, char **argv) {
     const char *task = NULL;
     int count, code = mw_cli_parse(argc, argv, options, describe_help, &task, 1, &count);
     if (code >= 0) return code;
-    if (count != 1) return mw_cli_usage("env describe: name a task; mawam env list shows them");
+    if (count != 1) return mw_cli_usage("name a task; mawam env list shows them");
     mw_env *env;
     mw_error error;
-    if (mw_env_create(&env, task, NULL, &error) != MW_OK) return mw_cli_refuse("env describe", &error);
+    if (mw_env_create(&env, task, NULL, &error) != MW_OK) return mw_cli_refuse(&error);
     code = 0;
     if (show == MW_SHOW_JSON)
         code = describe_json(env);
@@ -447,7 +447,7 @@ static int play(play_request *request) {
     stage_free(&s);
     free(result.returns);
     free(result.lengths);
-    return status == MW_OK ? code : mw_cli_refuse("env play", &error);
+    return status == MW_OK ? code : mw_cli_refuse(&error);
 }
 
 static int env_play(int argc, char **argv) {
@@ -468,8 +468,8 @@ static int env_play(int argc, char **argv) {
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, play_help, &request.task, 1, &count);
     if (code >= 0) return code;
-    if (count != 1) return mw_cli_usage("env play: name a task; mawam env list shows them");
-    if (request.seed > INT64_MAX) return mw_cli_usage("env play: --seed must be below 2^63");
+    if (count != 1) return mw_cli_usage("name a task; mawam env list shows them");
+    if (request.seed > INT64_MAX) return mw_cli_usage("--seed must be below 2^63");
     if (request.envs > request.episodes) request.envs = request.episodes;
     mw_error error;
     if (mw_cli_output(request.replay, overwrite, &error) != MW_OK) return mw_cli_fail(&error);
@@ -491,5 +491,5 @@ int mw_cli_env(int argc, char **argv) {
                                "          mawam env play spread --policy best --replay spread.html\n"
                                "\n"
                                "commands:\n";
-    return mw_cli_dispatch("env", commands, help, argc, argv);
+    return mw_cli_dispatch(commands, help, argc, argv);
 }

@@ -244,16 +244,15 @@ int mw_cli_eval(int argc, char **argv) {
                                  {NULL, MW_OPT_FLAG, NULL, 0, 0}};
     int count, code = mw_cli_parse(argc, argv, options, help, &r.bundle, 1, &count);
     if (code >= 0) return code;
-    if (count != 1) return mw_cli_usage("eval: name a bundle");
+    if (count != 1) return mw_cli_usage("name a bundle");
     mw_error error;
-    if (arms && mw_arms_parse(arms, &o.arms, &error) != MW_OK) return mw_cli_refuse("eval", &error);
+    if (arms && mw_arms_parse(arms, &o.arms, &error) != MW_OK) return mw_cli_refuse(&error);
     o.assignments = plan.items;
     o.assignment_count = plan.count;
     o.progress = show_progress;
     if (r.show == MW_SHOW_CSV && r.json && !*r.json)
-        return mw_cli_usage("eval: only one of --csv and --json is printed; --json=FILE goes with --csv");
-    if (sweeps.count && r.replay)
-        return mw_cli_usage("eval: --replay shows one plan, and --sweep plays many");
+        return mw_cli_usage("only one of --csv and --json is printed; --json=FILE goes with --csv");
+    if (sweeps.count && r.replay) return mw_cli_usage("--replay shows one plan, and --sweep plays many");
     if (r.show == MW_SHOW_CSV || (r.json && !*r.json))
         mw_progress_every(mw_cli_quiet ? -1 : 0); /* programs read this */
     o.context = &progress;

@@ -36,7 +36,7 @@ static void show(void *context, const char *url) {
     pid_t child;
     char program[] = "xdg-open", address[400], *arguments[] = {program, address, NULL};
     printf("%s\n", url);
-    fflush(stdout);
+    mw_cli_flush();
     if (!*open_page || !(getenv("DISPLAY") || getenv("WAYLAND_DISPLAY"))) return;
     snprintf(address, sizeof address, "%s", url);
     /* nobody waits for it: it may be the browser itself, and lasts as long as that is open */
@@ -46,8 +46,11 @@ static void show(void *context, const char *url) {
 static int run(const char *name, mw_live_options *live) {
     char path[4096], *slash;
     mw_error error = {0};
-    if (mw_live_check(live, &error) != MW_OK) return mw_cli_refuse("live", &error);
+    mw_bundle *bundle = NULL;
+    if (mw_live_check(live, &error) != MW_OK) return mw_cli_refuse(&error);
     mw_status status = mw_cli_bundle_path(path, sizeof path, name, &error);
+    if (status == MW_OK) status = mw_cli_bundle_load(&bundle, path, &error); /* says if no world is its */
+    mw_bundle_free(bundle);
     if (status == MW_OK) {
         slash = strrchr(path, '/');
         live->folder = !slash ? "." : slash == path ? "/" : path;

@@ -138,7 +138,7 @@ static void show(void *context, const mw_study_event *e) {
         fprintf(stderr, "mawam: %s, %s: %s\n", e->setting, stage, e->note);
         break;
     }
-    fflush(stdout);
+    mw_cli_flush();
 }
 
 /* ---- run ---- */
@@ -244,19 +244,18 @@ static int study_run(int argc, char **argv) {
     if (code >= 0) return code;
     mw_error error = {0};
     for (int i = 0; i < count; i++)
-        if (mw_setting_find(&settings[i], names[i], &error) != MW_OK)
-            return mw_cli_refuse("study run", &error);
+        if (mw_setting_find(&settings[i], names[i], &error) != MW_OK) return mw_cli_refuse(&error);
     if (strcmp(budget, "quick") && strcmp(budget, "full"))
-        return mw_cli_usage("study run: --budget must be 'quick' or 'full', not '%s'", budget);
-    if (arms && mw_arms_parse(arms, &o.arms, &error) != MW_OK) return mw_cli_refuse("study run", &error);
+        return mw_cli_usage("--budget must be 'quick' or 'full', not '%s'", budget);
+    if (arms && mw_arms_parse(arms, &o.arms, &error) != MW_OK) return mw_cli_refuse(&error);
     if (episodes && !take_episodes(&o, episodes))
-        return mw_cli_usage("study run: --episodes is a number or mpe=N,battle=N,ant=N, not '%s'", episodes);
+        return mw_cli_usage("--episodes is a number or mpe=N,battle=N,ant=N, not '%s'", episodes);
     if (parts && !take_parts(&o, parts)) {
         char known[256] = "";
         for (int part = 0; mw_study_part_name(part); part++)
             snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", part ? "," : "",
                      mw_study_part_name(part));
-        return mw_cli_usage("study run: --parts are %s, not '%s'", known, parts);
+        return mw_cli_usage("--parts are %s, not '%s'", known, parts);
     }
     o.settings = settings;
     o.count = count;
@@ -264,7 +263,7 @@ static int study_run(int argc, char **argv) {
     o.assignments = assignments.items;
     o.assignment_count = assignments.count;
     o.transitions = transitions;
-    if (!training_known(&o, &error)) return mw_cli_refuse("study run", &error);
+    if (!training_known(&o, &error)) return mw_cli_refuse(&error);
     char *command = mw_cli_command("study", argc, argv);
     if (!command) return mw_cli_fail(&(mw_error){MW_ERR_MEMORY, "out of memory for the command"});
     o.command = command;
@@ -301,7 +300,7 @@ int mw_cli_study(int argc, char **argv) {
         {"run", "make data, train, evaluate and diagnose, for all 30 settings or some", study_run},
         {"report", "tables, figures and a page from what has been run", study_report},
         {NULL, NULL, NULL}};
-    return mw_cli_dispatch("mawam study", commands,
+    return mw_cli_dispatch(commands,
                            "mawam study: all settings of the paper, next to its figures\n"
                            "\n"
                            "usage: mawam study COMMAND [...]      mawam study COMMAND --help for each\n"

@@ -89,7 +89,7 @@ int mw_cli_sweep(const mw_eval_options *eval, const mw_strings *sweeps, const ch
         return mw_cli_fail(&error);
     mw_status status = mw_sweep_run(&text, bundle, &o, &error);
     mw_bundle_free(bundle);
-    if (status != MW_OK) return mw_cli_refuse("eval", &error);
+    if (status != MW_OK) return mw_cli_refuse(&error);
     if (json && !*json) {
         puts(text);
     } else {

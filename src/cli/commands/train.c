@@ -108,7 +108,7 @@ static void show_progress(void *context, const mw_training_progress *p) {
     const double left = (p->seconds - d->begun) * (p->total - p->done) / (p->done - d->first);
     printf("%7.0f s, %.0f s left  %-6s %7ld of %ld  %s  %s\n", p->seconds, left, p->part, p->step, p->steps,
            losses, held);
-    fflush(stdout);
+    mw_cli_flush();
 }
 
 static int print_report(const char *output, const mw_training_report *report) {
@@ -139,7 +139,7 @@ static int run(const mw_dataset *dataset, const char *output, mw_train_options *
     display d = {.append = o->resume, .logged = NAN};
     char path[4096];
     if (mw_train_options_check(o, mw_dataset_describe(dataset).spec.task, &error) != MW_OK)
-        return mw_cli_refuse("train", &error);
+        return mw_cli_refuse(&error);
     o->stop = mw_cli_stop();
     o->progress = show_progress;
     o->begin = show_estimate;
@@ -187,15 +187,14 @@ int mw_cli_train(int argc, char **argv) {
         mw_preset_list(stdout);
         return 0;
     }
-    if (count != 1) return mw_cli_usage("train: name a dataset folder");
+    if (count != 1) return mw_cli_usage("name a dataset folder");
     mw_error error = {0};
     if (only && mw_model_classes_parse(only, &o.only, &error) != MW_OK)
-        return mw_cli_usage("train: --only: %s", error.message);
+        return mw_cli_usage("--only: %s", error.message);
     if (strcmp(budget, "quick") && strcmp(budget, "full"))
-        return mw_cli_usage("train: --budget must be 'quick' or 'full', not '%s'", budget);
-    if (log && strcmp(log, "tensorboard"))
-        return mw_cli_usage("train: --log must be 'tensorboard', not '%s'", log);
-    if (o.with && !only) return mw_cli_usage("train: --with needs --only");
+        return mw_cli_usage("--budget must be 'quick' or 'full', not '%s'", budget);
+    if (log && strcmp(log, "tensorboard")) return mw_cli_usage("--log must be 'tensorboard', not '%s'", log);
+    if (o.with && !only) return mw_cli_usage("--with needs --only");
     char with[4096];
     if (o.with) {
         if (mw_cli_bundle_path(with, sizeof with, o.with, &error) != MW_OK) return mw_cli_fail(&error);

@@ -75,7 +75,7 @@ static int run(int argc, char **argv, const char *help, verify_fn *verify) {
     int count;
     int code = mw_cli_parse(argc, argv, options, help, &dir, 1, &count);
     if (code >= 0) return code;
-    if (count != 1) return mw_cli_usage("verify %s: name the folder of recorded numbers", argv[0]);
+    if (count != 1) return mw_cli_usage("name the folder of recorded numbers");
     return compare(dir, show, verify);
 }
 
@@ -152,6 +152,5 @@ int mw_cli_verify(int argc, char **argv) {
     bool command = !strcmp(first, "--help") || !strcmp(first, "-h") ||
                    (first[0] != '-' && !strchr(first, '/') && !is_folder(first));
     for (int i = 0; commands[i].name; i++) command |= !strcmp(first, commands[i].name);
-    return command ? mw_cli_dispatch("verify", commands, help, argc, argv)
-                   : run(argc, argv, help, verify_all);
+    return command ? mw_cli_dispatch(commands, help, argc, argv) : run(argc, argv, help, verify_all);
 }
