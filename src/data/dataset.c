@@ -184,7 +184,14 @@ static mw_status index_episodes(mw_dataset *d, mw_error *error) {
 static mw_status open_all(mw_dataset *d, mw_error *error) {
     char *path = mw_path_join(d->folder, MW_DATASET_JSON);
     if (!path) return mw_fail(error, MW_ERR_MEMORY, "out of memory for a file's name");
-    mw_status status = mw_json_read(&d->files->root, path, error);
+    mw_status status = MW_OK;
+    if (access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR))
+        status =
+            mw_fail(error, MW_ERR_IO,
+                    "there is no '%s': a dataset is a folder with this file, as mawam data make and mawam "
+                    "data import write it",
+                    path);
+    if (status == MW_OK) status = mw_json_read(&d->files->root, path, error);
     if (status == MW_OK) status = read_spec(d, d->files->root, path, error);
     free(path);
     MW_TRY(status);

@@ -129,6 +129,14 @@ static void fresh(bool discrete) {
     fixture_make(scratch("bad"), discrete, true, EPISODES);
 }
 
+static void test_no_dataset(void **state) {
+    (void)state;
+    mw_error error;
+    mw_dataset d;
+    CHECK_FAILS(mw_dataset_open(&d, scratch("nowhere"), &error), MW_ERR_IO, error,
+                "nowhere/dataset.json': a dataset is a folder");
+}
+
 static void test_missing_column(void **state) {
     (void)state;
     static const char *const files[] = {"obs",          "actions",  "rewards", "legals",
@@ -573,16 +581,17 @@ static void test_told_behaviors(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(changes_under_way),        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_return_stats),        cmocka_unit_test(test_same_bits),
-        cmocka_unit_test(test_missing_column),      cmocka_unit_test(test_lengths),
-        cmocka_unit_test(test_types_and_shapes),    cmocka_unit_test(test_values),
-        cmocka_unit_test(test_discrete_actions),    cmocka_unit_test(test_checksum),
-        cmocka_unit_test(test_description),         cmocka_unit_test(test_expect),
-        cmocka_unit_test(test_writer_refuses),      cmocka_unit_test(test_overwrite),
-        cmocka_unit_test(test_overwrite_link),      cmocka_unit_test(test_interrupted),
-        cmocka_unit_test(test_same_process_number), cmocka_unit_test(test_full_disk),
-        cmocka_unit_test(test_told_returns),        cmocka_unit_test(test_told_behaviors),
+        cmocka_unit_test(changes_under_way),   cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_return_stats),   cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_no_dataset),     cmocka_unit_test(test_missing_column),
+        cmocka_unit_test(test_lengths),        cmocka_unit_test(test_types_and_shapes),
+        cmocka_unit_test(test_values),         cmocka_unit_test(test_discrete_actions),
+        cmocka_unit_test(test_checksum),       cmocka_unit_test(test_description),
+        cmocka_unit_test(test_expect),         cmocka_unit_test(test_writer_refuses),
+        cmocka_unit_test(test_overwrite),      cmocka_unit_test(test_overwrite_link),
+        cmocka_unit_test(test_interrupted),    cmocka_unit_test(test_same_process_number),
+        cmocka_unit_test(test_full_disk),      cmocka_unit_test(test_told_returns),
+        cmocka_unit_test(test_told_behaviors),
     };
     return cmocka_run_group_tests(tests, scratch_setup, fixture_teardown);
 }
