@@ -32,6 +32,26 @@ def reported(arm):
     return arm["return"] if arm.get("score") is None else arm["score"]
 
 
+def written(number, digits):
+    return "-" if number is None else f"{round(number, digits) + 0:.{digits}f}"  # + 0: never -0.0
+
+
+def trained_longer():
+    """The same policy beside a world model of the published steps, as far as there are some."""
+    told = []
+    for path in sorted((ROOT / "results/longer/settings").glob("*.json")):
+        longer, usual = (json.loads(file.read_text())
+                         for file in (path, ROOT / "results/paper/settings" / path.name))
+        before, after = (reported(run["eval"]["arms"]["plan"]) for run in (usual, longer))
+        regrets = [run["same_state"]["normalized_regret"] for run in (usual, longer)]
+        digits = 1 if longer["eval"]["arms"]["plan"].get("score") is not None else 0
+        told.append(f"{path.stem} {written(after, digits)} instead of {written(before, digits)} (regret in one state "
+                    f"{regrets[1]:.3f} instead of {regrets[0]:.3f})")
+    if told:
+        yield ""
+        yield f"- Planning with its world model trained for the published 100,000 steps: {'; '.join(told)}."
+
+
 def by_the_paper():
     """A table of its own: the paper's method as far as it has been run here, mawam's beside it."""
     files = sorted((ROOT / "results/paper/settings").glob("*.json"))
@@ -52,9 +72,10 @@ def by_the_paper():
         played = [arms.get(name) for name in ("reactive", "plan", "oracle")] + [own["reactive"], own["plan"]]
         numbers = [data] + [reported(arm) if arm else None for arm in played]
         digits = 0 if max(abs(number) for number in numbers if number is not None) >= 1000 else 1
-        cells = ["-" if number is None else f"{number:.{digits}f}" for number in numbers]
+        cells = [written(number, digits) for number in numbers]
         cells[2] += mark
         yield f"| {path.stem} | {' | '.join(cells)} |"
+    yield from trained_longer()
 
 
 def over_training_seeds(summary):
