@@ -609,13 +609,15 @@ static void test_beside(void **state) {
     make_file(
         "beside/longer/results/tag-medium.json",
         "{\"setting\": \"tag-medium\", \"training\": {\"rwm\": {\"configuration\": {\"steps\": "
-        "70000}}}, \"eval\": {\"first_seed\": 1, \"seeds\": 2, \"episodes\": 3, \"arms\": {\"reactive\": "
+        "70000}, \"details\": {\"held\": {\"reward\": 5.125}}}}, \"eval\": {\"first_seed\": 1, \"seeds\": 2, "
+        "\"episodes\": 3, \"arms\": {\"reactive\": "
         "{\"score\": 31.5, \"seed_returns\": [5, 6]}, \"plan\": {\"score\": 46.5, \"seed_returns\": [8, "
         "12]}}}, "
         "\"same_state\": {\"normalized_regret\": 0.375, \"random_normalized_regret\": 0.625}}");
     make_file(
         "beside/results/tag-medium.json",
-        "{\"setting\": \"tag-medium\", \"bundle\": \"00aa\", \"same_state\": {\"normalized_regret\": 0.25}}");
+        "{\"setting\": \"tag-medium\", \"bundle\": \"00aa\", \"same_state\": {\"normalized_regret\": 0.25}, "
+        "\"training\": {\"rwm\": {\"details\": {\"held\": {\"reward\": 0.03125}}}}}"); /* standardised */
     make_file("beside/results/tag-expert.json",
               "{\"setting\": \"tag-expert\", \"bundle\": \"00ee\", \"snippets\": {\"held_out\": false, "
               "\"count\": 8}, \"training\": {\"rwm\": " ALIKE "}}");
@@ -662,6 +664,8 @@ static void test_beside(void **state) {
         {"selectors", "largest mean in 0 of 2 settings"},
         {"ranking", "Longer training closes 50% of the distance to ours."},
         {"ranking", ">70000</td>"},
+        {"ranking", ">5.125</td>"},
+        {"rollout", "Snippets of 16 steps exist in 4 of 4 settings with snippets of 8"},
         {"controls", "better than its reactive policy in 1 of 1 (1 with an interval above zero)"}};
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         char path[300];
@@ -670,6 +674,7 @@ static void test_beside(void **state) {
         if (!strstr(text, expected[i].words)) fail_msg("%s: no '%s'", expected[i].page, expected[i].words);
         assert_null(strstr(text, "<i>fast"));
         assert_null(strstr(text, "tag-expert: scorer"));
+        assert_null(strstr(text, "0.03125"));
         if (!strcmp(expected[i].page, "selectors")) assert_null(strstr(text, "(beyond)"));
         assert_null(strstr(text, "<b></"));
     }

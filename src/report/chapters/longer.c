@@ -8,9 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static void longer_columns(mw_sheet *sheet, const char *group) {
+/* Ours learns standardised rewards: its held-out loss is in other units than the paper's, and left out. */
+static void longer_columns(mw_sheet *sheet, const char *group, bool ours) {
     mw_sheet_column(sheet, group, "steps", "of training the world model");
-    mw_sheet_column(sheet, group, "held-out reward", "mean squared error of an agent's reward");
+    if (!ours) mw_sheet_column(sheet, group, "held-out reward", "mean squared error of an agent's reward");
     mw_sheet_column(sheet, group, "Spearman", "of snippets at H = 8");
     mw_sheet_column(sheet, group, "n-regret", "of candidates of one state");
     mw_sheet_column(sheet, group, "reactive", NULL);
@@ -23,11 +24,12 @@ static double world_steps(const mw_study_row *row) {
     return mw_json_number(row->summary, "training.rwm.configuration.steps");
 }
 
-static void longer_cells(mw_sheet *sheet, const mw_study_row *row) {
+static void longer_cells(mw_sheet *sheet, const mw_study_row *row, bool ours) {
     const char *format = mw_row_format(row);
     const mw_interval d = mw_row_difference(row, MW_ARM_PLAN, MW_ARM_REACTIVE);
     mw_sheet_number(sheet, "%.0f", world_steps(row));
-    mw_sheet_number(sheet, "%.4g", mw_json_number(row->summary, "training.rwm.details.held.reward"));
+    if (!ours)
+        mw_sheet_number(sheet, "%.4g", mw_json_number(row->summary, "training.rwm.details.held.reward"));
     mw_sheet_number(sheet, "%.2f", row->snippets[MW_SNIPPET_SPEARMAN][7]);
     mw_sheet_number(sheet, "%.3f", row->value[MW_COL_STATE_REGRET]);
     mw_sheet_number(sheet, format, row->value[MW_COL_REACTIVE]);
@@ -165,9 +167,9 @@ void mw_item_longer(mw_page *page) {
     say_longer_regrets(page);
     say_longer_gains(page);
     mw_sheet *sheet = mw_page_settings_sheet();
-    longer_columns(sheet, "paper's, study's budget");
-    longer_columns(sheet, "paper's, published steps");
-    longer_columns(sheet, "mawam's");
+    longer_columns(sheet, "paper's, study's budget", false);
+    longer_columns(sheet, "paper's, published steps", false);
+    longer_columns(sheet, "mawam's", true);
     mw_sheet_column(sheet, "published", "n-regret", NULL);
     mw_sheet_column(sheet, "longer training", "closed, %", "of the distance of the n-regret to mawam's");
     mw_sheet_column(sheet, "longer training", "planning",
@@ -177,9 +179,9 @@ void mw_item_longer(mw_page *page) {
         if (!c.longer->summary) continue;
         const mw_interval d = told ? longer_gain(&c) : (mw_interval){NAN, NAN, NAN};
         mw_sheet_row(sheet, c.longer->name, NULL);
-        longer_cells(sheet, c.brief);
-        longer_cells(sheet, c.longer);
-        longer_cells(sheet, c.ours);
+        longer_cells(sheet, c.brief, false);
+        longer_cells(sheet, c.longer, false);
+        longer_cells(sheet, c.ours, true);
         mw_sheet_number(sheet, "%.3f", c.published);
         mw_sheet_number(sheet, "%.0f",
                         told ? 100 * closed(c.brief->value[MW_COL_STATE_REGRET],

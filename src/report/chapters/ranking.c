@@ -115,14 +115,26 @@ static double mean_at(const mw_study_table *t, mw_snippet_metric metric, int hor
     return mw_mean_of(x, family_values(t, NULL, metric, horizon - 1, x));
 }
 
-/* The mean at H = 8 of the settings that have H = 16 too, and how many these are. */
-static double mean_of_far(const mw_study_table *t, mw_snippet_metric metric, int *settings) {
-    double x[MW_TABLE_ROWS];
+/* The numbers at H = 8 of the settings that have H = 16 too. */
+static int values_of_far(const mw_study_table *t, const char *family, mw_snippet_metric metric,
+                         double out[MW_TABLE_ROWS]) {
+    double far[MW_TABLE_ROWS], near[MW_TABLE_ROWS];
+    const int count = family_values(t, family, metric, 15, far);
     int n = 0;
-    for (int i = 0; i < MW_TABLE_ROWS; i++)
-        if (!isnan(t->rows[i].snippets[metric][15])) x[n++] = t->rows[i].snippets[metric][7];
-    *settings = n;
-    return mw_mean_of(x, n);
+    family_values(t, family, metric, 7, near);
+    for (int i = 0; i < count; i++)
+        if (!isnan(far[i])) out[n++] = near[i];
+    return n;
+}
+
+/* Battles may be over before 16 steps: numbers of longer horizons are of fewer settings. */
+static void say_far(mw_page *page, const char *paper) {
+    double x[MW_TABLE_ROWS];
+    const int near = mw_table_collect(page->table, NULL, MW_COL_SNIPPET_SPEARMAN, x);
+    mw_page_say(page,
+                "Snippets of 16 steps exist in %d of %d setting%s with snippets of 8; the paper's %s are of "
+                "29 settings with all horizons.",
+                values_of_far(page->table, NULL, MW_SNIPPET_SPEARMAN, x), near, mw_plural(near), paper);
 }
 
 /* Data that are not the training's own, or too few episodes to hold one out; earlier files do not tell. */
@@ -143,9 +155,6 @@ void mw_item_horizons(mw_page *page) {
     say_seen(page);
     const mw_paper_gains *p = mw_paper_gains_of(NULL);
     const mw_paper_horizon *far = mw_paper_horizon_find(NULL, 16);
-    double x[MW_TABLE_ROWS];
-    const int near = mw_table_collect(page->table, NULL, MW_COL_SNIPPET_SPEARMAN, x);
-    int settings = 0;
     mw_sheet *sheet = band_sheet(), *means = mw_sheet_create();
     mw_page_figure_begin(page, NULL);
     for (int m = 0; m < METRICS; m++) {
@@ -163,18 +172,16 @@ void mw_item_horizons(mw_page *page) {
     mw_sheet_column(means, "H = 16", "paper", NULL);
     mw_sheet_column(means, "the same settings", "H = 8", "of those that have H = 16 too");
     for (int m = 0; m < METRICS; m++) {
+        double x[MW_TABLE_ROWS];
+        const int far_ones = values_of_far(page->table, NULL, metrics[m].metric, x);
         mw_sheet_row(means, metrics[m].name, NULL);
         mw_sheet_number(means, "%.2f", mean_at(page->table, metrics[m].metric, 8));
         mw_sheet_number(means, "%.2f", near_paper[m]);
         mw_sheet_number(means, "%.2f", mean_at(page->table, metrics[m].metric, 16));
         mw_sheet_number(means, "%.2f", far_paper[m]);
-        mw_sheet_number(means, "%.2f", mean_of_far(page->table, metrics[m].metric, &settings));
+        mw_sheet_number(means, "%.2f", mw_mean_of(x, far_ones));
     }
-    mw_page_say(
-        page,
-        "Snippets of 16 steps exist in %d of %d setting%s with snippets of 8; the paper's means are of 29 "
-        "settings with all horizons.",
-        settings, near, mw_plural(near));
+    say_far(page, "means");
     mw_page_table(page, means, NULL);
 }
 
@@ -332,7 +339,7 @@ void mw_item_same_state(mw_page *page) {
             "were ranked in %d of %d setting%s%s. The ranks are the world model's there too, whatever "
             "judges in planning.",
             own, page->table->present, mw_plural(page->table->present),
-            own < page->table->present ? "; the others have no row below" : "");
+            own < page->table->present ? "; the others have no numbers below" : "");
     if (own)
         state_table(page, state_planned, "The planner's own candidates, with offsets and warm starts");
     else if (!shifted)
@@ -366,14 +373,21 @@ void mw_item_rollout(mw_page *page) {
     mw_sheet_column(medians, NULL, "median over settings", NULL);
     mw_sheet_column(medians, "H = 8", "mawam", NULL);
     mw_sheet_column(medians, "H = 8", "paper", NULL);
-    mw_sheet_column(medians, "H = 16", "mawam", NULL);
+    mw_sheet_column(medians, "H = 16", "mawam", "of the settings whose episodes are long enough");
     mw_sheet_column(medians, "H = 16", "paper", NULL);
+    mw_sheet_column(medians, "the same settings", "number", "that have H = 16");
+    mw_sheet_column(medians, "the same settings", "H = 8", "of those that have H = 16 too");
+    say_far(page, "medians");
     for (int f = 0; f < FAMILIES; f++) {
+        double x[MW_TABLE_ROWS];
+        const int far_ones = values_of_far(page->table, mw_report_families[f], MW_SNIPPET_ERROR, x);
         mw_sheet_row(medians, mw_report_family_title(mw_report_families[f]), NULL);
         mw_sheet_number(medians, "%.3f", b.middle[f][7]);
         mw_sheet_number(medians, "%.3f", mw_paper_horizon_find(mw_report_families[f], 8)->rollout_mse);
         mw_sheet_number(medians, "%.3f", b.middle[f][15]);
         mw_sheet_number(medians, "%.3f", mw_paper_horizon_find(mw_report_families[f], 16)->rollout_mse);
+        mw_sheet_number(medians, "%.0f", far_ones);
+        mw_sheet_number(medians, "%.3f", mw_median_of(x, far_ones));
     }
     mw_page_table(page, medians, NULL);
 }
