@@ -36,17 +36,29 @@ def written(number, digits):
     return "-" if number is None else f"{round(number, digits) + 0:.{digits}f}"  # + 0: never -0.0
 
 
+STUDENT = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776}  # by the number of seeds: the 97.5% quantile
+
+
+def clearly(longer, usual):
+    """Whether the seeds' paired means tell two plans apart: Student's interval, as in the report."""
+    pairs = [a - b for a, b in zip(longer["seed_returns"], usual["seed_returns"])]
+    half = STUDENT[len(pairs)] * statistics.stdev(pairs) / len(pairs) ** 0.5
+    mean = statistics.mean(pairs)
+    return "clearly more" if mean > half else "clearly less" if mean < -half else "not clearly"
+
+
 def trained_longer():
     """The same policy beside a world model of the published steps, as far as there are some."""
     told = []
     for path in sorted((ROOT / "results/longer/settings").glob("*.json")):
         longer, usual = (json.loads(file.read_text())
                          for file in (path, ROOT / "results/paper/settings" / path.name))
-        before, after = (reported(run["eval"]["arms"]["plan"]) for run in (usual, longer))
+        plans = [run["eval"]["arms"]["plan"] for run in (usual, longer)]
+        before, after = map(reported, plans)
         regrets = [run["same_state"]["normalized_regret"] for run in (usual, longer)]
-        digits = 1 if longer["eval"]["arms"]["plan"].get("score") is not None else 0
-        told.append(f"{path.stem} {written(after, digits)} instead of {written(before, digits)} (regret in one state "
-                    f"{regrets[1]:.3f} instead of {regrets[0]:.3f})")
+        digits = 1 if plans[1].get("score") is not None else 0
+        told.append(f"{path.stem} {written(after, digits)} instead of {written(before, digits)} "
+                    f"({clearly(plans[1], plans[0])}; regret in one state {regrets[1]:.3f} instead of {regrets[0]:.3f})")
     if told:
         yield ""
         yield f"- Planning with its world model trained for the published 100,000 steps: {'; '.join(told)}."
@@ -89,7 +101,8 @@ def over_training_seeds(summary):
                f"data, same episodes): planning is better than the policy alone in {sum(g['mean'] > 0 for g in again)} of "
                f"{len(again)}, clearly in {sum(g['low'] > 0 for g in again)}, clearly worse in "
                f"{sum(g['high'] < 0 for g in again)}; its gain varies over training seeds "
-               f"{statistics.median(spread):.1f} times as much as over evaluation seeds (median).")
+               f"{statistics.median(spread):.1f} times as much as from one evaluation seed to another (median; "
+               f"{min(spread):.1f} to {max(spread):.1f}).")
 
 
 def results():

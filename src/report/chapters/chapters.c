@@ -24,8 +24,9 @@ static const mw_item items[] = {
     {"framework", "method", "The loop from context to executed action", "A drawing.", mw_item_drawing},
     {"planning_all", "main", "Against published baselines",
      "Columns of methods are the paper's and those of the papers it cites; its own is the best of K = 1 to 5 "
-     "sampling steps. Ours is measured with the K of its column, on our own data of the same kinds: rows are "
-     "alike, not equal.",
+     "sampling steps. Ours is measured with the K of its column, by the paper's method with that method's, "
+     "on "
+     "our own data of the same kinds: rows are alike, not equal.",
      mw_item_main_results},
     {"planning_gain_bars", "gain", "Relative gain of planning over reactive, by setting",
      "The paper's are from its table. Values beyond the axis say so. The returns behind them are in the next "
@@ -151,8 +152,8 @@ static const mw_item items[] = {
     {"wm_train", "method", "Algorithm: training the world model", "Pseudocode.", mw_item_algorithm},
     {"moe_arch", "method", "Dispatch, experts and combine", "A drawing.", mw_item_drawing},
     {"wm_notation", "method", "Notation", "A table of symbols.", mw_item_drawing},
-    {"mpe_fork", "method", "One state, eight futures", "An illustration made of recorded frames.",
-     mw_item_drawing},
+    {"mpe_fork", "method", "One state, eight futures",
+     "An illustration: a recorded episode and seven that were made worse on purpose.", mw_item_drawing},
     {"forward_keyframes", "method", "Rollouts of eight tasks", "An illustration made of recorded frames.",
      mw_item_drawing},
     {"own:origin", "origin", "Where the numbers come from",
