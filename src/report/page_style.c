@@ -51,7 +51,7 @@ const char mw_page_style[] =
 "@media print { :root { color-scheme: light; --back: #fff; } nav, .downloads { display: none; }\n"
 "  body { font-size: 10pt; } main { max-width: none; padding: 0; } .card { border: 0; padding: 0; }\n"
 "  tr, svg { break-inside: avoid; } h1, h2, h4, section > p { break-after: avoid; } thead { display: table-header-group; }\n"
-"  table { font-size: 7pt; } td, th { padding: 1px 3px; } .panels { grid-template-columns: 1fr 1fr; }\n"
+"  table, th { font-size: 7pt; } td small { font-size: 6pt; } td, th { padding: 1px 3px; } .panels { grid-template-columns: 1fr 1fr; }\n"
 "  .scroll { overflow: visible; } }\n";
 
 const char mw_page_script[] =

@@ -9,11 +9,14 @@
 #include <string.h>
 
 /* Ours learns standardised rewards: its held-out loss is in other units than the paper's, and left out. */
-static void longer_columns(mw_sheet *sheet, const char *group, bool ours) {
+static void ranking_columns(mw_sheet *sheet, const char *group, bool ours) {
     mw_sheet_column(sheet, group, "steps", "of training the world model");
     if (!ours) mw_sheet_column(sheet, group, "held-out reward", "mean squared error of an agent's reward");
     mw_sheet_column(sheet, group, "Spearman", "of snippets at H = 8");
     mw_sheet_column(sheet, group, "n-regret", "of candidates of one state");
+}
+
+static void planning_columns(mw_sheet *sheet, const char *group) {
     mw_sheet_column(sheet, group, "reactive", NULL);
     mw_sheet_column(sheet, group, "planning", NULL);
     mw_sheet_column(sheet, group, "difference", "planning - reactive; 95% interval over paired episodes");
@@ -24,14 +27,17 @@ static double world_steps(const mw_study_row *row) {
     return mw_json_number(row->summary, "training.rwm.configuration.steps");
 }
 
-static void longer_cells(mw_sheet *sheet, const mw_study_row *row, bool ours) {
-    const char *format = mw_row_format(row);
-    const mw_interval d = mw_row_difference(row, MW_ARM_PLAN, MW_ARM_REACTIVE);
+static void ranking_cells(mw_sheet *sheet, const mw_study_row *row, bool ours) {
     mw_sheet_number(sheet, "%.0f", world_steps(row));
     if (!ours)
         mw_sheet_number(sheet, "%.4g", mw_json_number(row->summary, "training.rwm.details.held.reward"));
     mw_sheet_number(sheet, "%.2f", row->snippets[MW_SNIPPET_SPEARMAN][7]);
     mw_sheet_number(sheet, "%.3f", row->value[MW_COL_STATE_REGRET]);
+}
+
+static void planning_cells(mw_sheet *sheet, const mw_study_row *row) {
+    const char *format = mw_row_format(row);
+    const mw_interval d = mw_row_difference(row, MW_ARM_PLAN, MW_ARM_REACTIVE);
     mw_sheet_number(sheet, format, row->value[MW_COL_REACTIVE]);
     mw_sheet_number(sheet, format, row->value[MW_COL_PLAN]);
     mw_sheet_gain(sheet, mw_row_signed_format(row), d.mean, d.low, d.high);
@@ -147,6 +153,54 @@ static void say_longer_gains(mw_page *page) {
                     others);
 }
 
+static const char brief_group[] = "paper's, study's budget", longer_group[] = "paper's, published steps";
+
+static void ranking_table(mw_page *page) {
+    mw_sheet *sheet = mw_page_settings_sheet();
+    longer_case c;
+    ranking_columns(sheet, brief_group, false);
+    ranking_columns(sheet, longer_group, false);
+    ranking_columns(sheet, "mawam's", true);
+    mw_sheet_column(sheet, "published", "n-regret", NULL);
+    mw_sheet_column(sheet, "longer training", "closed, %", "of the distance of the n-regret to mawam's");
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        const bool told = longer_at(&c, page, i);
+        if (!c.longer->summary) continue;
+        mw_sheet_row(sheet, c.longer->name, NULL);
+        ranking_cells(sheet, c.brief, false);
+        ranking_cells(sheet, c.longer, false);
+        ranking_cells(sheet, c.ours, true);
+        mw_sheet_number(sheet, "%.3f", c.published);
+        mw_sheet_number(sheet, "%.0f",
+                        told ? 100 * closed(c.brief->value[MW_COL_STATE_REGRET],
+                                            c.longer->value[MW_COL_STATE_REGRET],
+                                            c.ours->value[MW_COL_STATE_REGRET])
+                             : NAN);
+    }
+    mw_page_table(page, sheet, "Ranking");
+}
+
+static void planning_table(mw_page *page) {
+    mw_sheet *sheet = mw_page_settings_sheet();
+    longer_case c;
+    planning_columns(sheet, brief_group);
+    planning_columns(sheet, longer_group);
+    planning_columns(sheet, "mawam's");
+    mw_sheet_column(sheet, "longer training", "planning",
+                    "what it adds to it: 95% interval over the seeds' paired means");
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        const bool told = longer_at(&c, page, i);
+        if (!c.longer->summary) continue;
+        const mw_interval d = told ? longer_gain(&c) : (mw_interval){NAN, NAN, NAN};
+        mw_sheet_row(sheet, c.longer->name, NULL);
+        planning_cells(sheet, c.brief);
+        planning_cells(sheet, c.longer);
+        planning_cells(sheet, c.ours);
+        mw_sheet_gain(sheet, mw_row_signed_format(c.longer), d.mean, d.low, d.high);
+    }
+    mw_page_table(page, sheet, "Planning");
+}
+
 void mw_item_longer(mw_page *page) {
     const mw_study_table *longer = &page->sources->branches[MW_BRANCH_LONGER];
     int ranked = 0, trained = 0;
@@ -166,29 +220,6 @@ void mw_item_longer(mw_page *page) {
                 trained, ranked);
     say_longer_regrets(page);
     say_longer_gains(page);
-    mw_sheet *sheet = mw_page_settings_sheet();
-    longer_columns(sheet, "paper's, study's budget", false);
-    longer_columns(sheet, "paper's, published steps", false);
-    longer_columns(sheet, "mawam's", true);
-    mw_sheet_column(sheet, "published", "n-regret", NULL);
-    mw_sheet_column(sheet, "longer training", "closed, %", "of the distance of the n-regret to mawam's");
-    mw_sheet_column(sheet, "longer training", "planning",
-                    "what it adds to it: 95% interval over the seeds' paired means");
-    for (int i = 0; i < MW_TABLE_ROWS; i++) {
-        const bool told = longer_at(&c, page, i);
-        if (!c.longer->summary) continue;
-        const mw_interval d = told ? longer_gain(&c) : (mw_interval){NAN, NAN, NAN};
-        mw_sheet_row(sheet, c.longer->name, NULL);
-        longer_cells(sheet, c.brief, false);
-        longer_cells(sheet, c.longer, false);
-        longer_cells(sheet, c.ours, true);
-        mw_sheet_number(sheet, "%.3f", c.published);
-        mw_sheet_number(sheet, "%.0f",
-                        told ? 100 * closed(c.brief->value[MW_COL_STATE_REGRET],
-                                            c.longer->value[MW_COL_STATE_REGRET],
-                                            c.ours->value[MW_COL_STATE_REGRET])
-                             : NAN);
-        mw_sheet_gain(sheet, mw_row_signed_format(c.longer), d.mean, d.low, d.high);
-    }
-    mw_page_table(page, sheet, NULL);
+    ranking_table(page);
+    planning_table(page);
 }
