@@ -25,8 +25,7 @@ static const mw_item items[] = {
     {"planning_all", "main", "Against published baselines",
      "Columns of methods are the paper's and those of the papers it cites; its own is the best of K = 1 to 5 "
      "sampling steps. Ours is measured with the K of its column, by the paper's method with that method's, "
-     "on "
-     "our own data of the same kinds: rows are alike, not equal.",
+     "on our own data of the same kinds: rows are alike, not equal.",
      mw_item_main_results},
     {"planning_gain_bars", "gain", "Relative gain of planning over reactive, by setting",
      "The paper's are from its table. Values beyond the axis say so. The returns behind them are in the next "
