@@ -49,11 +49,24 @@ static void rules_are_declared(void **state) {
     program_expect(0, "data import --from madiff %/foreign -o %/declared --task spread --rules mpe-omar-1",
                    "500 of 500 replayed transitions agree");
     program_expect(0, "data check %/declared", "rules mpe-omar-1");
-    program_expect(1, "data import --from madiff %/foreign -o %/x --task spread --rules mpe-2",
+    program_expect(2, "data import --from madiff %/foreign -o %/x --task spread --rules mpe-2",
                    "this program's world of 'spread' has rules mpe-omar-1");
     program_expect(0, "data import --from madiff %/foreign -o %/mine --task mine --rules mine-3",
                    "no world of ours to compare with");
     program_expect(0, "data check %/mine", "rules mine-3");
+}
+
+/* What a description cannot say is refused before the data that is there is replaced. */
+static void names_come_first(void **state) {
+    (void)state;
+    program_expect(0, "data import --from madiff %/foreign -o %/named --task mine --rules mine-3", "named: ");
+    program_expect(2,
+                   "data import --from madiff %/foreign -o %/named --overwrite --task mine --rules 'mine 4'",
+                   "--rules must have 1 to 63 letters");
+    program_expect(0, "data check %/named", "rules mine-3");
+    program_expect(2, "data import --from madiff %/nowhere -o %/x --task 'my task'", "not 'my task'");
+    program_expect(2, "data import --from madiff %/nowhere -o %/x --task ''", "--task must have 1 to 63");
+    program_expect(2, "data import --from madiff %/nowhere -o %/x --task a --quality q/r", "not 'q/r'");
 }
 
 /* It cannot be played here, and the message says what can be done with it. */
@@ -155,6 +168,7 @@ int main(void) {
         cmocka_unit_test(rules_travel),
         cmocka_unit_test(exported_data_goes_to_the_end),
         cmocka_unit_test(rules_are_declared),
+        cmocka_unit_test(names_come_first),
         cmocka_unit_test(own_tasks_are_judged_by_data),
         cmocka_unit_test(wrong_rules_are_found),
         cmocka_unit_test(other_rules_are_accepted),

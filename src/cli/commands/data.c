@@ -210,6 +210,12 @@ static bool known_layout(const char *from) {
     return false;
 }
 
+/* As the library has it for what a dataset says of itself; asked here before anything is read or replaced. */
+static bool is_name(const char *text) {
+    const size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:+-");
+    return !text[length] && length > 0 && length < MW_NAME;
+}
+
 static void print_import(const char *folder, const mw_import_report *report) {
     printf("%s: %ld episodes, %ld steps\n", folder, report->episodes, report->steps);
     if (report->dropped) printf("left out: %ld steps after the last end of an episode\n", report->dropped);
@@ -276,15 +282,23 @@ static int data_import(int argc, char **argv) {
     if (!from || !folder || !task)
         return mw_cli_usage("%s is missing", !from ? "--from" : !folder ? "-o" : "--task");
     if (!known_layout(from)) return mw_cli_usage("--from must be omar, madiff or hdf5, not '%s'", from);
+    const char *quality = request.quality && *request.quality ? request.quality : NULL,
+               *const names[][2] = {{"task", task}, {"quality", quality}, {"rules", rules}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (names[i][1] && !is_name(names[i][1]))
+            return mw_cli_usage("--%s must have 1 to 63 letters, digits or any of _.:+-, not '%s'",
+                                names[i][0], names[i][1]);
     mw_env *env;
     mw_error error;
     mw_import_report report;
     mw_status status = find_task(task, &world, &env, &error);
     if (env) request.info = mw_env_describe(env);
-    if (status == MW_OK && rules && env && strcmp(rules, request.info->rules))
-        status = mw_fail(&error, MW_ERR_ARGUMENT,
-                         "data import: --rules %s: this program's world of '%s' has rules %s", rules, task,
-                         request.info->rules);
+    if (status == MW_OK && rules && env && strcmp(rules, request.info->rules)) {
+        code = mw_cli_usage("--rules %s: this program's world of '%s' has rules %s", rules, task,
+                            request.info->rules);
+        mw_env_free(env);
+        return code;
+    }
     char *command = mw_cli_command("data", argc, argv);
     request.command = command;
     request.stop = mw_cli_stop();
