@@ -167,6 +167,7 @@ static mw_status open_folder(study *s, mw_error *error) {
     const mw_study_options *o = s->options;
     if (strlen(o->folder) > 400)
         return mw_fail(error, MW_ERR_ARGUMENT, "'%.40s...' is too long a path", o->folder);
+    MW_TRY(mw_dir_make(o->folder, error)); /* "" is no folder: what goes below it would go to the root */
     snprintf(path, sizeof path, "%s/results", o->folder);
     if (!o->resume && mw_file_exists(path)) return refuse(o->folder, error);
     snprintf(path, sizeof path, "%s/stages.jsonl", o->folder);

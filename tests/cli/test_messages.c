@@ -78,6 +78,15 @@ static void outputs_first(void **state) {
     program_expect(2, "eval spread-medium --sweep M=1 --replay %/x.html", "--replay shows one plan");
 }
 
+/* A variable of the shell that is not set: what was to lie in its folder went to the root of all. */
+static void folders_without_a_name(void **state) {
+    (void)state;
+    program_expect(1, "study run spread-random --parts main --transitions 1 --behaviors /nowhere --dir ''",
+                   "a directory with an empty name");
+    program_expect(1, "behavior train spread --steps 1 -o ''", "a directory with an empty name");
+    program_expect(1, "demo spread-medium --episodes 1 -o ''", "a directory with an empty name");
+}
+
 static void options_that_do_not_apply(void **state) {
     (void)state;
     program_expect(2, "env play spread --spawn-jitter 1", "spread has no units whose start could jitter");
@@ -159,6 +168,7 @@ int main(void) {
         cmocka_unit_test(usage_has_one_shape),
         cmocka_unit_test(numbers),
         cmocka_unit_test(outputs_first),
+        cmocka_unit_test(folders_without_a_name),
         cmocka_unit_test(options_that_do_not_apply),
         cmocka_unit_test(descriptions),
         cmocka_unit_test(texts_of_files),

@@ -22,6 +22,7 @@ typedef struct {
 
 static mw_status make_paths(paths *p, const char *folder, mw_error *error) {
     if (strlen(folder) > 400) return mw_fail(error, MW_ERR_ARGUMENT, "the folder's name is too long");
+    MW_TRY(mw_dir_make(folder, error)); /* "" is no folder: what goes below it would go to the root */
     snprintf(p->state, sizeof p->state, "%s/state.safetensors", folder);
     snprintf(p->curve, sizeof p->curve, "%s/curve.jsonl", folder);
     snprintf(p->picture, sizeof p->picture, "%s/curve.svg", folder);
