@@ -78,6 +78,25 @@ static void outputs_first(void **state) {
     program_expect(2, "eval spread-medium --sweep M=1 --replay %/x.html", "--replay shows one plan");
 }
 
+/* What was found is printed although its file cannot be written when it is there to be. */
+static void results_of_full_disks(void **state) {
+    (void)state;
+    static const struct {
+        const char *command, *table;
+    } found[] = {
+        {"eval spread-medium --arms reactive --seeds 1 --episodes 1 --timed 0 --threads 1", "\nreactive"},
+        {"diagnose spread-medium --anchors 1 --M 2 --threads 1", "\nrwm"},
+    };
+    for (size_t i = 0; i < sizeof found / sizeof *found; i++) {
+        char line[4096];
+        snprintf(line, sizeof line, "ulimit -f 0; MAWAM_DATA='%s' '%s' %s --json='%s'", SOURCE_DIR,
+                 MAWAM_PROGRAM, found[i].command, scratch("full.json"));
+        assert_int_equal(program_shell(line), 1);
+        assert_non_null(strstr(program_output, "cannot write "));
+        assert_non_null(strstr(program_output, found[i].table));
+    }
+}
+
 /* A variable of the shell that is not set: what was to lie in its folder went to the root of all. */
 static void folders_without_a_name(void **state) {
     (void)state;
@@ -168,6 +187,7 @@ int main(void) {
         cmocka_unit_test(usage_has_one_shape),
         cmocka_unit_test(numbers),
         cmocka_unit_test(outputs_first),
+        cmocka_unit_test(results_of_full_disks),
         cmocka_unit_test(folders_without_a_name),
         cmocka_unit_test(options_that_do_not_apply),
         cmocka_unit_test(descriptions),

@@ -182,7 +182,15 @@ int mw_cli_diagnose(int argc, char **argv) {
     if (status == MW_OK) status = plans_otherwise(&anchors.planned, bundle, &plan, &error);
     if (status == MW_OK && anchors.anchors && anchors.planned)
         status = mw_same_state_run(&planned, bundle, &anchors, &error);
-    if (status == MW_OK && json) {
+    if (status == MW_OK && show == MW_SHOW_CSV) {
+        const mw_same_state *tests[2] = {&same, &planned};
+        print_csv(tests, 2, &calibration);
+    } else if (status == MW_OK && !(json && !*json)) {
+        if (same.anchors) print_same_state(&same);
+        if (planned.anchors) print_same_state(&planned);
+        if (calibration.count) print_snippets(&calibration);
+    }
+    if (status == MW_OK && json) { /* last: a full disk does not take what was printed */
         char *command = mw_cli_command("", argc, argv);
         const mw_diagnosis all = {.bundle = bundle,
                                   .drawn = same.anchors ? &same : NULL,
@@ -191,14 +199,6 @@ int mw_cli_diagnose(int argc, char **argv) {
         status = *json ? mw_diagnosis_save(&all, command, json, &error)
                        : mw_diagnosis_print(&all, command, stdout, &error);
         free(command);
-    }
-    if (status == MW_OK && show == MW_SHOW_CSV) {
-        const mw_same_state *tests[2] = {&same, &planned};
-        print_csv(tests, 2, &calibration);
-    } else if (status == MW_OK && !(json && !*json)) {
-        if (same.anchors) print_same_state(&same);
-        if (planned.anchors) print_same_state(&planned);
-        if (calibration.count) print_snippets(&calibration);
     }
     mw_same_state_free(&same);
     mw_same_state_free(&planned);

@@ -97,14 +97,15 @@ static void print_csv(const mw_routing *r) {
 
 static mw_status show(const mw_bundle *bundle, const mw_routing *result, const char *command,
                       const char *json, const char *page, mw_show way, mw_error *error) {
-    if (page) MW_TRY(mw_routing_page(bundle, result, command, page, error));
-    if (json && *json) MW_TRY(mw_routing_save(bundle, result, command, json, error));
-    if (json && !*json) return mw_routing_print(bundle, result, command, stdout, error);
-    if (way == MW_SHOW_CSV)
+    if (json && !*json)
+        MW_TRY(mw_routing_print(bundle, result, command, stdout, error));
+    else if (way == MW_SHOW_CSV)
         print_csv(result);
     else
         mw_routing_text(result, stdout);
-    return MW_OK;
+    /* files last: a full disk does not take what was printed */
+    if (json && *json) MW_TRY(mw_routing_save(bundle, result, command, json, error));
+    return page ? mw_routing_page(bundle, result, command, page, error) : MW_OK;
 }
 
 int mw_cli_diagnose_routing(int argc, char **argv) {

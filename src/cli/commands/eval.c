@@ -199,13 +199,14 @@ static int run(const mw_eval_options *options, const request *r, const char *com
         mw_cli_bundle_load(&bundle, path, &error) != MW_OK)
         return mw_cli_fail(&error);
     mw_status status = mw_bundle_evaluate(&result, bundle, options, &error);
-    if (status == MW_OK && json)
-        status = *json ? mw_eval_result_save(result, command, json, &error)
-                       : mw_eval_result_print(result, command, stdout, &error);
-    if (status == MW_OK && r->show == MW_SHOW_CSV)
+    if (status == MW_OK && json && !*json)
+        status = mw_eval_result_print(result, command, stdout, &error);
+    else if (status == MW_OK && r->show == MW_SHOW_CSV)
         print_csv(result);
-    else if (status == MW_OK && !(json && !*json))
+    else if (status == MW_OK)
         print_table(result);
+    if (status == MW_OK && json && *json) /* last: a full disk does not take what was printed */
+        status = mw_eval_result_save(result, command, json, &error);
     mw_replay *played = NULL;
     if (status == MW_OK && replay) status = mw_eval_replay(&played, bundle, options, &error);
     if (status == MW_OK && replay) status = mw_replay_write(played, replay, &error);
