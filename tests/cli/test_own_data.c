@@ -149,6 +149,11 @@ static void training_keeps_its_results(void **state) {
     program_expect(1, "train %/spread-random -o %/c.safetensors --log tensorboard " TINY, "is finished");
     unsigned char record[64];
     assert_true(scratch_read(scratch("c.tfevents"), record, sizeof record) == sizeof record); /* whole */
+    assert_int_equal(symlink("/dev/full", scratch("f.tfevents")), 0);
+    program_expect(1, "train %/spread-random -o %/f.safetensors --log tensorboard " TINY, "f.tfevents'");
+    program_expect(1, "train %/spread-random -o %/g.safetensors --log tensorboard --set parts=flow " TINY,
+                   "inverse dynamics");
+    assert_int_not_equal(access(scratch("g.tfevents"), F_OK), 0);
     program_expect(0, "train %/spread-random -o %/c.safetensors --overwrite --quiet " TINY, "written after");
     assert_null(strstr(program_output, "of memory"));
     program_expect(0, "train %/spread-random -o '%/a b.safetensors' --quiet " TINY, "written after");

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char help[] =
     "usage: mawam train DATASET [-o FILE] [--only A,B] [--with BUNDLE] [--resume]\n"
@@ -51,11 +52,13 @@ typedef struct {
     bool started;
     FILE *events;  /* NULL: not wanted */
     bool append;   /* to what it holds */
+    bool began;    /* the training, and what is written of it */
     double logged; /* the mean that was logged last */
 } display;
 
 static void show_estimate(void *context, const mw_training_estimate *e) {
-    const display *d = context;
+    display *d = context;
+    d->began = true;
     if (d->events) mw_cli_events_begin(d->events, d->append);
     if (mw_cli_quiet) return;
     fprintf(stderr, "mawam: training takes about %.2g GB of memory (%.1f GB are free) and %.0f %s\n",
@@ -147,11 +150,14 @@ static int run(const mw_dataset *dataset, const char *output, mw_train_options *
     const size_t length = strlen(output), suffix = strlen(".safetensors");
     const bool named = length > suffix && !strcmp(output + length - suffix, ".safetensors");
     snprintf(path, sizeof path, "%.*s.tfevents", (int)(named ? length - suffix : length), output);
+    const bool made = events && access(path, F_OK) != 0;
     if (events && !(d.events = mw_cli_events_open(path, &error))) return mw_cli_fail(&error);
     mw_status status = mw_bundle_train(dataset, output, o, &report, &error);
     if (d.started) mw_progress_finish(&d.bar);
-    if (d.events && fclose(d.events) != 0 && status == MW_OK)
+    const bool lost = d.events && ferror(d.events); /* of a write that failed before closing says nothing */
+    if (d.events && (fclose(d.events) != 0 || lost) && status == MW_OK)
         status = mw_fail(&error, MW_ERR_IO, "cannot write '%s'", path);
+    if (made && !d.began) unlink(path); /* a training that was refused leaves nothing */
     return status == MW_OK ? print_report(output, &report) : mw_cli_fail(&error);
 }
 
