@@ -31,6 +31,11 @@ bool mw_cli_flush(void) {
     return ok;
 }
 
+void mw_cli_puts(const char *text) {
+    errno = 0;
+    if (puts(text) < 0 && !output_failed) output_failed = errno; /* a long text is not kept for the flush */
+}
+
 int mw_cli_finish(int code) {
     if (mw_cli_flush()) return code;
     if (!output_told)
@@ -343,7 +348,7 @@ int mw_cli_print(json_t *value, int digits) {
         fputs("mawam: cannot write the report: out of memory, or a text is not UTF-8\n", stderr);
         return 1;
     }
-    puts(text);
+    mw_cli_puts(text);
     free(text);
     const bool ok = mw_cli_flush(); /* mw_cli_finish says what failed */
     return ok ? 0 : 1;

@@ -151,6 +151,8 @@ int mw_cli_print(json_t *value, int digits);
 /* Before anything is opened: descriptors 0 to 2 that are closed get something harmless, so that no file of
  * ours takes their numbers. */
 void mw_cli_open_standard(void);
+/* A line of any length; why it cannot be printed is kept for mw_cli_finish. */
+void mw_cli_puts(const char *text);
 /* What was printed leaves now; false if any of it could not. For rows that somebody waits for. */
 bool mw_cli_flush(void);
 /* At the end: what was printed must have arrived; returns the exit code. */

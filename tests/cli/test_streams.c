@@ -22,7 +22,7 @@ static void full_output(void **state) {
     (void)state;
     static const char *const commands[] = {"--version",       "--help",
                                            "env list",        "env list --json",
-                                           "env --help",      "env describe 3m --json",
+                                           "env --help",      "env describe 8m --json",
                                            "data info a",     "data info a --json",
                                            "data check a",    "data info --help",
                                            "behavior --help", "train --list-settings"};

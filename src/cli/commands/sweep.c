@@ -91,7 +91,7 @@ int mw_cli_sweep(const mw_eval_options *eval, const mw_strings *sweeps, const ch
     mw_bundle_free(bundle);
     if (status != MW_OK) return mw_cli_refuse(&error);
     if (json && !*json) {
-        puts(text);
+        mw_cli_puts(text);
     } else {
         json_t *root;
         status = mw_cli_json(&root, text, "the sweep's table", &error);
