@@ -526,6 +526,26 @@ static void test_hdf5_rewards(void **state) {
 #endif
 }
 
+/* Numbers of actions that were saved as real ones, or single values: the steps are not their width. */
+static void test_hdf5_flat_actions(void **state) {
+    (void)state;
+#ifndef MAWAM_HAVE_HDF5
+    skip();
+#else
+    mw_error error;
+    mw_import_report report;
+    export_two(scratch("x.h5"));
+    hid_t file = H5Fopen(scratch("x.h5"), H5F_ACC_RDWR, H5P_DEFAULT);
+    assert_true(file >= 0);
+    replace_array(file, "episode_0/actions/agent_0", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, 1, 0, (float[]){1});
+    assert_true(H5Fclose(file) >= 0);
+    mw_import_request request = request_for_own("x.h5");
+    CHECK_FAILS(mw_import_hdf5(&request, &report, &error), MW_ERR_FORMAT, error,
+                "real actions need a dimension for their values");
+    assert_int_equal(remove(scratch("x.h5")), 0);
+#endif
+}
+
 /* Flags of the end stand at the end, for all agents. */
 static void test_hdf5_flags(void **state) {
     (void)state;
@@ -720,6 +740,7 @@ int main(void) {
         cmocka_unit_test(test_hdf5_hostile),
         cmocka_unit_test(test_hdf5_many_members),
         cmocka_unit_test(test_hdf5_rewards),
+        cmocka_unit_test(test_hdf5_flat_actions),
         cmocka_unit_test(test_hdf5_flags),
         cmocka_unit_test(test_hdf5_full_disk),
         cmocka_unit_test(test_hdf5_round_trip),

@@ -215,6 +215,11 @@ static mw_status read_sizes(source *s, mw_error *error) {
     bool discrete = r->info ? r->info->discrete : s->in.integers;
     if (discrete)
         MW_TRY(count_actions(s, error));
+    else if (s->in.rank < (actions.grouped || s->spec.agents == 1 ? 2 : 3))
+        return mw_fail(error, MW_ERR_FORMAT,
+                       "%s: %s/actions: real actions need a dimension for their values, also for one; "
+                       "discrete ones must be of a type of whole numbers",
+                       s->in.path, s->episodes.name[0]);
     else
         MW_TRY(mw_import_width(s->in.dims[s->in.rank - 1], "actions", &s->spec.act_size, error));
     int limit;
