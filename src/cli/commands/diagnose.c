@@ -54,7 +54,7 @@ static void print_same_state(const mw_same_state *r) {
 static void print_snippets(const mw_snippets *r) {
     printf("snippets: %d of %s, ranked in groups of 8\n", r->count,
            r->held_out ? "held-out episodes"
-                       : "episodes that may have been trained on (not the bundle's data)");
+                       : "episodes that may have been trained on (other data or another split)");
     printf("%3s %8s %8s %7s %7s %7s %9s %9s %11s\n", "H", "Pearson", "Spearman", "top 1", "top 2", "pairs",
            "regret", "norm.", "MSE");
     for (int h = 0; h < r->horizons; h++) {
