@@ -101,6 +101,9 @@ typedef struct mw_rules_report {
 MW_API mw_status mw_dataset_replay(const mw_dataset *dataset, const mw_env_options *world, long sample,
                                    mw_rules_report *report, mw_error *error);
 
+/* May a task, its rules or a quality have this name? 1 to 63 letters, digits or any of _.:+- */
+MW_API bool mw_dataset_name_allowed(const char *name);
+
 /* Says of the dataset in a folder that its world followed these rules; `note` (may be NULL) replaces what it
  * tells people. Nobody else may be writing there. */
 MW_API mw_status mw_dataset_declare(const char *folder, const char *rules, const char *note, mw_error *error);

@@ -184,6 +184,7 @@ LEFT_OUT = {
     "mw_dir_make": "os.makedirs",
     "mw_replay_print": "Replay.write gives the same page",
     "mw_env_batch_step": "mw_env_batch_advance is the same and more; VectorEnv is made of it",
+    "mw_dataset_name_allowed": "who is given another name says so",
     "mw_prey_embed": "writes C source of this repository",
     "mw_routing": "large; Routing.as_dict has all of it by name",
     "mw_router": "see mw_routing",

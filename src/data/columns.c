@@ -60,12 +60,17 @@ bool mw_column_layout(const mw_dataset_spec *spec, bool last_known, mw_column co
 /* ---- the spec ------------------------------------------------------------------------------------------ */
 
 /* Names go into messages, tables and file names. */
+bool mw_dataset_name_allowed(const char *name) {
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:+-";
+    const size_t length = name ? strspn(name, letters) : 0;
+    return length > 0 && length < 64 && !name[length];
+}
+
 static mw_status check_name(const char *where, const char *field, const char *name, bool required,
                             mw_error *error) {
     if (!name || !*name)
         return required ? mw_fail(error, MW_ERR_ARGUMENT, "%s: %s is missing", where, field) : MW_OK;
-    size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:+-");
-    if (name[length] || length > 63)
+    if (!mw_dataset_name_allowed(name))
         return mw_fail(error, MW_ERR_ARGUMENT, "%s: %s must have at most 63 letters, digits or any of _.:+-",
                        where, field);
     return MW_OK;

@@ -210,12 +210,6 @@ static bool known_layout(const char *from) {
     return false;
 }
 
-/* As the library has it for what a dataset says of itself; asked here before anything is read or replaced. */
-static bool is_name(const char *text) {
-    const size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:+-");
-    return !text[length] && length > 0 && length < MW_NAME;
-}
-
 static void print_import(const char *folder, const mw_import_report *report) {
     printf("%s: %ld episodes, %ld steps\n", folder, report->episodes, report->steps);
     if (report->dropped) printf("left out: %ld steps after the last end of an episode\n", report->dropped);
@@ -285,7 +279,7 @@ static int data_import(int argc, char **argv) {
     const char *quality = request.quality && *request.quality ? request.quality : NULL,
                *const names[][2] = {{"task", task}, {"quality", quality}, {"rules", rules}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (names[i][1] && !is_name(names[i][1]))
+        if (names[i][1] && !mw_dataset_name_allowed(names[i][1])) /* before anything is read or replaced */
             return mw_cli_usage("--%s must have 1 to 63 letters, digits or any of _.:+-, not '%s'",
                                 names[i][0], names[i][1]);
     mw_env *env;
