@@ -21,7 +21,8 @@ typedef struct mw_data_source {
     long episodes;     /* how many of the episodes it acted in; 0 if unknown */
 } mw_data_source;
 
-/* What a dataset says about itself. Strings may be NULL (stored as "") except task and rules. */
+/* What a dataset says about itself. Strings may be NULL (stored as "") except task and rules; where one is
+ * not UTF-8, '?' is stored for its bytes beyond ASCII. */
 typedef struct mw_dataset_spec {
     const char *task;    /* a built-in task's name or the user's own */
     const char *rules;   /* version of the world's rules, one's own for a task of one's own; "<layout>-import"

@@ -303,7 +303,6 @@ static mw_status put_value(printer *p, const json_t *value, int depth) {
     return json_is_object(value) ? put_object(p, value, depth) : put_array(p, value, depth);
 }
 
-/* In two passes, of which neither can run out of room: jansson goes on after a key that found none. */
 json_t *mw_json_words(const char *text) {
     json_t *value = (json_string)(text ? text : "");
     char *copy = value ? NULL : strdup(text ? text : "");
@@ -314,6 +313,7 @@ json_t *mw_json_words(const char *text) {
     return mw_json_made(value);
 }
 
+/* In two passes, of which neither can run out of room: jansson goes on after a key that found none. */
 char *mw_json_dumps(const json_t *value, size_t flags) {
     const size_t size = !mw_json_failed() && value ? json_dumpb(value, NULL, 0, flags) : 0;
     char *text = size ? malloc(size + 1) : NULL;

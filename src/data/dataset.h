@@ -73,8 +73,7 @@ void mw_dataset_release(const mw_dataset *dataset, int64_t begin, int64_t end);
  * read ahead. */
 void mw_dataset_expect_random(const mw_dataset *dataset);
 
-/* What a dataset says about itself, by the keys of dataset.json; NULL without memory, or where a text is not
- * UTF-8. */
+/* What a dataset says about itself, by the keys of dataset.json; NULL without memory. */
 struct json_t *mw_dataset_spec_json(const mw_dataset_spec *spec);
 
 /* Hexadecimal: over the types, shapes and checksums of all columns, from dataset.json. */

@@ -188,6 +188,10 @@ mw_status mw_dataset_writer_sources(mw_dataset_writer *w, const mw_data_source *
     MW_NEED_AS(w, "writer");
     if (count < 0 || (count > 0 && !sources))
         return mw_fail(error, MW_ERR_ARGUMENT, "%d behaviours without a list", count);
+    for (int i = 0; i < count; i++)
+        if (sources[i].episodes < 0)
+            return mw_fail(error, MW_ERR_ARGUMENT, "behaviour %d acted in %ld episodes, expected 0 or more",
+                           i, sources[i].episodes);
     mw_data_source *copy = calloc((size_t)count + 1, sizeof *copy);
     mw_dataset_spec fresh = {.sources = copy, .source_count = copy ? count : 0};
     bool ok = copy != NULL;
@@ -402,8 +406,8 @@ static json_t *sources_json(const mw_dataset_spec *spec) {
     json_t *sources = json_array();
     for (int i = 0; sources && i < spec->source_count; i++) {
         const mw_data_source *s = &spec->sources[i];
-        json_t *entry = json_pack("{s:s, s:I, s:o}", "name", s->name, "episodes", (json_int_t)s->episodes,
-                                  "checksum", checksum_text(s->checksum));
+        json_t *entry = json_pack("{s:o, s:I, s:o}", "name", mw_json_words(s->name), "episodes",
+                                  (json_int_t)s->episodes, "checksum", checksum_text(s->checksum));
         if (entry && json_array_append_new(sources, entry) == 0) continue;
         json_decref(sources);
         return NULL;
@@ -414,11 +418,11 @@ static json_t *sources_json(const mw_dataset_spec *spec) {
 json_t *mw_dataset_spec_json(const mw_dataset_spec *spec) {
     char seed[24];
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)spec->seed);
-    return json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:b, s:i, s:s, s:s, s:s, s:o}", "task", spec->task,
+    return json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:b, s:i, s:s, s:o, s:o, s:o}", "task", spec->task,
                      "rules", spec->rules, "quality", spec->quality, "agents", spec->agents, "obs_size",
                      spec->obs_size, "act_size", spec->act_size, "discrete", spec->discrete, "episode_limit",
-                     spec->episode_limit, "seed", seed, "command", spec->command, "note", spec->note,
-                     "behaviors", sources_json(spec));
+                     spec->episode_limit, "seed", seed, "command", mw_json_words(spec->command), "note",
+                     mw_json_words(spec->note), "behaviors", sources_json(spec));
 }
 
 static json_t *describe(mw_dataset_writer *w) {
@@ -457,7 +461,7 @@ mw_status mw_dataset_declare(const char *folder, const char *rules, const char *
     status = mw_json_read(&root, path, error);
     if (status == MW_OK) {
         json_object_set_new(root, "rules", json_string(rules));
-        if (note) json_object_set_new(root, "note", json_string(note));
+        if (note) json_object_set_new(root, "note", mw_json_words(note));
         status = mw_json_write(root, path, error);
     }
     json_decref(root);
@@ -497,9 +501,6 @@ static mw_status commit(mw_dataset_writer *w, mw_error *error) {
     if (w->episodes == 0)
         return mw_fail(error, MW_ERR_ARGUMENT, "'%s': a dataset needs at least one episode", w->folder);
     json_t *root = describe(w);
-    if (!root)
-        return mw_fail(error, MW_ERR_ARGUMENT, "the description of '%s' cannot be written as UTF-8 text",
-                       w->folder);
     mw_status status = MW_OK;
     for (mw_column c = 0; c < MW_COLUMN_COUNT && status == MW_OK; c++) {
         if (w->open[c]) status = mw_npy_writer_commit(&w->columns[c], error);

@@ -100,7 +100,7 @@ mw_status mw_eval_report_put(json_t *value, const char *command, const char *pat
     char cpu[128];
     mw_cpu_model(cpu, sizeof cpu);
     json_object_set_new(value, "revision", json_string(mw_revision()));
-    json_object_set_new(value, "command", json_string(command));
+    json_object_set_new(value, "command", mw_json_words(command));
     json_object_set_new(value, "cpu", json_string(cpu));
     json_object_set_new(value, "level", json_string(mw_cpu_name()));
     const mw_status status = path ? mw_json_write(value, path, error) : mw_json_print(value, out, 10, error);

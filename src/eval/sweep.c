@@ -368,12 +368,11 @@ static mw_status run(sweep *s, mw_error *error) {
     mw_cpu_model(cpu, sizeof cpu);
     MW_TRY(inputs_json(&inputs, s, error));
     const char *rules = json_string_value(json_object_get(inputs, "rules")); /* of the world as it is */
-    s->root =
-        json_pack("{s:s, s:s, s:s, s:s, s:s, s:s*, s:s, s:s*, s:s, s:s, s:o, s:{}}", "mawam", mw_version(),
-                  "revision", mw_revision(), "task", info->task, "quality", info->quality, "rules", rules,
-                  "accepted_rules", strcmp(info->rules, rules) ? info->rules : NULL, "method", info->method,
-                  "bundle", *s->bundle->checksum ? s->bundle->checksum : NULL, "command",
-                  s->options.command ? s->options.command : "", "cpu", cpu, "inputs", inputs, "sweeps");
+    s->root = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s*, s:s, s:s*, s:o, s:s, s:o, s:{}}", "mawam",
+                        mw_version(), "revision", mw_revision(), "task", info->task, "quality", info->quality,
+                        "rules", rules, "accepted_rules", strcmp(info->rules, rules) ? info->rules : NULL,
+                        "method", info->method, "bundle", *s->bundle->checksum ? s->bundle->checksum : NULL,
+                        "command", mw_json_words(s->options.command), "cpu", cpu, "inputs", inputs, "sweeps");
     if (!s->root) return mw_fail(error, MW_ERR_MEMORY, "cannot describe the sweep");
     MW_TRY(recall(s, error));
     if (s->known) json_object_update(json_object_get(s->root, "sweeps"), s->known);

@@ -238,9 +238,9 @@ static mw_status run_all(json_t **out, const mw_cost_options *o, const mw_bundle
     if (status == MW_OK) {
         char cpu[128];
         mw_cpu_model(cpu, sizeof cpu);
-        *out = json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:{s:i, s:i, s:i, s:i, s:i, s:i, s:f, s:O, s:o}}",
+        *out = json_pack("{s:s, s:s, s:s, s:s, s:o, s:i, s:{s:i, s:i, s:i, s:i, s:i, s:i, s:f, s:O, s:o}}",
                          "mawam", mw_version(), "revision", mw_revision(), "cpu", cpu, "level", mw_cpu_name(),
-                         "command", o->command ? o->command : "", "threads", mw_pool_threads(pool), "cost",
+                         "command", mw_json_words(o->command), "threads", mw_pool_threads(pool), "cost",
                          "envs", o->envs, "K", o->sampling_steps, "H", o->horizon, "repeats", o->repeats,
                          "warm_up", o->warm_up, "timed", o->timed, "guidance", GUIDANCE, "settings", settings,
                          "mean", points_json(o, times, count));

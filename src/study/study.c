@@ -117,10 +117,10 @@ static mw_status record(study *s, const char *message, const mw_play *play, doub
     struct tm parts;
     gmtime_r(&clock, &parts);
     strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", &parts);
-    json_t *root = json_pack("{s:s, s:s, s:o*, s:s, s:s, s:s, s:s*}", "setting", label_of(s), "stage",
+    json_t *root = json_pack("{s:s, s:s, s:o*, s:s, s:s, s:s, s:o*}", "setting", label_of(s), "stage",
                              mw_study_stage_name(s->stage), "seconds", json_real(round(100 * seconds) / 100),
                              play ? "taken" : "finished", now, "mawam", mw_version(), "revision",
-                             mw_revision(), "error", message);
+                             mw_revision(), "error", message ? mw_json_words(message) : NULL);
     if (play) json_object_set_new(root, "played", mw_play_json(play));
     char *text = root ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
     json_decref(root);

@@ -72,10 +72,10 @@ static json_t *provenance_json(const mw_chain *c) {
     int threads = c->options->threads;
     if (!threads && mw_pool_create(&pool, 0, &error) == MW_OK) threads = mw_pool_threads(pool);
     mw_pool_free(pool);
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:s}", "command",
-                     c->options->command ? c->options->command : "", "mawam", mw_version(), "revision",
-                     mw_revision(), "budget", c->options->budget == MW_BUDGET_QUICK ? "quick" : "full",
-                     "seed", seed, "threads", threads, "cpu", cpu, "level", mw_cpu_name());
+    return json_pack("{s:o, s:s, s:s, s:s, s:s, s:i, s:s, s:s}", "command",
+                     mw_json_words(c->options->command), "mawam", mw_version(), "revision", mw_revision(),
+                     "budget", c->options->budget == MW_BUDGET_QUICK ? "quick" : "full", "seed", seed,
+                     "threads", threads, "cpu", cpu, "level", mw_cpu_name());
 }
 
 /* A stage that was kept may be of another revision than the summary: it is named. */

@@ -140,6 +140,32 @@ static void forks_leave_it(void **state) {
     mw_dataset_remove(scratch("own"));
 }
 
+/* Texts that are not UTF-8 cost no episode, neither at the end of a recording nor afterwards. */
+static void any_text(void **state) {
+    (void)state;
+    mw_error error;
+    mw_dataset_writer *writer;
+    mw_dataset *dataset;
+    const mw_data_source who = {.name = "Andr\xe9", .episodes = 1};
+    mw_dataset_spec spec = spec_of(false);
+    spec.command = "./record caf\xe9";
+    spec.note = "na\xc3\xafve";
+    spec.sources = &who;
+    spec.source_count = 1;
+    CHECK_OK(mw_dataset_writer_open(&writer, scratch("own"), &spec, false, &error), error);
+    const mw_episode episode = episode_of(false, 0);
+    CHECK_OK(mw_dataset_writer_add(writer, &episode, &error), error);
+    CHECK_OK(mw_dataset_writer_commit(writer, &error), error);
+    CHECK_OK(mw_dataset_declare(scratch("own"), "my-game-7", "caf\xe9", &error), error);
+    CHECK_OK(mw_dataset_load(&dataset, scratch("own"), &error), error);
+    const mw_dataset_summary about = mw_dataset_describe(dataset);
+    assert_string_equal(about.spec.command, "./record caf?");
+    assert_string_equal(about.spec.note, "caf?");
+    assert_string_equal(about.spec.sources[0].name, "Andr?");
+    mw_dataset_free(dataset);
+    mw_dataset_remove(scratch("own"));
+}
+
 static void nothing_given(void **state) {
     (void)state;
     mw_error error;
@@ -161,6 +187,8 @@ static void nothing_given(void **state) {
     CHECK_OK(mw_dataset_writer_open(&writer, scratch("own"), &spec, false, &error), error);
     CHECK_FAILS(mw_dataset_writer_add(writer, NULL, &error), MW_ERR_ARGUMENT, error, "NULL");
     CHECK_FAILS(mw_dataset_writer_sources(writer, NULL, 2, &error), MW_ERR_ARGUMENT, error, "2 behaviours");
+    CHECK_FAILS(mw_dataset_writer_sources(writer, &(mw_data_source){.episodes = -1}, 1, &error),
+                MW_ERR_ARGUMENT, error, "in -1 episodes");
     mw_dataset_writer_abandon(writer);
     assert_int_equal(scratch_count(false), 0);
 }
@@ -185,8 +213,8 @@ static void example(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(read_back),      cmocka_unit_test(refused_changes_nothing),
-        cmocka_unit_test(forks_leave_it), cmocka_unit_test(nothing_given),
-        cmocka_unit_test(example),
+        cmocka_unit_test(forks_leave_it), cmocka_unit_test(any_text),
+        cmocka_unit_test(nothing_given),  cmocka_unit_test(example),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -38,6 +38,7 @@ static json_t *swept(const mw_bundle *bundle, const char *const *sweeps, int cou
     o.count = count;
     o.eval = &e;
     o.path = path;
+    o.command = "sweep caf\xe9"; /* as typed, and so not always UTF-8 */
     o.progress = count_values;
     values_done = 0;
     CHECK_OK(mw_sweep_run(&text, bundle, &o, &error), error);

@@ -281,6 +281,8 @@ static void test_failure(void **state) {
     int failed;
     mw_study_options o = options_of("broken", names, 2);
     o.anchors = o.snippets = 0;
+    o.behaviors = "nowhere\xe9"; /* messages and commands need not be UTF-8 */
+    o.command = "test\xe9";
     CHECK_OK(mw_study_run(&o, &failed, &error), error);
     assert_int_equal(failed, 1);
     assert_string_equal(seen.letters, "Fdddd");
