@@ -73,7 +73,7 @@ typedef struct mw_setting_info {
 MW_API bool mw_plan_setting_at(int index, mw_setting_info *info); /* false past the end */
 MW_API mw_status mw_plan_settings_set(mw_plan_settings *settings, const char *name, const char *value,
                                       mw_error *error);
-/* The value as it would be typed. */
+/* The value as it would be typed, real numbers with six digits. Fails where there is no room for it. */
 MW_API mw_status mw_plan_settings_get(const mw_plan_settings *settings, const char *name, char *out,
                                       size_t size, mw_error *error);
 /* Are the candidates those that the policy draws, without offsets and warm starts? */

@@ -91,7 +91,7 @@ class Bundle(Owner):
 
     @property
     def plan(self) -> Dict[str, str]:
-        """How it plans unless told otherwise: every setting as it would be typed."""
+        """How it plans unless told otherwise: every setting as it would be typed, real numbers with six digits."""
         settings = lib.mw_bundle_plan(self._pointer)
         return _typed_settings(settings)
 

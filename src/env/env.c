@@ -115,7 +115,7 @@ static mw_status check_real(const mw_env *env, const float *real, mw_error *erro
     for (int i = 0; i < env->info.agents * d; i++)
         if (!(real[i] >= -1.0f && real[i] <= 1.0f)) /* also catches NaN */
             return mw_fail(error, MW_ERR_ARGUMENT,
-                           "%s: action value %d of agent %d is %g; it must be in [-1, 1]", env->info.task,
+                           "%s: action value %d of agent %d is %.9g; it must be in [-1, 1]", env->info.task,
                            i % d, i / d, (double)real[i]);
     return MW_OK;
 }

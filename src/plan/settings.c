@@ -67,7 +67,11 @@ mw_status mw_plan_settings_get(const mw_plan_settings *settings, const char *nam
     MW_TRY(find(&field, name, error));
     if (field->kind == MW_FIELD_CHOICE) /* which has no name beyond its words */
         MW_TRY(mw_fields_check((mw_fields){field, 1}, settings, "", MW_ERR_ARGUMENT, error));
-    mw_field_text(out, size, field, settings);
+    char text[MW_NAME];
+    mw_field_text(text, sizeof text, field, settings);
+    if (strlen(text) >= size) /* what is left of a number that is cut off is another number */
+        return mw_fail(error, MW_ERR_ARGUMENT, "%zu bytes have no room for %s, '%s'", size, name, text);
+    strcpy(out, text);
     return MW_OK;
 }
 

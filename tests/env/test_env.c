@@ -206,6 +206,11 @@ static void bad_actions(void **state) {
                 bad.real[(n * d - 1) / (k + 1)] = reals[k];
                 refused(env, as_action(env, &bad), "must be in [-1, 1]");
             }
+        if (!env->info.discrete) {
+            bad = good;
+            bad.real[0] = nextafterf(1, 2);
+            refused(env, as_action(env, &bad), "is 1.00000012; it must");
+        }
         for (int k = 0; env->info.discrete && k < 3 + d; k++) {
             uint8_t legal[MAX_VALUES];
             bad = good;

@@ -628,6 +628,12 @@ static void bad_requests(void **state) {
     CHECK_FAILS(mw_plan_settings_get(&o.plan, "choice", text, sizeof text, &error), MW_ERR_ARGUMENT, error,
                 "choice is 77");
     o = defaults;
+    o.plan.target = 1.25;
+    CHECK_OK(mw_plan_settings_get(&o.plan, "target", text, 5, &error), error);
+    assert_string_equal(text, "1.25");
+    CHECK_FAILS(mw_plan_settings_get(&o.plan, "target", text, 4, &error), MW_ERR_ARGUMENT, error,
+                "4 bytes have no room for target, '1.25'");
+    o = defaults;
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
         CHECK_FAILS(mw_plan_settings_set(&o.plan, settings[i].name, settings[i].value, &error),
                     MW_ERR_ARGUMENT, error, settings[i].message);

@@ -47,6 +47,9 @@ static void wrong_requests(void **state) {
                 MW_ERR_ARGUMENT, error, "'zip'");
     CHECK_FAILS(mw_study_report(&(const char *){"nowhere"}, 1, "nowhere", false, NULL, &error), MW_ERR_IO,
                 error, "no summaries in nowhere");
+    char path[8];
+    CHECK_FAILS(mw_data_find(path, sizeof path, "bundles", "spread-medium.safetensors", &error),
+                MW_ERR_ARGUMENT, error, "8 bytes have no room");
     mw_learn_preset preset = *mw_learn_preset_find("spread");
     mw_learn_options learn;
     mw_learn_options_init(&learn, sizeof learn);

@@ -58,13 +58,19 @@ mw_status mw_data_find(char *out, size_t size, const char *kind, const char *nam
     MW_NEED(kind);
     MW_NEED(name);
     char folder[2048], seen[400] = "";
+    bool room = true;
     for (int i = 0; mw_data_folder(folder, sizeof folder, i); i++) {
         const int length = snprintf(out, size, "%s/%s/%s", folder, kind, name);
-        if (length > 0 && (size_t)length < size && mw_file_exists(out)) return MW_OK;
+        const bool fits = length > 0 && (size_t)length < size;
+        if (fits && mw_file_exists(out)) return MW_OK;
+        room = room && fits;
         strncat(seen, i ? ", " : "", sizeof seen - strlen(seen) - 1);
         strncat(seen, folder, sizeof seen - strlen(seen) - 1);
     }
     if (size) *out = 0;
+    if (!room)
+        return mw_fail(error, MW_ERR_ARGUMENT, "%zu bytes have no room for the path of %s/%.80s", size, kind,
+                       name);
     return mw_fail(error, MW_ERR_IO, "there is no %s/%.80s in %s", kind, name, seen);
 }
 
