@@ -144,6 +144,9 @@ mw_status mw_dataset_make(const char *name, const char *folder, const mw_make_op
     MW_TRY(mw_options_take(&options, sizeof options, MW_FIELD_END(mw_make_options, context), given,
                            "mw_make_options_init", error));
     MW_TRY(mw_setting_find(&setting, name, error));
+    if (options.transitions < 0)
+        return mw_fail(error, MW_ERR_ARGUMENT, "transitions is %ld; it must be 0 (the setting's) or more",
+                       options.transitions);
     return collect(setting, folder, &options, result, error);
 }
 

@@ -30,3 +30,11 @@ mw_status mw_options_take(void *own, size_t known, size_t first, const void *giv
     memcpy(own, &known, sizeof known);
     return MW_OK;
 }
+
+mw_status mw_options_texts(const char *const *texts, int count, const char *name, mw_error *error) {
+    if (count < 0 || (count > 0 && !texts))
+        return mw_fail(error, MW_ERR_ARGUMENT, "%d %s without a list", count, name);
+    for (int i = 0; i < count; i++)
+        if (!texts[i]) return mw_fail(error, MW_ERR_ARGUMENT, "%s[%d] is NULL", name, i);
+    return MW_OK;
+}

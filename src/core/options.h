@@ -20,4 +20,7 @@ void mw_options_fill(void *options, size_t size, const void *defaults, size_t kn
 mw_status mw_options_take(void *own, size_t known, size_t first, const void *given, const char *init,
                           mw_error *error);
 
+/* Fails unless a list among the options has as many texts as it is said to have, 0 or more. */
+mw_status mw_options_texts(const char *const *texts, int count, const char *name, mw_error *error);
+
 #endif

@@ -256,6 +256,7 @@ mw_status mw_same_state_run(mw_same_state *result, const mw_bundle *bundle,
     *result = (mw_same_state){0};
     MW_TRY(mw_options_take(&options, sizeof options, MW_FIELD_END(mw_same_state_options, world), given,
                            "mw_same_state_options_init", error));
+    MW_TRY(mw_options_texts(options.assignments, options.assignment_count, "assignments", error));
     MW_NEED(bundle);
     survey *v = calloc(1, sizeof *v);
     if (!v) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a survey");

@@ -23,6 +23,7 @@ mw_status mw_eval_options_take(mw_eval_options *options, const mw_eval_options *
     *options = defaults;
     MW_TRY(mw_options_take(options, sizeof *options, MW_FIELD_END(mw_eval_options, context), given,
                            "mw_eval_options_init", error));
+    MW_TRY(mw_options_texts(options->assignments, options->assignment_count, "assignments", error));
     for (int i = 0; i < options->assignment_count; i++)
         if (!strncmp(options->assignments[i], "quantile=", 9))
             return mw_fail(error, MW_ERR_ARGUMENT,

@@ -88,6 +88,7 @@ static mw_status parse(sweep *s, mw_error *error) {
     if (s->options.count < 1 || s->options.count > MOST_SWEEPS)
         return mw_fail(error, MW_ERR_ARGUMENT, "there must be 1 to %d sweeps, not %d", MOST_SWEEPS,
                        s->options.count);
+    MW_TRY(mw_options_texts(s->options.sweeps, s->options.count, "sweeps", error));
     for (int i = 0; i < s->options.count; i++) {
         MW_TRY(parse_axis(&s->axes[i], s->options.sweeps[i], error));
         for (int k = 0; k < i; k++)

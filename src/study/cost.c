@@ -265,6 +265,7 @@ mw_status mw_cost_run(char **json, const mw_bundle *const *bundles, int count, c
         o.timed < 1 || o.timed > 10000 || o.warm_up < 0 || o.warm_up > 10000)
         return mw_fail(error, MW_ERR_ARGUMENT,
                        "the cost is of 1 to 64 bundles, 256 environments, 100 repeats, 10000 steps");
+    for (int i = 0; i < count; i++) MW_NEED(bundles[i]);
     double *times = calloc((size_t)(count * COUNTS * 2) * (size_t)(o.repeats * o.timed), sizeof *times);
     if (!times) return mw_fail(error, MW_ERR_MEMORY, "cannot keep the times");
     mw_status status = run_all(&root, &o, bundles, count, times, error);

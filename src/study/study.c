@@ -422,6 +422,7 @@ mw_status mw_study_run(const mw_study_options *given, int *failed, mw_error *err
     if (!error) error = &local;
     MW_TRY(mw_options_take(&options, sizeof options, MW_FIELD_END(mw_study_options, context), given,
                            "mw_study_options_init", error));
+    MW_TRY(mw_options_texts(options.assignments, options.assignment_count, "assignments", error));
     if (options.training_seeds < 1 || options.training_seeds > MW_STUDY_SEEDS)
         return mw_fail(error, MW_ERR_ARGUMENT, "training seeds are 1 to %d, not %d", MW_STUDY_SEEDS,
                        options.training_seeds);

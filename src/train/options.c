@@ -16,8 +16,9 @@ void mw_train_options_init(mw_train_options *options, size_t size) {
 
 static mw_status take(mw_train_options *options, const mw_train_options *given, mw_error *error) {
     *options = defaults;
-    return mw_options_take(options, sizeof *options, MW_FIELD_END(mw_train_options, context), given,
-                           "mw_train_options_init", error);
+    MW_TRY(mw_options_take(options, sizeof *options, MW_FIELD_END(mw_train_options, context), given,
+                           "mw_train_options_init", error));
+    return mw_options_texts(options->assignments, options->assignment_count, "assignments", error);
 }
 
 /* Is what the error of imagined returns was measured of, or would have been, among the trained? */

@@ -192,6 +192,51 @@ static void table_is_whole(void **state) {
     assert_int_equal(count, KINDS);
 }
 
+/* Lists of settings are as long as they are said to be. */
+static void lists_are_whole(void **state) {
+    (void)state;
+    mw_error error;
+    const char *const none = NULL, *const axis = "M=1";
+    const struct {
+        const char *const *list;
+        int count;
+        const char *message;
+    } cases[] = {{NULL, 1, "1 assignments without a list"},
+                 {&axis, -1, "-1 assignments without a list"},
+                 {&none, 1, "assignments[0] is NULL"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        mw_train_options train;
+        mw_eval_options eval;
+        mw_same_state_options same;
+        mw_study_options study;
+        mw_sweep_options sweep;
+        mw_eval_result *result;
+        mw_same_state found;
+        char *text;
+        int failed;
+        mw_train_options_init(&train, sizeof train);
+        mw_eval_options_init(&eval, sizeof eval);
+        mw_same_state_options_init(&same, sizeof same);
+        mw_study_options_init(&study, sizeof study);
+        mw_sweep_options_init(&sweep, sizeof sweep);
+        train.assignments = eval.assignments = same.assignments = study.assignments = cases[i].list;
+        train.assignment_count = eval.assignment_count = cases[i].count;
+        same.assignment_count = study.assignment_count = cases[i].count;
+        sweep.sweeps = &axis;
+        sweep.count = 1;
+        sweep.eval = &eval;
+        const char *const message = cases[i].message;
+        CHECK_FAILS(mw_train_options_check(&train, "spread", &error), MW_ERR_ARGUMENT, error, message);
+        CHECK_FAILS(mw_bundle_evaluate(&result, bundle, &eval, &error), MW_ERR_ARGUMENT, error, message);
+        CHECK_FAILS(mw_same_state_run(&found, bundle, &same, &error), MW_ERR_ARGUMENT, error, message);
+        CHECK_FAILS(mw_study_run(&study, &failed, &error), MW_ERR_ARGUMENT, error, message);
+        CHECK_FAILS(mw_sweep_run(&text, bundle, &sweep, &error), MW_ERR_ARGUMENT, error, message);
+        sweep.sweeps = NULL;
+        sweep.eval = NULL;
+        CHECK_FAILS(mw_sweep_run(&text, bundle, &sweep, &error), MW_ERR_ARGUMENT, error, "without a list");
+    }
+}
+
 #define NEEDS(call) CHECK_FAILS(call, MW_ERR_ARGUMENT, error, "is NULL")
 
 static void null_is_refused(void **state) {
@@ -256,6 +301,7 @@ static void null_is_refused(void **state) {
     NEEDS(mw_routing_page(bundle, &routing, NULL, "x", &error));
     NEEDS(mw_paired_compare(NULL, NULL, NULL, 0, 0, &error));
     NEEDS(mw_sweep_run(&text, NULL, NULL, &error));
+    NEEDS(mw_cost_run(&text, &(const mw_bundle *){NULL}, 1, NULL, &error));
     NEEDS(mw_env_recall(NULL, NULL, &error));
     NEEDS(mw_data_find(NULL, 0, "", "", &error));
     NEEDS(mw_file_writable(NULL, &error));
@@ -276,6 +322,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_rule),
         cmocka_unit_test(table_is_whole),
+        cmocka_unit_test(lists_are_whole),
         cmocka_unit_test(null_is_refused),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -47,6 +47,12 @@ static void wrong_requests(void **state) {
                 MW_ERR_ARGUMENT, error, "'zip'");
     CHECK_FAILS(mw_study_report(&(const char *){"nowhere"}, 1, "nowhere", false, NULL, &error), MW_ERR_IO,
                 error, "no summaries in nowhere");
+    mw_make_options make;
+    mw_make_result made;
+    mw_make_options_init(&make, sizeof make);
+    make.transitions = -1;
+    CHECK_FAILS(mw_dataset_make("spread-random", "nowhere", &make, &made, &error), MW_ERR_ARGUMENT, error,
+                "transitions is -1");
     char path[8];
     CHECK_FAILS(mw_data_find(path, sizeof path, "bundles", "spread-medium.safetensors", &error),
                 MW_ERR_ARGUMENT, error, "8 bytes have no room");
