@@ -112,6 +112,7 @@ class Dataset(Owner):
 
     def __getitem__(self, episode: int) -> Episode:
         """Views of one episode."""
+        self._pointer  # refuses one that is closed
         if not -self.episodes <= episode < self.episodes:
             raise IndexError(f"there are episodes 0 to {self.episodes - 1}, not {episode}")
         episode %= self.episodes

@@ -9,7 +9,7 @@ import numpy as np
 
 from mawam import _abi
 from mawam._arrays import address, taken
-from mawam._library import Handle, Owner, PathLike, as_dict, call, encode, failure, lib, names
+from mawam._library import ArgumentError, Handle, Owner, PathLike, as_dict, call, encode, failure, lib, names
 from mawam._library import opened, options, record, text, whole
 
 FLOAT, INDEX, BYTE = np.dtype(np.float32), np.dtype(np.int32), np.dtype(np.uint8)
@@ -97,6 +97,8 @@ class WorldOptions:
 
 
 def world_pointer(world: Optional[WorldOptions]) -> Optional[int]:
+    if world is not None and not isinstance(world, WorldOptions):
+        raise ArgumentError(f"world: expected WorldOptions; found {type(world).__name__}")
     return None if world is None else world.pointer
 
 

@@ -38,6 +38,8 @@ def test_arrays_outlive_the_dataset(data_folder):
     dataset = mawam.Dataset(data_folder)
     obs, copy = dataset.obs, dataset.obs.copy()
     dataset.close()
+    with pytest.raises(mawam.ArgumentError, match="this Dataset is closed"):
+        dataset[0]
     del dataset
     gc.collect()
     assert np.array_equal(obs, copy)

@@ -110,6 +110,11 @@ def test_closed_objects_say_so():
         many.step(actions)
 
 
+def test_a_world_is_told_by_its_options():
+    with pytest.raises(mawam.ArgumentError, match="world: expected WorldOptions; found dict"):
+        mawam.Env("3m", {"spawn_jitter": 0.0})
+
+
 # ---- batches ----
 
 
