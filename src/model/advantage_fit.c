@@ -331,9 +331,19 @@ static mw_status fit_values(fitting *f, mw_error *error) {
 
 /* ---- the advantage of deviating ---- */
 
-/* Deviations in units of their own, cut; units[act] by which they were multiplied. */
-static void standardise(fitting *f, double *units, mw_advantage_report *report) {
+/* Has the data tried anything else than one value of this action? */
+static bool varies(const fitting *f, int action) {
+    const float *first = f->data->real + f->step[0] * f->act + action;
+    for (long r = 1; r < f->trained; r++)
+        if (f->data->real[f->step[r] * f->act + action] != *first) return true;
+    return false;
+}
+
+/* Deviations in units of their own, cut; units[act] by which they were multiplied: 0 where there are none,
+ * and what is left is the regression's own error. False: there are none at all. */
+static bool standardise(fitting *f, double *units, mw_advantage_report *report) {
     double mean = 0;
+    bool any = false;
     report->action_left = 0;
     for (int k = 0; k < f->act; k++) {
         double sum = 0;
@@ -342,7 +352,8 @@ static void standardise(fitting *f, double *units, mw_advantage_report *report) 
             sum += d * d / (double)f->trained;
         }
         report->action_left += sum / f->act;
-        units[k] = sum > 1e-12 ? 1 / sqrt(sum) : 0;
+        units[k] = sum > 1e-12 && varies(f, k) ? 1 / sqrt(sum) : 0;
+        any |= units[k] > 0;
         for (long r = 0; r < f->rows; r++) {
             float *d = f->deviation + (size_t)r * (size_t)f->act + (size_t)k;
             *d = fminf(fmaxf(*d * (float)units[k], -MOST_DEVIATION), MOST_DEVIATION);
@@ -350,6 +361,7 @@ static void standardise(fitting *f, double *units, mw_advantage_report *report) 
     }
     for (long r = 0; r < f->trained; r++) mean += (double)f->advantage[r] / (double)f->trained;
     for (long r = 0; r < f->rows; r++) f->advantage[r] -= (float)mean;
+    return any;
 }
 
 /* out[count][terms*act]: every term times every deviation, of the rows whose terms are in f->x. */
@@ -413,7 +425,7 @@ static mw_status fit_advantage(fitting *f, const mw_advantage_net *net, float *v
     equation_carve(&e, f, net->config.features);
     basis_draw(&e.basis, f);
     mw_status status = mw_ridge_create(&ridge, e.size, CHUNK, error);
-    if (status == MW_OK) standardise(f, e.units, report);
+    const bool deviates = status == MW_OK && standardise(f, e.units, report);
     for (long first = 0, count; status == MW_OK && first < f->trained; first += count) {
         if (f->options->stop && *f->options->stop) status = MW_ERR_INTERRUPTED;
         count = terms_from(&e.basis, f, first, f->trained);
@@ -422,7 +434,7 @@ static mw_status fit_advantage(fitting *f, const mw_advantage_net *net, float *v
         for (long r = 0; r < count; r++)
             add_scaled(e.w, e.room + (size_t)r * (size_t)e.size, (double)f->advantage[first + r], e.size);
     }
-    if (status == MW_OK && report->action_left > 0) {
+    if (status == MW_OK && deviates) {
         status = mw_ridge_factor(&ridge, f->options->ridge, error);
         if (status == MW_OK) mw_ridge_solve(&ridge, e.w);
     }

@@ -10,7 +10,8 @@
  * nothing. So the discounted return rises by 0.99 u / (1 - 0.99/2) for a unit of the first agent's action. */
 enum { N = 2, O = 3, D = 1, LENGTH = 60, EPISODES = 300 };
 
-static void write_data(const char *path, bool discrete) {
+/* Agents from `still` on always do the same. */
+static void write_data(const char *path, bool discrete, int still) {
     mw_error error;
     mw_dataset_writer *writer;
     const mw_dataset_spec spec = {.task = "own",
@@ -38,6 +39,7 @@ static void write_data(const char *path, bool discrete) {
             if (t == LENGTH) break;
             for (int a = 0; a < N; a++) {
                 act[t][a][0] = (float)(0.4 * u * u - 0.2 * a + 0.1 * mw_rng_normal(&rng));
+                if (a >= still) act[t][a][0] = 0.3f;
                 rewards[t][a] = (float)x;
                 index[t][a] = 0;
                 legal[t][a][0] = legal[t][a][1] = 1;
@@ -84,7 +86,7 @@ static void test_finds_what_deviations_earn(void **state) {
     mw_advantage_net net, again_net;
     mw_advantage_report report, again_report;
     float *values, *again;
-    write_data(scratch("known"), false);
+    write_data(scratch("known"), false, N);
     CHECK_OK(fit(scratch("known"), &values, &net, &report, 8, NULL, &error), error);
     CHECK_NEAR(report.action_left, 0.01, 0.001); /* only the noise is left */
     assert_true(report.held > 0.02 && report.correlation > 0.02);
@@ -110,6 +112,27 @@ static void test_finds_what_deviations_earn(void **state) {
     free(again);
     mw_advantage_net_free(&net);
     mw_advantage_net_free(&again_net);
+}
+
+/* What the data never did otherwise has no slope: what the regression leaves of it is no deviation. */
+static void test_actions_that_never_vary(void **state) {
+    (void)state;
+    for (int still = N - 1; still >= 0; still--) {
+        mw_error error;
+        mw_advantage_net net;
+        mw_advantage_report report;
+        float *values;
+        const char *path = scratch(still ? "one still" : "all still");
+        write_data(path, false, still);
+        CHECK_OK(fit(path, &values, &net, &report, 8, NULL, &error), error);
+        const float obs[N * O] = {0.5f, 0.1f, 5, 0.5f, 0.1f, 5};
+        float terms[1 + N * O + 8], gradient[N * D];
+        mw_advantage_gradient(&net, values, obs, terms, gradient);
+        assert_true((gradient[0] != 0) == (still > 0));
+        assert_true(gradient[1] == 0);
+        free(values);
+        mw_advantage_net_free(&net);
+    }
 }
 
 static void test_refuses(void **state) {
@@ -169,8 +192,8 @@ static void test_gradient(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_gradient),
-                                       cmocka_unit_test(test_finds_what_deviations_earn),
-                                       cmocka_unit_test(test_refuses)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gradient), cmocka_unit_test(test_finds_what_deviations_earn),
+        cmocka_unit_test(test_actions_that_never_vary), cmocka_unit_test(test_refuses)};
     return cmocka_run_group_tests(tests, scratch_setup, fixture_teardown);
 }
