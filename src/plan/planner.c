@@ -81,12 +81,18 @@ static bool imagines_all(const mw_planner *p) {
 static mw_status make_value(mw_planner *p, mw_error *error) {
     const mw_model *model = mw_bundle_model(p->bundle, mw_state_value_class.name);
     if (!model) return mw_fail(error, MW_ERR_ARGUMENT, "value_after needs a value, and this bundle has none");
-    if (!p->scorer->kind->imagines)
-        return mw_fail(error, MW_ERR_ARGUMENT, "value_after needs a scorer that imagines, and '%s' does not",
-                       p->plan.scorer);
     p->value_weight = mw_scorer_return_weight(p->plan.scorer, p->plan.advantage_share) *
                       mw_state_value_discount(model, p->plan.value_after);
     return mw_state_value_create(&p->value, model, error);
+}
+
+/* Before the scorer is made: one that is for the whole horizon alone would complain of the steps. */
+static mw_status check_value(const mw_planner *p, mw_error *error) {
+    if (!p->plan.value_after || !mw_scorer_available(p->plan.scorer, p->bundle) ||
+        mw_scorer_imagines(p->plan.scorer))
+        return MW_OK;
+    return mw_fail(error, MW_ERR_ARGUMENT, "value_after needs a scorer that imagines, and '%s' does not",
+                   p->plan.scorer);
 }
 
 static mw_status make_scorers(mw_planner *p, mw_error *error) {
@@ -99,6 +105,7 @@ static mw_status make_scorers(mw_planner *p, mw_error *error) {
                                  .env_options = o->env_options,
                                  .pool = p->pool};
     if (p->plan.choice != MW_CHOICE_BEST) return MW_OK;
+    MW_TRY(check_value(p, error));
     MW_TRY(mw_scorer_create(&p->scorer, p->plan.scorer, p->bundle, context, error));
     if (p->plan.value_after > 0) MW_TRY(make_value(p, error));
     const char *other = mw_scorer_imagining(p->bundle);

@@ -188,6 +188,17 @@ static void mixes(void **state) {
     }
     for (int m = 0; m < M; m++)
         CHECK_NEAR(scores[2][m], 0.25 * (double)scores[0][m] + 0.75 * (double)scores[1][m], 1e-5);
+    add_random_model(bundle, "direct", "hidden=8 horizon=4", 8);
+    repack(bundle);
+    for (int k = 0; k < 2; k++) {
+        mw_planner_options options;
+        mw_planner *planner;
+        mw_planner_options_init(&options, sizeof options, bundle);
+        options.plan.value_after = 2;
+        strcpy(options.plan.scorer, k ? "direct" : "q");
+        CHECK_FAILS(mw_planner_create(&planner, bundle, &options, &error), MW_ERR_ARGUMENT, error,
+                    "a scorer that imagines");
+    }
     mw_bundle_free(bundle);
 }
 
