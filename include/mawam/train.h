@@ -52,7 +52,7 @@ typedef struct mw_train_options {
     const char *const *assignments; /* [assignment_count] of settings, "flow.dim=64"; see mw_preset_list */
     int assignment_count;
     unsigned only;    /* models that are trained now, 1 << index; 0: all of the preset's */
-    const char *with; /* a bundle that provides the others, as they are; NULL: only the checkpoint can */
+    const char *with; /* with `only`: a bundle that provides the others as they are; NULL: a checkpoint can */
     uint64_t seed;
     int threads;              /* 1 to MW_MAX_THREADS; 0: one per core */
     bool resume;              /* continue where the checkpoint stands; start if there is none */

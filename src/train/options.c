@@ -110,6 +110,9 @@ mw_status mw_bundle_train(const mw_dataset *dataset, const char *output, const m
     MW_NEED(dataset);
     MW_NEED(output);
     mw_bundle *other = NULL;
+    if (o.with && !o.only)
+        return mw_fail(error, MW_ERR_ARGUMENT,
+                       "'%.200s' is to provide models, and nothing says which are trained (only)", o.with);
     if (o.with) MW_TRY(mw_bundle_load(&other, o.with, error));
     const mw_status chosen = choose_preset(&preset, &o, other, dataset->spec.task, error);
     mw_bundle_free(other);

@@ -594,6 +594,16 @@ static void test_parts(void **state) {
     r.request.with = scratch("whole.safetensors");
     r.request.resume = true; /* of nothing: what is there is finished */
     CHECK_FAILS(run_go(&r), MW_ERR_ARGUMENT, r.error, "nothing is left to continue");
+    mw_dataset data;
+    mw_train_options options;
+    CHECK_OK(mw_dataset_open(&data, scratch("spread"), &r.error), r.error);
+    mw_train_options_init(&options, sizeof options);
+    options.with = scratch("whole.safetensors"); /* which provides nothing where everything is trained */
+    options.assignments = (const char *const[]){"flow.steps=1", "inverse.steps=1", "rwm.steps=1"};
+    options.assignment_count = 3;
+    CHECK_FAILS(mw_bundle_train(&data, scratch("with.safetensors"), &options, &r.report, &r.error),
+                MW_ERR_ARGUMENT, r.error, "only");
+    mw_dataset_close(&data);
 }
 
 /* A training in another bundle's units goes on in these, and in no others. */
