@@ -17,6 +17,7 @@ static const mw_world_config configs[] = {
     {3, 5, 2, 9, 2, 1, 3, 2, true, 4, 6, 10, true, false},
     {3, 5, 2, 9, 2, 1, 3, 2, true, 4, 6, 10, true, true},
     {5, 16, 4, 12, 8, 4, 2, 1, true, 1, 9, 13, true, false},
+    {2, 4, 2, 8, 3, 1, 7, 6, true, 2, 0, 0, false, false}, /* more than half of many reward experts */
 };
 enum { CONFIGS = sizeof configs / sizeof *configs, BATCH = 7 };
 

@@ -45,8 +45,7 @@ mw_status mw_world_config_check(const mw_world_config *c, mw_error *error) {
     MW_TRY(check("experts", c->experts, 1, MW_MAX_EXPERTS, error));
     MW_TRY(check("slots", c->slots, 1, 64, error));
     MW_TRY(check("reward_experts", c->reward_experts, 1, MW_MAX_EXPERTS, error));
-    MW_TRY(
-        check("top_k", c->top_k, 1, c->reward_experts < MW_MAX_TOP ? c->reward_experts : MW_MAX_TOP, error));
+    MW_TRY(check("top_k", c->top_k, 1, c->reward_experts, error));
     const int features = c->standardise ? 1024 : 0; /* the paper's variant has none */
     MW_TRY(check("reward_features", c->reward_features, 0, features, error));
     MW_TRY(check("dynamics_features", c->dynamics_features, 0, features, error));

@@ -4,8 +4,6 @@
 
 #include "model/rwm/network.h"
 
-#define MW_MAX_TOP 4
-
 /* One agent's token sent to one reward expert. Picks are sorted by expert, then token. */
 typedef struct mw_pick {
     int token, slot; /* slot: which of the token's top_k */
