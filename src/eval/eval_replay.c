@@ -60,7 +60,7 @@ static void tell_apart(char *label, const mw_candidates *c, int m, const mw_worl
 static mw_status add_scores(mw_replay *replay, const mw_candidates *c, const mw_worlds *s,
                             const mw_plan_settings *plan, mw_error *error) {
     float weights[MAX_SHOWN];
-    const bool own = plan->caution > 0 && c->chosen == 0, /* executed as it is */
+    const bool own = plan->caution * plan->return_error > 0 && c->chosen == 0, /* executed as it is */
         mean = !s->info->discrete && c->count <= MAX_SHOWN && !own &&
                mw_choice_weights(weights, c->scores, c->count, c->chosen, (float)plan->temperature);
     if (!s->info->discrete)
