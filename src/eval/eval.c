@@ -379,13 +379,23 @@ static mw_status check_arms(const mw_eval_result *result, const mw_bundle *bundl
     return MW_OK;
 }
 
-mw_status mw_eval_run(mw_eval_result *result, const mw_bundle *bundle, const mw_eval_options *options,
-                      mw_error *error) {
+static mw_status prepare(mw_eval_result *result, const mw_bundle *bundle, const mw_eval_options *options,
+                         mw_error *error) {
     *result = (mw_eval_result){0};
     MW_TRY(mw_eval_options_take(&result->options, options, error));
     MW_NEED(bundle);
-    mw_status status = resolve(result, bundle, error);
-    if (status == MW_OK) status = check_arms(result, bundle, error);
+    MW_TRY(resolve(result, bundle, error));
+    return check_arms(result, bundle, error);
+}
+
+mw_status mw_eval_check(const mw_bundle *bundle, const mw_eval_options *options, mw_error *error) {
+    mw_eval_result unused;
+    return prepare(&unused, bundle, options, error);
+}
+
+mw_status mw_eval_run(mw_eval_result *result, const mw_bundle *bundle, const mw_eval_options *options,
+                      mw_error *error) {
+    mw_status status = prepare(result, bundle, options, error);
     for (int a = 0; a < MW_ARMS && status == MW_OK; a++) {
         if (!(result->options.arms >> a & 1)) continue;
         const int twin = twin_of(result, a);

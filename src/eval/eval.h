@@ -20,6 +20,9 @@ struct mw_eval_result {
 /* What the caller gave over the defaults; it may be NULL. The world is set after this. */
 mw_status mw_eval_options_take(mw_eval_options *options, const mw_eval_options *given, mw_error *error);
 
+/* Can all of it be played? */
+mw_status mw_eval_check(const mw_bundle *bundle, const mw_eval_options *options, mw_error *error);
+
 /* mw_bundle_evaluate into a struct at hand. *result is empty after a failure. */
 mw_status mw_eval_run(mw_eval_result *result, const mw_bundle *bundle, const mw_eval_options *options,
                       mw_error *error);

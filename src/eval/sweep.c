@@ -7,8 +7,6 @@
 #include "core/numbers.h"
 #include "core/options.h"
 #include "eval/eval.h"
-#include "model/flow/flow.h"
-#include "plan/scorers.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -115,25 +113,44 @@ static bool same_value(const mw_field *field, const char *one, const char *other
            mw_field_set(field, &b, other, "", NULL) == MW_OK && !memcmp(&a, &b, sizeof a);
 }
 
-/* Every value suits the bundle, and is played once: known before the first episode. */
-static mw_status check_values(const sweep *s, const axis *a, mw_error *error) {
-    const mw_model *flow = mw_bundle_model(s->bundle, "flow");
+/* The evaluation of one value, with what it consists of. */
+typedef struct {
+    mw_eval_options options;
+    const char *assignments[64];
+    char own[2 * MW_WORD + 2], after[MW_WORD + 16];
+} game;
+
+static mw_status make_game(game *g, const sweep *s, const axis *a, const char *value, mw_error *error) {
+    mw_eval_options *e = &g->options;
     mw_plan_settings plan = s->bundle->plan;
+    *e = s->eval;
+    if (e->assignment_count > 62) return mw_fail(error, MW_ERR_ARGUMENT, "too many plan settings");
+    for (int i = 0; i < e->assignment_count; i++) {
+        g->assignments[i] = e->assignments[i];
+        MW_TRY(mw_fields_assign(mw_plan_fields, &plan, e->assignments[i], "", error));
+    }
+    snprintf(g->own, sizeof g->own, "%s=%s", a->field->name, value);
+    g->assignments[e->assignment_count++] = g->own;
+    if (!strcmp(a->field->name, "horizon") && plan.value_after > 0) { /* which comes after all steps */
+        snprintf(g->after, sizeof g->after, "value_after=%s", value);
+        g->assignments[e->assignment_count++] = g->after;
+    }
+    e->assignments = g->assignments;
+    e->arms = arms_of(s, a);
+    return MW_OK;
+}
+
+/* Every value can be played, and is played once: known before the first episode. */
+static mw_status check_values(const sweep *s, const axis *a, mw_error *error) {
     for (int i = 0; i < s->eval.assignment_count; i++) {
         const size_t name = strcspn(s->eval.assignments[i], "=");
         if (mw_fields_find(mw_plan_fields, s->eval.assignments[i], name) == a->field)
             return mw_fail(error, MW_ERR_ARGUMENT, "%s is swept and set", a->field->name);
-        MW_TRY(mw_fields_assign(mw_plan_fields, &plan, s->eval.assignments[i], "", error));
     }
     for (int k = 0; k < a->count; k++) {
-        mw_plan_settings one = plan;
-        MW_TRY(mw_field_set(a->field, &one, a->values[k], "", error));
-        if (!strcmp(a->field->name, "horizon") && plan.value_after > 0) one.value_after = one.horizon;
-        if (flow)
-            MW_TRY(mw_plan_settings_check(&one, s->bundle->info.discrete,
-                                          mw_flow_settings_of(flow)->generated, error));
-        if (!mw_scorer_available(one.scorer, s->bundle))
-            return mw_fail(error, MW_ERR_ARGUMENT, "this bundle has no part for the scorer '%s'", one.scorer);
+        game g;
+        MW_TRY(make_game(&g, s, a, a->values[k], error));
+        MW_TRY(mw_eval_check(s->bundle, &g.options, error));
         for (int j = 0; j < k; j++)
             if (same_value(a->field, a->values[j], a->values[k]))
                 return mw_fail(error, MW_ERR_ARGUMENT, "%s = %s is swept twice", a->field->name,
@@ -266,27 +283,11 @@ static json_t *front_json(const json_t *sweeps) {
 
 /* ---- playing ---- */
 
-static mw_status play(sweep *s, const axis *a, const char *value, json_t **point, mw_error *error) {
-    char assignment[2 * MW_WORD + 2], after[MW_WORD + 16];
-    const char *assignments[64];
-    mw_eval_options e = s->eval;
+static mw_status play(const sweep *s, const axis *a, const char *value, json_t **point, mw_error *error) {
+    game g;
     mw_eval_result r;
-    if (e.assignment_count > 62) return mw_fail(error, MW_ERR_ARGUMENT, "too many plan settings");
-    mw_plan_settings plan = s->bundle->plan;
-    for (int i = 0; i < e.assignment_count; i++) {
-        assignments[i] = e.assignments[i];
-        MW_TRY(mw_fields_assign(mw_plan_fields, &plan, assignments[i], "", error));
-    }
-    snprintf(assignment, sizeof assignment, "%s=%s", a->field->name, value);
-    assignments[e.assignment_count++] = assignment;
-    if (!strcmp(a->field->name, "horizon") && plan.value_after > 0) { /* which comes after all
-                                                                                    steps */
-        snprintf(after, sizeof after, "value_after=%s", value);
-        assignments[e.assignment_count++] = after;
-    }
-    e.assignments = assignments;
-    e.arms = arms_of(s, a);
-    MW_TRY(mw_eval_run(&r, s->bundle, &e, error));
+    MW_TRY(make_game(&g, s, a, value, error));
+    MW_TRY(mw_eval_run(&r, s->bundle, &g.options, error));
     const mw_status status = point_json(point, value, &r, error);
     mw_eval_result_clear(&r);
     return status;

@@ -92,9 +92,13 @@ static void said_before(void **state) {
     static const struct {
         const char *sweep, *set, *message;
     } cases[] = {{"H=1,99", NULL, "horizon is 99"},
+                 {"H=4,2", "scorer=direct", "direct is for 4 steps, not 2"},
+                 {"scorer=rwm,direct", "value_after=1", "a scorer that imagines"},
                  {"M=1,2,1", NULL, "candidates = 1 is swept twice"},
                  {"M=1,2", "candidates=4", "candidates is swept and set"}};
     mw_bundle *bundle = tiny_bundle("spread", NULL);
+    add_random_model(bundle, "direct", "hidden=8 horizon=4", 4);
+    add_random_model(bundle, "value", "hidden=8", 5);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         mw_error error;
         char *text;
