@@ -106,23 +106,28 @@ mw_status mw_settle_error(mw_bundle *bundle, const mw_training_data *data, mw_er
     const char *name = mw_scorer_imagining_for(plan->scorer, mw_bundle_models(bundle));
     const mw_model *value = plan->value_after ? mw_bundle_model(bundle, mw_state_value_class.name) : NULL;
     judgement j = {.steps = value ? plan->value_after : plan->horizon};
-    mw_episode_set set;
+    mw_split split;
+    mw_episode_set set = {0};
     if (!isnan(plan->return_error)) return MW_OK;
     plan->return_error = 0;
     if (!name) return MW_OK;
-    MW_TRY(mw_episode_set_of(&set, data->dataset, &data->split.held, value ? valued_starts : starts, j.steps,
-                             error));
+    const mw_provenance *made = &mw_bundle_find(bundle, name)->provenance; /* perhaps with another seed */
+    const uint64_t seed = strtoull(made->seed, NULL, 10);
+    MW_TRY(mw_split_make(&split, data->dataset, made->held_out, seed, error));
     const mw_scorer_context context = {.max_rows = 1, .horizon = j.steps, .pool = data->pool};
-    mw_status status = mw_scorer_create(&j.scorer, name, bundle, context, error);
+    mw_status status =
+        mw_episode_set_of(&set, data->dataset, &split.held, value ? valued_starts : starts, j.steps, error);
+    if (status == MW_OK) status = mw_scorer_create(&j.scorer, name, bundle, context, error);
     if (value && status == MW_OK) {
         status = mw_state_value_create(&j.value, value, error);
         j.discount = mw_state_value_discount(value, j.steps);
     }
     if (status == MW_OK && set.transitions)
-        status = error_over(&plan->return_error, &j, data->dataset, &set, data->seed, error);
+        status = error_over(&plan->return_error, &j, data->dataset, &set, seed, error);
     mw_scorer_free(j.scorer);
     mw_state_value_free(j.value);
     mw_episode_set_free(&set);
+    mw_split_free(&split);
     return status;
 }
 

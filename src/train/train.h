@@ -53,8 +53,8 @@ mw_status mw_settle_parts(mw_preset *preset, const mw_training_data *data, mw_er
 mw_status mw_settle_target(mw_plan_settings *plan, const mw_flow_settings *flow, const mw_training_data *data,
                            mw_error *error);
 
-/* The error of imagined returns, where it is left to the data: 0 if nothing in the bundle imagines, or if no
- * held-out episode is as long as the horizon. */
+/* The error of imagined returns, where it is left to the data, on the episodes that what imagines them was
+ * not trained on: 0 if nothing in the bundle imagines, or if no such episode is as long as the horizon. */
 mw_status mw_settle_error(mw_bundle *bundle, const mw_training_data *data, mw_error *error);
 
 /* Settles what a preset leaves to the data, as training does. */

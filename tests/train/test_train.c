@@ -728,7 +728,20 @@ static void test_advantage_part(void **state) {
     for (size_t i = 0; i < model->params->total; i++) size += fabs((double)model->values[i]);
     assert_true(size > 0);
     mw_bundle_free(judged);
-    run r;
+    run r; /* of another seed: what the world model imagines is held against what it has not seen all the same
+            */
+    run_begin(&r, scratch("spread"), scratch("seeded.safetensors"));
+    for (int i = 0; i < 5; i++) CHECK_OK(mw_preset_set(&r.preset, settings[i], &r.error), r.error);
+    r.request.only = set_of("advantage");
+    r.request.with = scratch("whole.safetensors");
+    r.request.seed = 6;
+    CHECK_OK(run_go(&r), r.error);
+    CHECK_OK(mw_bundle_load(&judged, scratch("alone.safetensors"), &error), error);
+    const double return_error = judged->plan.return_error;
+    mw_bundle_free(judged);
+    CHECK_OK(mw_bundle_load(&judged, scratch("seeded.safetensors"), &error), error);
+    assert_true(return_error > 0 && judged->plan.return_error == return_error);
+    mw_bundle_free(judged);
     run_begin(&r, scratch("spread"), scratch("unjudged.safetensors"));
     CHECK_OK(mw_preset_set(&r.preset, "plan.scorer=advantage", &r.error), r.error);
     CHECK_FAILS(run_go(&r), MW_ERR_ARGUMENT, r.error, "plan.scorer");
