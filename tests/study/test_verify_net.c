@@ -4,6 +4,7 @@
 #include "check.h"
 #include "core/tensor/safetensors.h"
 #include "scratch.h"
+#include "study/verify/record.h"
 
 typedef struct {
     char failed[4096];
@@ -240,6 +241,41 @@ static void spoiled_numbers_fail(void **state) {
     }
 }
 
+/* A single value that large terms have almost cancelled to is as wrong as the terms, here 1e-7 of them; what
+ * is off by more is noticed. */
+static void single_values_count_by_their_terms(void **state) {
+    (void)state;
+    static const struct {
+        float seen;
+        bool fails;
+    } cases[] = {{1e-3f, false}, {1.0001e-3f, false}, {1.01e-3f, true}, {NAN, true}};
+    const float weight[2] = {1, -0.5f}, gamma = 1e-3f;
+    const mw_tensor tensors[] = {
+        {.name = "grad.weight", .type = MW_F32, .dims = 1, .shape = {2}, .data = weight},
+        {.name = "grad.gamma", .type = MW_F32, .dims = 1, .shape = {1}, .data = &gamma}};
+    mw_params params = {0};
+    const size_t first = mw_params_add(&params, "weight", MW_PARAM_PLAIN, MW_INIT_ZERO, 0, 2, 0, 0),
+                 alone = mw_params_add(&params, "gamma", MW_PARAM_PLAIN, MW_INIT_ZERO, 0, 1, 0, 0);
+    float *values = calloc(params.total, sizeof *values);
+    mw_record record = {.what = "made"};
+    mw_error error = {0};
+    CHECK_OK(mw_safetensors_write(scratch("made.safetensors"), tensors, 2, NULL, 0, &error), error);
+    CHECK_OK(mw_safetensors_open(&record.file, scratch("made.safetensors"), &error), error);
+    memcpy(values + first, weight, sizeof weight);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double worst;
+        char where[64];
+        values[alone] = cases[i].seen;
+        CHECK_OK(mw_record_compare(&record, &params, values, "grad.", 0, &worst, where, sizeof where, &error),
+                 error);
+        assert_int_equal(worst > MW_GRADIENT_TOLERANCE, cases[i].fails);
+    }
+    mw_record_close(&record);
+    mw_params_free(&params);
+    free(values);
+    remove(scratch("made.safetensors"));
+}
+
 static void incomplete_recordings_fail(void **state) {
     (void)state;
     static const char *const tensors[] = {"in.obs",
@@ -266,10 +302,15 @@ static void incomplete_recordings_fail(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(recorded_numbers),         cmocka_unit_test(recorded_selectors),
-        cmocka_unit_test(spoiled_selectors_fail),   cmocka_unit_test(other_structures_are_refused),
-        cmocka_unit_test(large_claims_are_refused), cmocka_unit_test(spoiled_windows_fail),
-        cmocka_unit_test(spoiled_numbers_fail),     cmocka_unit_test(incomplete_recordings_fail),
+        cmocka_unit_test(recorded_numbers),
+        cmocka_unit_test(recorded_selectors),
+        cmocka_unit_test(spoiled_selectors_fail),
+        cmocka_unit_test(other_structures_are_refused),
+        cmocka_unit_test(large_claims_are_refused),
+        cmocka_unit_test(spoiled_windows_fail),
+        cmocka_unit_test(spoiled_numbers_fail),
+        cmocka_unit_test(incomplete_recordings_fail),
+        cmocka_unit_test(single_values_count_by_their_terms),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

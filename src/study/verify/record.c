@@ -89,6 +89,10 @@ double mw_verify_ratio(double worst, double seen, double recorded) {
     return mw_verify_worst(worst, seen / (size > NOTHING ? size : 1), recorded / (size > NOTHING ? size : 1));
 }
 
+/* A single value may be what is left of a sum of large terms, and no other tells of their size: it counts by
+ * this share of the largest of all if that is more. */
+#define ALONE 0.02
+
 mw_status mw_record_compare(mw_record *r, const mw_params *params, const float *values, const char *prefix,
                             double unit, double *worst, char *where, size_t where_size, mw_error *error) {
     double overall = 0;
@@ -109,7 +113,8 @@ mw_status mw_record_compare(mw_record *r, const mw_params *params, const float *
             mw_dtype_to_floats(tensor->type, tensor->data, param->count, expected);
             mw_param_to_file(param, values, seen);
             const double largest = largest_of(expected, param->count);
-            const double scale = unit > 0 ? unit : largest > 1e-7 * overall ? largest : overall;
+            double scale = unit > 0 ? unit : largest > 1e-7 * overall ? largest : overall;
+            if (!(unit > 0) && param->count == 1) scale = fmax(scale, ALONE * overall);
             double off = worst_of(seen, expected, param->count) / (scale > NOTHING ? scale : 1);
             free(expected);
             if (!isfinite(largest) || !isfinite(off)) off = INFINITY; /* such a record proves nothing */
