@@ -38,7 +38,8 @@ mw_status mw_record_holds(const mw_record *r, const mw_params *params, const cha
 /* The largest error over all parameters between values (memory layout) and tensors prefix + name, in this
  * unit; 0: relative to each tensor's largest value. A tensor that is zero but for rounding (a key's bias does
  * not change a softmax, so it has no gradient) is measured against the largest of all instead of against its
- * own noise, and so is, less loosely, a single value. Infinite where the record is not finite. */
+ * own noise, and vectors and single values against a share of it at least. Weights after steps of Adam count
+ * less where the recorded gradient is nothing but rounding. Infinite where the record is not finite. */
 mw_status mw_record_compare(mw_record *r, const mw_params *params, const float *values, const char *prefix,
                             double unit, double *worst, char *where, size_t where_size, mw_error *error);
 
