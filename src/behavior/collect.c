@@ -56,7 +56,7 @@ static mw_status play_all(mw_player *player, mw_dataset_writer *writer, const mw
             return mw_fail(error, MW_ERR_INTERRUPTED, "stopped after %ld of %ld transitions; nothing is kept",
                            r->steps, total);
     }
-    r->std = r->episodes > 1 ? sqrt(square / (double)(r->episodes - 1)) : 0;
+    r->std = sqrt(square / (double)r->episodes); /* of these episodes, as the dataset tells it */
     return MW_OK;
 }
 

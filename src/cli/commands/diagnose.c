@@ -37,31 +37,48 @@ static void print_same_state(const mw_same_state *r) {
            "executions repeat %s; Spearman and pairs: means over states, pooled: all pairs at once\n",
            r->planned ? "as planned" : "as drawn", r->rules, r->anchors, r->episodes, r->candidates,
            r->horizon, r->exact ? "to the bit" : "WITH DIFFERENT BITS");
-    printf("%-12s %7s %7s %9s %7s %7s %10s %9s %9s\n", "", "top 1", "top 2", "Spearman", "pairs", "pooled",
-           "regret", "norm.", "return");
+    static const mw_column shown[] = {{"scorer", "", -12, NULL},        {"top1", "top 1", 7, "%.3f"},
+                                      {"top2", "top 2", 7, "%.3f"},     {"spearman", "Spearman", 9, "%.3f"},
+                                      {"pairs", "pairs", 7, "%.3f"},    {"pooled", "pooled", 7, "%.3f"},
+                                      {"regret", "regret", 10, "%.4g"}, {"normalized", "norm.", 9, "%.3f"},
+                                      {"return", "return", 9, "%.4g"},  {NULL, NULL, 0, NULL}};
+    mw_table table;
+    mw_table_begin(&table, MW_SHOW_TEXT, shown);
     for (int j = 0; j < r->judges; j++) {
         const mw_ranking *k = &r->judge[j].ranking;
-        printf("%-12s %7.3f %7.3f %9.3f %7.3f %7.3f %10.4g %9.3f %9.4g\n", r->judge[j].scorer, k->top1,
-               k->top2, k->spearman_within, k->pair_accuracy_within, k->pair_accuracy, k->regret,
-               k->normalized_regret, r->judge[j].chosen);
+        mw_table_row(&table, (mw_cell[]){MW_TEXT(r->judge[j].scorer), MW_NUMBER(k->top1), MW_NUMBER(k->top2),
+                                         MW_NUMBER(k->spearman_within), MW_NUMBER(k->pair_accuracy_within),
+                                         MW_NUMBER(k->pair_accuracy), MW_NUMBER(k->regret),
+                                         MW_NUMBER(k->normalized_regret), MW_NUMBER(r->judge[j].chosen)});
     }
-    printf("%-12s %7.3f %7.3f %9.3f %7.3f %7.3f %10.4g %9.3f %9.4g\n", "random", 1.0 / r->candidates,
-           2.0 / r->candidates, 0.0, 0.5, 0.5, r->random_regret, r->random_normalized_regret, r->average);
-    printf("%-12s %7.3f %7.3f %9.3f %7.3f %7.3f %10.4g %9.3f %9.4g\n", "best", 1.0, 1.0, 1.0, 1.0, 1.0, 0.0,
-           0.0, r->best);
+    mw_table_row(&table, (mw_cell[]){MW_TEXT("random"), MW_NUMBER(1.0 / r->candidates),
+                                     MW_NUMBER(2.0 / r->candidates), MW_NUMBER(0), MW_NUMBER(0.5),
+                                     MW_NUMBER(0.5), MW_NUMBER(r->random_regret),
+                                     MW_NUMBER(r->random_normalized_regret), MW_NUMBER(r->average)});
+    mw_table_row(&table, (mw_cell[]){MW_TEXT("best"), MW_NUMBER(1), MW_NUMBER(1), MW_NUMBER(1), MW_NUMBER(1),
+                                     MW_NUMBER(1), MW_NUMBER(0), MW_NUMBER(0), MW_NUMBER(r->best)});
+    mw_table_end(&table);
 }
 
 static void print_snippets(const mw_snippets *r) {
     printf("snippets: %d of %s, ranked in groups of 8\n", r->count,
            r->held_out ? "held-out episodes"
                        : "episodes that may have been trained on (other data or another split)");
-    printf("%3s %8s %8s %7s %7s %7s %9s %9s %11s\n", "H", "Pearson", "Spearman", "top 1", "top 2", "pairs",
-           "regret", "norm.", "MSE");
+    static const mw_column shown[] = {{"horizon", "H", 3, "%.0f"},         {"pearson", "Pearson", 8, "%.3f"},
+                                      {"spearman", "Spearman", 8, "%.3f"}, {"top1", "top 1", 7, "%.3f"},
+                                      {"top2", "top 2", 7, "%.3f"},        {"pairs", "pairs", 7, "%.3f"},
+                                      {"regret", "regret", 9, "%.4g"},     {"normalized", "norm.", 9, "%.3f"},
+                                      {"mse", "MSE", 11, "%.4g"},          {NULL, NULL, 0, NULL}};
+    mw_table table;
+    mw_table_begin(&table, MW_SHOW_TEXT, shown);
     for (int h = 0; h < r->horizons; h++) {
         const mw_ranking *k = &r->ranking[h];
-        printf("%3d %8.3f %8.3f %7.3f %7.3f %7.3f %9.4g %9.3f %11.4g\n", h + 1, k->pearson, k->spearman,
-               k->top1, k->top2, k->pair_accuracy, k->regret, k->normalized_regret, r->error[h]);
+        mw_table_row(&table, (mw_cell[]){MW_NUMBER(h + 1), MW_NUMBER(k->pearson), MW_NUMBER(k->spearman),
+                                         MW_NUMBER(k->top1), MW_NUMBER(k->top2), MW_NUMBER(k->pair_accuracy),
+                                         MW_NUMBER(k->regret), MW_NUMBER(k->normalized_regret),
+                                         MW_NUMBER(r->error[h])});
     }
+    mw_table_end(&table);
 }
 
 static const mw_column columns[] = {{"test", NULL, 0, NULL},         {"scorer", NULL, 0, NULL},
