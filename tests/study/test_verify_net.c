@@ -88,6 +88,8 @@ static void spoiled_selectors_fail(void **state) {
         {"q", "out.q", NULL, NULL, "value"},
         {"direct", NULL, "kind", "mono", NULL},
         {"direct", NULL, "grad_norm", "much", NULL},
+        {"direct", NULL, "lr", "quick", NULL},
+        {"q", NULL, "gamma", "near", NULL},
         {"mono", NULL, "layers_dynamics", "4", NULL},
         {"independent", NULL, "layers_reward", "3", NULL},
     };
@@ -103,7 +105,7 @@ static void spoiled_selectors_fail(void **state) {
         remove(to);
         if (!cases[i].failed) {
             assert_int_not_equal(status, MW_OK);
-            assert_non_null(strstr(error.message, cases[i].value));
+            if (!strstr(error.message, cases[i].value)) fail_msg("case %zu: %s", i, error.message);
             continue;
         }
         CHECK_OK(status, error);
@@ -242,7 +244,7 @@ static void spoiled_numbers_fail(void **state) {
 }
 
 /* What large terms have almost cancelled to is as wrong as the terms, here 1e-7 of them, and a step of Adam
- * along a gradient that is only rounding may go either way; what is off by more is noticed. */
+ * along a gradient that is only rounding may go either way, three times; what is off by more is noticed. */
 static void rounding_is_not_a_failure(void **state) {
     (void)state;
     static const struct {
@@ -250,13 +252,13 @@ static void rounding_is_not_a_failure(void **state) {
         int at; /* of matrix[2][2], bias[2], gamma[1] */
         float by;
         bool fails;
-    } cases[] = {{"grad.", 6, 0, false},      {"grad.", 6, 1e-7f, false},   {"grad.", 6, 1e-5f, true},
-                 {"grad.", 6, NAN, true},     {"grad.", 5, 1e-7f, false},   {"grad.", 5, 1e-5f, true},
-                 {"grad.", 0, 1e-7f, false},  {"grad.", 0, 3e-4f, true},    {"adam3.", 0, 3e-4f, true},
-                 {"adam3.", 1, 3e-4f, false}, {"adam3.", 1, 3e-2f, true},   {"adam3.", 2, 3e-4f, true},
-                 {"adam3.", 1, NAN, true},    {"adam3.", 3, INFINITY, true}};
+    } cases[] = {{"grad.", 6, 0, false},        {"grad.", 6, 1e-7f, false},   {"grad.", 6, 1e-5f, true},
+                 {"grad.", 6, NAN, true},       {"grad.", 5, 1e-7f, false},   {"grad.", 5, 1e-5f, true},
+                 {"grad.", 0, 1e-7f, false},    {"grad.", 0, 3e-4f, true},    {"adam3.", 0, 3e-4f, true},
+                 {"adam3.", 1, 1.8e-3f, false}, {"adam3.", 1, 2e-3f, true},   {"adam3.", 2, 3e-4f, true},
+                 {"adam3.", 1, NAN, true},      {"adam3.", 3, INFINITY, true}};
     static const float gradient[7] = {1, 1e-9f, 0, -0.5f, 5e-4f, -2e-4f, 1e-3f},
-                       weight[7] = {1, 1, 1, 1, 1, 1, 1};
+                       weight[7] = {0.5f, 0.5f, 0.5f, 0.5f, 0.5f, 0.5f, 0.5f};
     mw_params params = {0};
     mw_params_add(&params, "matrix", MW_PARAM_PLAIN, MW_INIT_ZERO, 0, 2, 2, 0);
     mw_params_add(&params, "bias", MW_PARAM_PLAIN, MW_INIT_ZERO, 0, 2, 0, 0);
@@ -268,7 +270,7 @@ static void rounding_is_not_a_failure(void **state) {
         {.name = "adam3.matrix", .type = MW_F32, .dims = 2, .shape = {2, 2}, .data = weight},
         {.name = "adam3.bias", .type = MW_F32, .dims = 1, .shape = {2}, .data = weight},
         {.name = "adam3.gamma", .type = MW_F32, .dims = 1, .shape = {1}, .data = weight}};
-    mw_record record = {.what = "made"};
+    mw_record record = {.what = "made", .rate = 3e-4f};
     mw_error error = {0};
     CHECK_OK(mw_safetensors_write(scratch("made.safetensors"), tensors, 6, NULL, 0, &error), error);
     CHECK_OK(mw_safetensors_open(&record.file, scratch("made.safetensors"), &error), error);

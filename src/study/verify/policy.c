@@ -84,7 +84,8 @@ static mw_status policy_samples(policy_check *k, mw_record *r, const mw_flow_bat
     const mw_flow_config *c = &k->net.config;
     const size_t joint = (size_t)(c->agents * c->obs), batch = (size_t)in->count,
                  all = batch * (size_t)c->time * joint;
-    const char *omega = mw_safetensors_meta(&r->file, "omega");
+    float guidance;
+    MW_TRY(mw_record_setting(r, "omega", 1.2f, &guidance, error));
     float *context = k->out + all;
     for (size_t b = 0; b < batch; b++)
         memcpy(context + b * (size_t)c->context * joint, in->trajectory + b * (size_t)c->time * joint,
@@ -94,7 +95,7 @@ static mw_status policy_samples(policy_check *k, mw_record *r, const mw_flow_bat
         if (!mw_safetensors_find(&r->file, name.text)) continue;
         const float *recorded = mw_record_floats(r, name.text, all, error);
         if (!recorded) return MW_ERR_FORMAT;
-        mw_sampler_options options = {.steps = steps, .guidance = omega ? strtof(omega, NULL) : 1.2f};
+        mw_sampler_options options = {.steps = steps, .guidance = guidance};
         MW_TRY(
             mw_sampler_run(k->sampler, &options, k->out, in->noise, context, in->target, in->count, error));
         mw_verify_check(report, mw_relative_error(k->out, recorded, all), MW_OUTPUT_TOLERANCE,

@@ -71,6 +71,14 @@ mw_status mw_record_number(const mw_record *r, const char *key, bool *there, dou
                    recorded);
 }
 
+mw_status mw_record_setting(const mw_record *r, const char *key, float usual, float *out, mw_error *error) {
+    bool there;
+    double value = 0;
+    MW_TRY(mw_record_number(r, key, &there, &value, error));
+    *out = there ? (float)value : usual;
+    return MW_OK;
+}
+
 mw_status mw_record_holds(const mw_record *r, const mw_params *params, const char *prefix, mw_error *error) {
     for (int i = 0; i < params->count; i++) {
         const mw_param *param = &params->list[i];
@@ -97,19 +105,21 @@ static double least_share(const mw_param *param) {
 }
 
 /* Adam takes whole steps along gradients of any size. Where the recorded one is not zero but below the
- * rounding of its tensor, a step may as well go the other way: the distance that is left, never more than a
- * few steps, counts by a twentieth. */
-static mw_status soften(float *seen, const float *expected, const mw_record *r, const mw_param *param,
-                        mw_error *error) {
+ * rounding of its tensor, every step may as well go the other way: weights no farther apart than that count
+ * as the same. */
+static mw_status forgive(float *seen, const float *expected, const mw_record *r, const mw_param *param,
+                         mw_error *error) {
     const mw_tensor *tensor = mw_safetensors_find(&r->file, mw_name_of("grad.%.50s", param->name).text);
     if (!tensor || tensor->count != param->count) return MW_OK;
     float *gradient = malloc(param->count * sizeof *gradient);
     if (!gradient) return mw_fail(error, MW_ERR_MEMORY, "cannot compare '%s'", param->name);
     mw_dtype_to_floats(tensor->type, tensor->data, param->count, gradient);
-    const double rounding = 1e-7 * largest_of(gradient, param->count);
+    const double rounding = 1e-7 * largest_of(gradient, param->count),
+                 apart = 2.01 * MW_RECORDED_STEPS * r->rate;
     for (size_t i = 0; i < param->count; i++)
-        if (gradient[i] != 0 && fabs((double)gradient[i]) < rounding)
-            seen[i] = expected[i] + (seen[i] - expected[i]) / 20;
+        if (gradient[i] != 0 && fabs((double)gradient[i]) < rounding &&
+            fabs((double)seen[i] - expected[i]) <= apart)
+            seen[i] = expected[i];
     free(gradient);
     return MW_OK;
 }
@@ -134,7 +144,7 @@ mw_status mw_record_compare(mw_record *r, const mw_params *params, const float *
             mw_dtype_to_floats(tensor->type, tensor->data, param->count, expected);
             mw_param_to_file(param, values, seen);
             const mw_status status =
-                strcmp(prefix, "grad.") ? soften(seen, expected, r, param, error) : MW_OK;
+                strcmp(prefix, "grad.") ? forgive(seen, expected, r, param, error) : MW_OK;
             const double largest = largest_of(expected, param->count);
             double scale = unit > 0 ? unit : largest > 1e-7 * overall ? largest : overall;
             if (!(unit > 0)) scale = fmax(scale, least_share(param) * overall);

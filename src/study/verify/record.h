@@ -12,11 +12,15 @@
 #define MW_GRADIENT_TOLERANCE 1e-4
 #define MW_ADAM_TOLERANCE     1e-4
 
+/* Steps of the optimiser before weights are compared. */
+#define MW_RECORDED_STEPS 3
+
 /* A recorded file with its tensors as floats; everything read is freed together. */
 typedef struct mw_record {
     mw_safetensors file;
     float *owned[32];
     int owned_count;
+    float rate; /* of these steps */
     const char *what;
 } mw_record;
 
@@ -30,6 +34,9 @@ mw_status mw_record_int(const mw_record *r, const char *key, int low, int high, 
 /* A number of the metadata; *there false: the file has none of this name. */
 mw_status mw_record_number(const mw_record *r, const char *key, bool *there, double *out, mw_error *error);
 
+/* The same, or what is usual if the file has none. */
+mw_status mw_record_setting(const mw_record *r, const char *key, float usual, float *out, mw_error *error);
+
 /* Fail unless the file has the tensor, or all parameters, in the sizes that it claims: to be asked before
  * memory is taken for these. */
 mw_status mw_record_has(const mw_record *r, const char *name, size_t count, mw_error *error);
@@ -39,7 +46,8 @@ mw_status mw_record_holds(const mw_record *r, const mw_params *params, const cha
  * unit; 0: relative to each tensor's largest value. A tensor that is zero but for rounding (a key's bias does
  * not change a softmax, so it has no gradient) is measured against the largest of all instead of against its
  * own noise, and vectors and single values against a share of it at least. Weights after steps of Adam count
- * less where the recorded gradient is nothing but rounding. Infinite where the record is not finite. */
+ * as the same within these steps where the recorded gradient is nothing but rounding. Infinite where the
+ * record is not finite. */
 mw_status mw_record_compare(mw_record *r, const mw_params *params, const float *values, const char *prefix,
                             double unit, double *worst, char *where, size_t where_size, mw_error *error);
 

@@ -100,7 +100,7 @@ static mw_status world_training(world_check *k, mw_record *r, const mw_transitio
     MW_TRY(mw_record_compare(r, &k->net.params, optimizer->grads, "grad.", 0, &worst, where, sizeof where,
                              error));
     mw_verify_check(report, worst, MW_GRADIENT_TOLERANCE, "%s: gradients (%s)", r->what, where);
-    for (int step = 0; step < 3; step++) mw_world_trainer_step(k->trainer, in, true);
+    for (int step = 0; step < MW_RECORDED_STEPS; step++) mw_world_trainer_step(k->trainer, in, true);
     MW_TRY(mw_record_compare(r, &k->net.params, optimizer->values, "adam3.", 0, &worst, where, sizeof where,
                              error));
     mw_verify_check(report, worst, MW_ADAM_TOLERANCE, "%s: three Adam steps (%s)", r->what, where);
@@ -111,9 +111,10 @@ static mw_status verify_world_record(world_check *k, mw_record *r, mw_verify *re
     mw_world_config c;
     int batch = 0, horizon = 0;
     MW_TRY(mw_record_world(r, &c, &batch, &horizon, error));
-    const char *rate = mw_safetensors_meta(&r->file, "lr"), *clip = mw_safetensors_meta(&r->file, "clip");
-    mw_adam adam = {rate ? strtof(rate, NULL) : 3e-4f, 0.9f, 0.999f, 1e-8f,
-                    clip ? strtof(clip, NULL) : 10,    0,    0};
+    float clip;
+    MW_TRY(mw_record_setting(r, "lr", 3e-4f, &r->rate, error));
+    MW_TRY(mw_record_setting(r, "clip", 10, &clip, error));
+    mw_adam adam = {r->rate, 0.9f, 0.999f, 1e-8f, clip, 0, 0};
     const size_t rows = (size_t)(batch * c.agents), all = rows * (size_t)c.obs;
     MW_TRY(mw_pool_create(&k->pool, 2, error));
     MW_TRY(mw_world_net_make(&k->net, &c, error));
