@@ -69,6 +69,7 @@ mw_status mw_data_report_create(mw_data_report **out, const mw_dataset *d, const
                                 mw_error *error) {
     MW_PLAIN_NUMBERS;
     MW_NEED_AS(out, "report");
+    *out = NULL;
     MW_NEED_AS(d, "dataset");
     mw_data_report *r = *out = calloc(1, sizeof *r);
     if (!r) return mw_fail(error, MW_ERR_MEMORY, "out of memory for a report");

@@ -8,6 +8,7 @@
 mw_status mw_dataset_load(mw_dataset **dataset, const char *folder, mw_error *error) {
     MW_PLAIN_NUMBERS;
     MW_NEED(dataset);
+    *dataset = NULL;
     MW_NEED(folder);
     mw_dataset *d = *dataset = calloc(1, sizeof *d);
     if (!d) return mw_fail(error, MW_ERR_MEMORY, "out of memory for a dataset");

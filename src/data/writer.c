@@ -243,9 +243,9 @@ mw_status mw_dataset_writer_open(mw_dataset_writer **writer, const char *folder,
                                  bool overwrite, mw_error *error) {
     MW_PLAIN_NUMBERS;
     MW_NEED(writer);
+    *writer = NULL;
     MW_NEED(folder);
     MW_NEED(spec);
-    *writer = NULL;
     size_t length = strlen(folder);
     while (length > 1 && folder[length - 1] == '/') length--;
     size_t name = length;

@@ -85,6 +85,7 @@ static void append_string(text *t, const char *string) {
 
 mw_status mw_replay_create(mw_replay **out, const mw_env *env, const char *subtitle, mw_error *error) {
     MW_NEED_AS(out, "replay");
+    *out = NULL;
     MW_NEED(env);
     mw_replay *replay = *out = calloc(1, sizeof *replay);
     if (!replay) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a replay");

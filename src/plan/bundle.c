@@ -522,8 +522,8 @@ mw_status mw_bundle_load(mw_bundle **bundle, const char *path, mw_error *error) 
     MW_PLAIN_NUMBERS;
     mw_safetensors file;
     MW_NEED(bundle);
-    MW_NEED(path);
     *bundle = NULL;
+    MW_NEED(path);
     MW_TRY(mw_safetensors_open(&file, path, error));
     mw_status status = mw_bundle_create(bundle, &(mw_bundle_info){0}, &(mw_plan_settings){0}, error);
     if (status == MW_OK) status = load(*bundle, &file, error);

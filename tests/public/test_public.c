@@ -63,6 +63,38 @@ static void wrong_requests(void **state) {
     CHECK_FAILS(mw_behavior_learn("tag", "nowhere", &learn, &error), MW_ERR_MISMATCH, error, "'spread'");
 }
 
+/* What a failing function was to create is NULL, whatever was wrong, and freeing that does nothing. */
+static void nothing_made(void **state) {
+    (void)state;
+    static char other; /* what the pointers hold before */
+    mw_error error;
+    mw_bundle *bundle = (void *)&other;
+    mw_planner *planner = (void *)&other;
+    mw_routes *routes = (void *)&other;
+    mw_env *env = (void *)&other;
+    mw_env_batch *batch = (void *)&other;
+    mw_replay *replay = (void *)&other;
+    mw_dataset *dataset = (void *)&other;
+    mw_data_report *report = (void *)&other;
+    mw_dataset_writer *writer = (void *)&other;
+    mw_eval_result *result = (void *)&other;
+    assert_int_equal(mw_bundle_load(&bundle, NULL, &error), MW_ERR_ARGUMENT);
+    assert_int_equal(mw_planner_create(&planner, NULL, NULL, &error), MW_ERR_ARGUMENT);
+    assert_int_equal(mw_routes_create(&routes, NULL, &error), MW_ERR_ARGUMENT);
+    assert_int_equal(mw_env_create(&env, NULL, NULL, &error), MW_ERR_ARGUMENT);
+    assert_int_equal(mw_env_batch_create(&batch, NULL, NULL, 1, 1, &error), MW_ERR_ARGUMENT);
+    assert_int_equal(mw_replay_create(&replay, NULL, "", &error), MW_ERR_ARGUMENT);
+    assert_int_equal(mw_dataset_load(&dataset, NULL, &error), MW_ERR_ARGUMENT);
+    assert_int_equal(mw_data_report_create(&report, NULL, NULL, &error), MW_ERR_ARGUMENT);
+    assert_int_equal(mw_dataset_writer_open(&writer, NULL, NULL, false, &error), MW_ERR_ARGUMENT);
+    assert_int_equal(mw_bundle_evaluate(&result, NULL, NULL, &error), MW_ERR_ARGUMENT);
+    assert_true(!bundle && !planner && !routes && !env && !batch && !replay && !dataset && !report &&
+                !writer && !result);
+    mw_bundle_free(bundle), mw_planner_free(planner), mw_routes_free(routes), mw_env_free(env);
+    mw_env_batch_free(batch), mw_replay_free(replay), mw_dataset_free(dataset);
+    mw_data_report_free(report), mw_dataset_writer_abandon(writer), mw_eval_result_free(result);
+}
+
 /* Settings of a training are tried before anything is opened. */
 static void training_settings(void **state) {
     (void)state;
@@ -114,8 +146,8 @@ static void dataset(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(other_sizes),       cmocka_unit_test(defaults), cmocka_unit_test(wrong_requests),
-        cmocka_unit_test(training_settings), cmocka_unit_test(dataset),
+        cmocka_unit_test(other_sizes),  cmocka_unit_test(defaults),          cmocka_unit_test(wrong_requests),
+        cmocka_unit_test(nothing_made), cmocka_unit_test(training_settings), cmocka_unit_test(dataset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
