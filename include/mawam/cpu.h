@@ -8,9 +8,9 @@
 extern "C" {
 #endif
 
-/* The level of instructions in use: "v2", "v3" or "v4" of x86-64, "neon" of 64-bit ARM. The library takes the
- * best that the CPU has; MAWAM_CPU in the environment chooses a lower one. Every level gives the same bits.
- */
+/* The level of instructions in use: "v2", "v3" or "v4" of x86-64, "neon" of 64-bit ARM, or the one that the
+ * build was told (MAWAM_ARCH). The library takes the best that the CPU has; MAWAM_CPU in the environment
+ * chooses a lower one. Every level gives the same bits. */
 MW_API const char *mw_cpu_name(void);
 /* Fails if MAWAM_CPU names a level that this CPU or this build lacks, or if the CPU has none at all. */
 MW_API mw_status mw_cpu_check(mw_error *error);

@@ -31,7 +31,7 @@ typedef struct mw_feature {
 
 /* A joint action: exactly one pointer is set, by the kind of the task. */
 typedef struct mw_action {
-    const float *real;    /* [n][d], nominally in [-1,1] */
+    const float *real;    /* [n][d], each in [-1,1] */
     const int32_t *index; /* [n], each in 0..d-1 and legal */
 } mw_action;
 
@@ -117,7 +117,7 @@ typedef struct mw_env_batch mw_env_batch;
 MW_API mw_status mw_env_batch_create(mw_env_batch **batch, const char *task, const mw_env_options *options,
                                      int count, int threads, mw_error *error);
 MW_API void mw_env_batch_free(mw_env_batch *batch);
-MW_API mw_env *mw_env_batch_get(mw_env_batch *batch, int index);
+MW_API mw_env *mw_env_batch_get(mw_env_batch *batch, int index); /* the batch's own; NULL past the end */
 /* Resets environment i with seeds[i] where mask[i] is not 0 (mask NULL: all). obs[count][n][o],
  * legal[count][n][d]; either may be NULL. */
 MW_API void mw_env_batch_reset(mw_env_batch *batch, const uint64_t *seeds, const uint8_t *mask, float *obs,

@@ -56,7 +56,7 @@ typedef volatile int mw_stop_flag;
  * ...)`. */
 MW_API mw_status mw_fail(mw_error *error, mw_status status, const char *format, ...) MW_PRINTF(3, 4);
 
-/* Puts "prefix: " in front of the message that error already holds and returns its status. */
+/* Puts "prefix: " in front of the message that error (may be NULL) already holds and returns status. */
 MW_API mw_status mw_fail_within(mw_error *error, mw_status status, const char *format, ...) MW_PRINTF(3, 4);
 
 /* Replaces control characters by '?', so that a text from a file cannot command the terminal. Messages of

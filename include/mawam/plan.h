@@ -12,9 +12,10 @@ extern "C" {
 /* ---- bundles ---- */
 
 /* Frozen models for one task, read from one file. Read-only after loading; planners on any threads may share
- * it. */
+ * it. In memory it takes about 12 bytes a weight, however few bits its file has. */
 typedef struct mw_bundle mw_bundle;
 
+/* The file is not needed afterwards. mw_data_find finds those that come with mawam. */
 MW_API mw_status mw_bundle_load(mw_bundle **bundle, const char *path, mw_error *error);
 MW_API void mw_bundle_free(mw_bundle *bundle);
 /* Writes the bundle of one file to another with its larger matrices in 4 to 8 bits per weight, and says so in
@@ -39,6 +40,7 @@ typedef struct mw_bundle_part_summary {
     size_t parameters;      /* weights in it */
     const char *provenance; /* JSON: settings, data checksum, seed, revision, CPU, training curve */
 } mw_bundle_part_summary;
+/* All zeros past the last of mw_bundle_summary.parts. */
 MW_API mw_bundle_part_summary mw_bundle_part_describe(const mw_bundle *bundle, int part);
 
 /* ---- how to plan ---- */
@@ -91,7 +93,7 @@ typedef struct mw_planner_options {
     int threads;  /* 1 to MW_MAX_THREADS; 0: one per core */
     bool imagine; /* choosing by score: roll candidates out in a world model even if scores do not need it */
     bool sequential; /* generate one candidate after the other: for cost comparisons, same results */
-    mw_env *const *envs_played;        /* [envs]: for scorers that simulate; NULL: none */
+    mw_env *const *envs_played; /* [envs]: for scorers that simulate; must outlive the planner. NULL: none */
     const mw_env_options *env_options; /* that they were made with; may be NULL */
     double deadline; /* milliseconds that a decision may take; 0: as long as it takes. See mw_planner_effort
                       */
@@ -112,14 +114,16 @@ typedef struct mw_planner mw_planner;
 MW_API mw_status mw_planner_create(mw_planner **planner, const mw_bundle *bundle,
                                    const mw_planner_options *options, mw_error *error);
 MW_API void mw_planner_free(mw_planner *planner);
-MW_API size_t mw_planner_bytes(const mw_planner *planner); /* of workspace */
+MW_API size_t mw_planner_bytes(const mw_planner *planner); /* of that memory, the stacks of threads apart */
 
 /* Starts an episode in one environment: its history is forgotten. The candidates' noise is a pure function of
  * the seed, the episode, the step and the candidate, whatever the threads and the other environments. */
 MW_API void mw_planner_begin(mw_planner *planner, int env, uint64_t episode);
 
-/* One decision for every active environment (active[envs], NULL: all) from obs[envs][n][o]; legal[envs][n][d]
- * may be NULL. Writes real[envs][n][d] or index[envs][n], by the kind of the task. */
+/* One decision for every active environment (active[envs], NULL: all) from obs[envs][n][o], in the units of
+ * the data; legal[envs][n][d] is 0 or 1, NULL: everything is. Writes real[envs][n][d], in [-1,1], or
+ * index[envs][n], by the kind of the task; the other may be NULL. Observations that are not finite, and an
+ * agent without a legal action, are refused before anything changes. */
 MW_API mw_status mw_planner_act(mw_planner *planner, const float *obs, const uint8_t *legal,
                                 const uint8_t *active, float *real, int32_t *index, mw_error *error);
 
@@ -134,11 +138,12 @@ typedef struct mw_effort {
 } mw_effort;
 MW_API mw_effort mw_planner_effort(const mw_planner *planner);
 
-/* What an environment's last action earned: the mean over agents. Only bundles that follow the return-to-go
- * use it. */
+/* What an environment's last action earned: the mean over agents, in the units of the data. Only bundles that
+ * follow the return-to-go use it. */
 MW_API void mw_planner_reward(mw_planner *planner, int env, float reward);
 
-/* The candidates of one environment's last decision, for pictures and tests. */
+/* The candidates of one environment's last decision, for pictures and tests; the arrays are valid until the
+ * next one. count is 0 where there was none. */
 typedef struct mw_candidates {
     int count, horizon, chosen;
     const float *scores;  /* [count] imagined team return, or mixed with the advantage or Q, or with the value
