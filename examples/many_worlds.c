@@ -18,8 +18,9 @@ int main(int argc, char **argv) {
     mw_planner *planner;
     mw_env_batch *worlds;
     mw_planner_options options;
-    if (argc < 2) return fprintf(stderr, "usage: many_worlds BUNDLE [WORLDS] [STEPS]\n"), 2;
     const int count = argc > 2 ? atoi(argv[2]) : 16, steps = argc > 3 ? atoi(argv[3]) : 50;
+    if (argc < 2 || count < 1 || steps < 1)
+        return fprintf(stderr, "usage: many_worlds BUNDLE [WORLDS] [STEPS]\n"), 2;
 
     check(mw_bundle_load(&bundle, argv[1], &error), &error);
     mw_planner_options_init(&options, sizeof options, bundle);
@@ -37,6 +38,8 @@ int main(int argc, char **argv) {
     uint64_t *seeds = calloc(all, sizeof *seeds), games = 0;
     mw_outcome *outcomes = calloc(all, sizeof *outcomes);
     double earned = 0;
+    if (!obs || !rewards || !legal || !over || !seeds || !outcomes || (about.discrete ? !index : !real))
+        return fprintf(stderr, "many_worlds: out of memory\n"), 1;
 
     for (int e = 0; e < count; e++) over[e] = 1;
     for (int step = 0; step < steps; step++) {

@@ -30,6 +30,8 @@ int main(int argc, char **argv) {
     float *real = about.discrete ? NULL : calloc(n * d, sizeof *real);
     int32_t *index = about.discrete ? calloc(n, sizeof *index) : NULL;
     uint8_t *legal = calloc(n * d, 1);
+    if (!obs || !rewards || !legal || (about.discrete ? !index : !real))
+        return fprintf(stderr, "plan_env: out of memory\n"), 1;
     mw_outcome outcome = {0};
     double total = 0;
 

@@ -27,8 +27,8 @@ int main(int argc, char **argv) {
     mw_planner *planner;
     mw_env *robot;
     mw_planner_options options;
-    if (argc < 2) return fprintf(stderr, "usage: robot_loop BUNDLE [MILLISECONDS]\n"), 2;
     const double period = argc > 2 ? atof(argv[2]) : 20;
+    if (argc < 2 || !(period > 0)) return fprintf(stderr, "usage: robot_loop BUNDLE [MILLISECONDS]\n"), 2;
 
     check(mw_bundle_load(&bundle, argv[1], &error), &error);
     mw_planner_options_init(&options, sizeof options, bundle);
@@ -42,6 +42,8 @@ int main(int argc, char **argv) {
     float *real = about.discrete ? NULL : calloc(n * d, sizeof *real);
     int32_t *index = about.discrete ? calloc(n, sizeof *index) : NULL;
     uint8_t *legal = calloc(n * d, 1);
+    if (!obs || !rewards || !legal || (about.discrete ? !index : !real))
+        return fprintf(stderr, "robot_loop: out of memory\n"), 1;
     int decisions = 0, late = 0, reactive = 0;
     double candidates = 0, longest = 0;
     mw_outcome outcome = {0};
