@@ -33,6 +33,7 @@ int main(int argc, char **argv) {
     check(mw_bundle_load(&bundle, argv[1], &error), &error);
     mw_planner_options_init(&options, sizeof options, bundle);
     options.deadline = 0.8 * period; /* the rest is for sensors and motors */
+    options.threads = 1;             /* more would wait for whichever core has other work */
     const mw_bundle_summary about = mw_bundle_describe(bundle);
     check(mw_env_create(&robot, about.task, NULL, &error), &error);
     check(mw_planner_create(&planner, bundle, &options, &error), &error);
