@@ -52,7 +52,7 @@ class ArmResult(NamedTuple):
 
 
 def arms() -> List[Arm]:
-    """All arms: the standard ones, then one for every model that judges candidates."""
+    """All arms: the standard ones, then one for every model that judges candidates or plays by itself."""
     arm, found = _abi.STRUCT["mw_arm"](), []
     while lib.mw_arm_at(len(found), ctypes.byref(arm)):
         found.append(record(Arm, arm))
