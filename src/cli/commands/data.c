@@ -183,7 +183,7 @@ static const char import_help[] =
     "data is of unknown rules unless --rules says which ones.\n"
     "\n"
     "  --from omar     SRC/seed_*_data/{obs,acs,rews,next_obs,dones}_<agent>.npy, or one such folder\n"
-    "  --from madiff   SRC/{obs,actions,rewards,path_lengths[,legals,discounts]}.npy\n"
+    "  --from madiff   SRC/{obs,actions,rewards,path_lengths[,legals,discounts,last_obs,outcomes]}.npy\n"
     "  --from hdf5     a file (or Minari folder) of episode_<i> groups with observations, actions,\n"
     "                  rewards, terminations[, infos/legal_actions], each per agent or as one array\n"
     "\n"
