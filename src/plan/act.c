@@ -42,7 +42,9 @@ static mw_status act_within(mw_planner *p, int level, int steps, double started,
     return MW_OK;
 }
 
-/* Twice every level, of which the second counts: the first one meets cold caches. */
+enum { TRIES = 4 }; /* that count: one alone may meet a stall of the system */
+
+/* Every level once without counting it, because it meets cold caches, and then a few times. */
 mw_status mw_planner_measure(mw_planner *p, mw_error *error) {
     const mw_bundle_info *i = &p->bundle->info;
     const size_t envs = (size_t)p->options.envs, n = (size_t)i->agents;
@@ -51,12 +53,13 @@ mw_status mw_planner_measure(mw_planner *p, mw_error *error) {
     int32_t *index = calloc(envs * n, sizeof *index);
     mw_status status =
         obs && real && index ? MW_OK : mw_fail(error, MW_ERR_MEMORY, "cannot measure a decision");
-    for (int round = 0; round < 2; round++) {
-        mw_deadline_init(&p->deadline, INFINITY, p->drawn_from, p->plan.sampling_steps);
+    for (int round = 0; round <= TRIES; round++) {
+        if (round < 2) mw_deadline_init(&p->deadline, INFINITY, p->drawn_from, p->plan.sampling_steps);
         if (p->plan.choice != MW_CHOICE_BEST) p->deadline.level[0].candidates = p->deadline.count = 1;
         for (int level = 0; level < p->deadline.count && status == MW_OK; level++)
             status = act_within(p, level, p->deadline.steps, now(p), obs, NULL, NULL, real, index, error);
     }
+    mw_deadline_settle(&p->deadline);
     p->deadline.limit = 1e-3 * p->options.deadline;
     for (int env = 0; env < p->options.envs; env++) mw_planner_begin(p, env, (uint64_t)env);
     free(obs);

@@ -31,6 +31,13 @@ static void follow(double *expected, double *best, double seen) {
     *expected = seen > *expected ? seen : *expected + slowly * (seen - *expected);
 }
 
+void mw_deadline_settle(mw_deadline *d) {
+    for (mw_deadline_level *l = d->level; l < d->level + d->count; l++) {
+        l->generate = fmin(l->generate, l->best_generate);
+        l->score = fmin(l->score, l->best_score);
+    }
+}
+
 void mw_deadline_learn(mw_deadline *d, int level, int envs, int steps, double generate, double score) {
     for (int i = 0; i < d->count; i++) {
         mw_deadline_level *l = &d->level[i];

@@ -35,4 +35,8 @@ bool mw_deadline_allows(const mw_deadline *deadline, int level, int envs, double
  * that were not used come back to their best in the same way. */
 void mw_deadline_learn(mw_deadline *deadline, int level, int envs, int steps, double generate, double score);
 
+/* After a few tries of every level: the best ones are expected, because what stalled the others has passed,
+ * and a level that is never used for a stall would never come back from it. */
+void mw_deadline_settle(mw_deadline *deadline);
+
 #endif

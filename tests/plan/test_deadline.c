@@ -51,12 +51,15 @@ static void a_stall_passes(void **state) {
 /* ---- a planner with a fake clock ---- */
 
 typedef struct {
-    double now, look; /* seconds; what a look at the clock takes */
+    double now, look;    /* seconds; what a look at the clock takes */
+    long looks, stalled; /* so far; those from here on that take a second each */
+    long stalls;
 } fake_clock;
 
 static double tick(void *context) {
     fake_clock *clock = context;
-    return clock->now += clock->look;
+    const long look = clock->looks++;
+    return clock->now += look >= clock->stalled && look < clock->stalled + clock->stalls ? 1 : clock->look;
 }
 
 enum { N = 3, O = 18, D = 2 };
@@ -74,7 +77,7 @@ static void planner_keeps_time(void **state) {
     mw_planner *planner, *plain;
     mw_planner_options options;
     mw_error error;
-    fake_clock clock = {0, 0.001};
+    fake_clock clock = {.look = 0.001};
     float real[N * D], reactive[N * D];
     mw_planner_options_init(&options, sizeof options, bundle);
     options.threads = 1;
@@ -109,6 +112,35 @@ static void planner_keeps_time(void **state) {
     mw_bundle_free(bundle);
 }
 
+/* Wherever a stall falls while a planner measures itself, it plans as soon as that has passed. */
+static void stalled_while_made(void **state) {
+    (void)state;
+    mw_bundle *bundle = tiny_bundle("spread", NULL);
+    mw_planner *planner;
+    mw_planner_options options;
+    mw_error error;
+    float real[N * D];
+    mw_planner_options_init(&options, sizeof options, bundle);
+    options.threads = 1;
+    options.deadline = 10;
+    options.clock = tick;
+    fake_clock undisturbed = {.look = 0.001};
+    options.clock_context = &undisturbed;
+    CHECK_OK(mw_planner_create(&planner, bundle, &options, &error), error);
+    mw_planner_free(planner);
+    for (long stalled = 0; stalled < undisturbed.looks; stalled++) {
+        fake_clock clock = {.look = 0.001, .stalled = stalled, .stalls = 12};
+        options.clock_context = &clock;
+        CHECK_OK(mw_planner_create(&planner, bundle, &options, &error), error);
+        clock.stalls = 0;
+        act(planner, real);
+        assert_int_equal(mw_planner_effort(planner).candidates, options.plan.candidates);
+        assert_true(mw_planner_effort(planner).scored);
+        mw_planner_free(planner);
+    }
+    mw_bundle_free(bundle);
+}
+
 static void bad_deadlines(void **state) {
     (void)state;
     mw_bundle *bundle = tiny_bundle("spread", NULL);
@@ -124,6 +156,7 @@ static void bad_deadlines(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(levels_fit), cmocka_unit_test(a_stall_passes),
-                                       cmocka_unit_test(planner_keeps_time), cmocka_unit_test(bad_deadlines)};
+                                       cmocka_unit_test(planner_keeps_time),
+                                       cmocka_unit_test(stalled_while_made), cmocka_unit_test(bad_deadlines)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
