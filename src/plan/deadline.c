@@ -35,6 +35,19 @@ void mw_deadline_settle(mw_deadline *d) {
     for (mw_deadline_level *l = d->level; l < d->level + d->count; l++) {
         l->generate = fmin(l->generate, l->best_generate);
         l->score = fmin(l->score, l->best_score);
+        l->measured = l->best_generate;
+    }
+}
+
+static void quicken(mw_deadline *d, int level) {
+    const double faster = d->level[level].best_generate / d->level[level].measured;
+    for (int i = 0; i < d->count; i++) {
+        mw_deadline_level *l = &d->level[i];
+        if (i != level) {
+            l->best_generate *= faster;
+            l->best_score *= faster;
+        }
+        l->measured = l->best_generate;
     }
 }
 
@@ -49,4 +62,5 @@ void mw_deadline_learn(mw_deadline *d, int level, int envs, int steps, double ge
             if (l->score > l->best_score) follow(&l->score, &l->best_score, l->best_score);
         }
     }
+    if (d->level[level].best_generate < d->level[level].measured / 2) quicken(d, level);
 }

@@ -12,6 +12,7 @@ typedef struct mw_deadline_level {
     int candidates;
     double generate, score; /* of one sampling step; of all scores */
     double best_generate, best_score;
+    double measured; /* best_generate when nothing but measuring went on; 0: not yet */
 } mw_deadline_level;
 
 typedef struct mw_deadline {
@@ -32,11 +33,12 @@ bool mw_deadline_allows(const mw_deadline *deadline, int level, int envs, double
 
 /* What drawing and scoring took in all, in seconds; score negative: nothing was scored. Slower than thought
  * counts at once, faster only little by little, because a late decision is worse than a hasty one; levels
- * that were not used come back to their best in the same way. */
+ * that were not used come back to their best in the same way. One that is twice as fast as it ever was when
+ * measured tells that the machine was busy then: the others' best are taken to be as much better. */
 void mw_deadline_learn(mw_deadline *deadline, int level, int envs, int steps, double generate, double score);
 
-/* After a few tries of every level: the best ones are expected, because what stalled the others has passed,
- * and a level that is never used for a stall would never come back from it. */
+/* Ends the measuring, a few tries of every level: the best ones are expected, because what stalled the others
+ * has passed, and a level that is never used for a stall would never come back from it. */
 void mw_deadline_settle(mw_deadline *deadline);
 
 #endif

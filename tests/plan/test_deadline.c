@@ -141,6 +141,33 @@ static void stalled_while_made(void **state) {
     mw_bundle_free(bundle);
 }
 
+/* A machine that is busy for as long as a planner is made does not keep it from planning for good. */
+static void made_while_busy(void **state) {
+    (void)state;
+    mw_bundle *bundle = tiny_bundle("spread", NULL);
+    mw_planner *planner;
+    mw_planner_options options;
+    mw_error error;
+    fake_clock clock = {.look = 0.1};
+    float real[N * D];
+    int decisions = 0;
+    mw_planner_options_init(&options, sizeof options, bundle);
+    options.threads = 1;
+    options.deadline = 10;
+    options.clock = tick;
+    options.clock_context = &clock;
+    CHECK_OK(mw_planner_create(&planner, bundle, &options, &error), error);
+    act(planner, real);
+    assert_false(mw_planner_effort(planner).scored);
+    clock.look = 0.0001;
+    do act(planner, real);
+    while (mw_planner_effort(planner).candidates < options.plan.candidates && ++decisions < 500);
+    assert_true(mw_planner_effort(planner).scored);
+    assert_true(decisions > 10); /* not at once */
+    mw_planner_free(planner);
+    mw_bundle_free(bundle);
+}
+
 static void bad_deadlines(void **state) {
     (void)state;
     mw_bundle *bundle = tiny_bundle("spread", NULL);
@@ -155,8 +182,9 @@ static void bad_deadlines(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(levels_fit), cmocka_unit_test(a_stall_passes),
-                                       cmocka_unit_test(planner_keeps_time),
-                                       cmocka_unit_test(stalled_while_made), cmocka_unit_test(bad_deadlines)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(levels_fit),         cmocka_unit_test(a_stall_passes),
+        cmocka_unit_test(planner_keeps_time), cmocka_unit_test(stalled_while_made),
+        cmocka_unit_test(made_while_busy),    cmocka_unit_test(bad_deadlines)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
