@@ -189,6 +189,7 @@ static void revive(mw_pool *pool) {
     pool->forks = forks;
     pool->started = 0;
     pool->epoch = pool->finished = pool->phase = (gate){0};
+    atomic_store(&pool->arrived, 0); /* who was at a barrier stayed in the parent */
     while (!start_workers(pool)) nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
 }
 

@@ -12,6 +12,7 @@ typedef struct {
     mw_pool *pool;
     atomic_int inside;
     int seen[64];
+    pid_t child;
 } shared;
 
 static void body(void *context, int worker) {
@@ -71,6 +72,38 @@ static void after_fork(void **state) {
     mw_pool_free(s.pool);
 }
 
+/* One worker forks while the others wait at a barrier. */
+static void fork_inside(void *context, int worker) {
+    shared *s = context;
+    if (worker == 0) {
+        usleep(50000);
+        s->child = fork();
+        if (s->child == 0) {
+            alarm(20);
+            shared own = {.pool = s->pool};
+            mw_pool_run(own.pool, body, &own);
+            _exit(own.seen[0] + own.seen[1] + own.seen[2] == 3 * ROUNDS ? 0 : 1);
+        }
+    }
+    mw_pool_barrier(s->pool);
+}
+
+static void after_fork_at_a_barrier(void **state) {
+    (void)state;
+#ifdef __SANITIZE_THREAD__
+    skip();
+#endif
+    mw_error error;
+    shared s = {0};
+    int status;
+    CHECK_OK(mw_pool_create(&s.pool, 3, &error), error);
+    mw_pool_run(s.pool, fork_inside, &s);
+    assert_int_equal(waitpid(s.child, &status, 0), s.child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    mw_pool_free(s.pool);
+}
+
 static void shares(void **state) {
     (void)state;
     mw_error error;
@@ -95,6 +128,6 @@ static void shares(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(runs_and_barriers), cmocka_unit_test(after_fork),
-                                       cmocka_unit_test(shares)};
+                                       cmocka_unit_test(after_fork_at_a_barrier), cmocka_unit_test(shares)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
