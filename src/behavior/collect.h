@@ -6,8 +6,6 @@
 #include "mawam/behavior.h"
 #include "core/error.h"
 
-#include <signal.h>
-
 typedef struct mw_collect_request {
     const mw_setting *setting;
     const char *behaviors;         /* folder of behaviour files; NULL: see mw_behavior_path */
@@ -17,8 +15,8 @@ typedef struct mw_collect_request {
     uint64_t seed;
     int threads;
     bool overwrite;
-    const char *command;               /* for dataset.json */
-    const volatile sig_atomic_t *stop; /* may be NULL */
+    const char *command;      /* for dataset.json */
+    const mw_stop_flag *stop; /* may be NULL */
     void (*progress)(void *context, long steps, long total);
     void *context;
 } mw_collect_request;

@@ -37,7 +37,6 @@ void *mw_arena_take(mw_arena *arena, size_t count, size_t size) {
     bytes = (bytes + MW_ALIGN - 1) / MW_ALIGN * MW_ALIGN;
     size_t at = arena->used;
     arena->used += bytes;
-    if (arena->used > arena->high) arena->high = arena->used;
     if (!arena->base) return NULL;
     assert(arena->used <= arena->size);
     return arena->base + at;

@@ -9,8 +9,8 @@
 #define MW_ALIGN 64 /* every allocation starts on a cache line */
 
 typedef struct mw_arena {
-    unsigned char *base;     /* NULL while measuring */
-    size_t size, used, high; /* high-water mark of used */
+    unsigned char *base; /* NULL while measuring */
+    size_t size, used;
 } mw_arena;
 
 /* An arena with base NULL only counts: run the same carving code on it once to learn the size, then create.

@@ -10,8 +10,6 @@
 #include "data/split.h"
 #include "model/advantage.h"
 
-#include <signal.h>
-
 typedef struct mw_advantage_options {
     int hidden;      /* width of the MLPs for what is usual */
     long steps;      /* of training, for each of them */
@@ -19,7 +17,7 @@ typedef struct mw_advantage_options {
     double lambda;   /* GAE's: how far rewards themselves count before the usual return takes over */
     double ridge;    /* of the last regression, relative to the mean square of its terms */
     uint64_t seed;
-    const volatile sig_atomic_t *stop; /* may be NULL */
+    const mw_stop_flag *stop; /* may be NULL */
 } mw_advantage_options;
 
 /* How the advantage predicted from the deviation goes with the one observed. */

@@ -6,8 +6,6 @@
 #include "data/stats.h"
 #include "nn/adam.h"
 
-#include <signal.h>
-
 enum { MW_LOSSES = 3 }; /* of a part, at most */
 
 /* What all of them learn from. */
@@ -19,7 +17,7 @@ typedef struct mw_training_data {
     int horizon;                                          /* H of the plan that the bundle will have */
     uint64_t seed;
     mw_pool *pool;
-    const volatile sig_atomic_t *stop; /* may be NULL */
+    const mw_stop_flag *stop; /* may be NULL */
 } mw_training_data;
 
 typedef struct mw_training_part mw_training_part;

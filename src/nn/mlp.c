@@ -29,7 +29,7 @@ static int chunk_of(int rows) {
 void mw_mlp_acts_take(const mw_mlp *mlp, mw_mlp_acts *acts, mw_arena *arena, int rows, bool training) {
     const size_t all = (size_t)rows, chunk = (size_t)chunk_of(rows);
     size_t widest = 0, scratch = 0;
-    *acts = (mw_mlp_acts){.training = training};
+    *acts = (mw_mlp_acts){0};
     for (int i = 0; i < mlp->layers; i++) {
         const mw_dense *layer = &mlp->layer[i];
         const size_t out = (size_t)layer->out, need = mw_dense_scratch(layer, 1, (int)chunk);

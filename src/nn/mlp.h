@@ -23,7 +23,6 @@ void mw_mlp_pack(const mw_mlp *mlp, const float *values, float *packed, bool bac
 /* What a forward pass over at most the given number of rows keeps: with training, the values before each
  * activation; otherwise only the output. The rest is room for the rows in work. */
 typedef struct mw_mlp_acts {
-    bool training;
     float *pre[MW_MLP_LAYERS]; /* [rows][out] before the activation; the last is the output */
     float *active[2], *slope;  /* [chunk][widest]: after the activation, and its derivative */
     float *grad[2], *scratch;

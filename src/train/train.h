@@ -28,7 +28,7 @@ typedef struct mw_training_request {
     bool force;                  /* even if memory does not suffice */
     void (*begin)(void *context, const mw_training_estimate *estimate); /* may be NULL */
     double checkpoint_seconds;                                          /* between checkpoints; 0: 120 */
-    const volatile sig_atomic_t *stop; /* may be NULL; once it is not 0 the state is saved and the call fails
+    const mw_stop_flag *stop; /* may be NULL; once it is not 0 the state is saved and the call fails
                                           with MW_ERR_INTERRUPTED */
     void (*progress)(void *context, const mw_training_progress *progress); /* may be NULL */
     void *context;

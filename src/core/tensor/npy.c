@@ -248,10 +248,6 @@ mw_status mw_npy_expect(const mw_npy *npy, const char *path, mw_dtype type, int 
     return mw_shape_expect(path, npy->dims, npy->shape, dims, shape, error);
 }
 
-uint64_t mw_npy_hash(const mw_npy *npy) {
-    return mw_hash(MW_HASH_START, npy->data, npy->count * mw_dtype_size(npy->type));
-}
-
 /* ---- writing ------------------------------------------------------------------------------------------- */
 
 /* From the magic number to the first data byte. Eight extents whose product fits in 63 bits have at most 26

@@ -26,9 +26,6 @@ void mw_npy_close(mw_npy *npy);
 mw_status mw_npy_expect(const mw_npy *npy, const char *path, mw_dtype type, int dims, const long *shape,
                         mw_error *error);
 
-/* FNV-1a over the data bytes: the checksum that the streaming writer collects. */
-uint64_t mw_npy_hash(const mw_npy *npy);
-
 /* Version 1.0, data at byte 128. The bytes are those the streaming writer below gives. */
 mw_status mw_npy_write(const char *path, mw_dtype type, int dims, const size_t *shape, const void *data,
                        mw_error *error);

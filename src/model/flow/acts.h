@@ -19,8 +19,6 @@ typedef struct mw_attention_acts {
 } mw_attention_acts;
 
 struct mw_flow_acts {
-    int max_batch;
-    bool training;
     float *input;                               /* [t][s][o] */
     float *sinus, *time_hidden, *time_active;   /* [b][dim], [b][4dim] x2 */
     float *return_hidden[2], *return_active[2]; /* [b][dim], [b][4dim] */

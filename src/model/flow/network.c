@@ -242,8 +242,6 @@ mw_flow_acts *mw_flow_acts_take(const mw_flow_net *net, mw_arena *arena, int b, 
     const mw_flow_config *c = &net->config;
     const int s = b * c->agents, dim = c->dim;
     int t = c->time;
-    a->max_batch = b;
-    a->training = training;
     a->input = mw_arena_floats(arena, (size_t)t * (size_t)s * (size_t)c->obs);
     a->sinus = mw_arena_floats(arena, (size_t)b * (size_t)dim);
     a->time_hidden = mw_arena_floats(arena, 4 * (size_t)b * (size_t)dim);

@@ -5,15 +5,13 @@
 
 #include "nn/mlp.h"
 
-#include <signal.h>
-
 typedef struct mw_regress_options {
     int inputs, outputs, hidden; /* two hidden layers of that width */
     long steps;
     int batch;
     float rate; /* of Adam, at the start; then a cosine to 1% of it */
     uint64_t seed;
-    const volatile sig_atomic_t *stop; /* may be NULL */
+    const mw_stop_flag *stop; /* may be NULL */
 } mw_regress_options;
 
 typedef struct mw_regress mw_regress;
