@@ -212,12 +212,12 @@ static void loss(const mw_fit *f, const void *slot, void *own, int begin, int en
     const int n = f->model->shape.agents, d = f->model->shape.act, rows = (end - begin) * n;
     const size_t first = (size_t)(begin * n);
     const float *x = b->x + first * (size_t)net->inputs;
-    const float share = 1 / (float)(f->settings->batch * n * (b->real ? d : 1));
+    const float share = 1 / (float)((double)f->settings->batch * n * (b->real ? d : 1));
     float *out = mw_mlp_forward(&net->mlp, &a->acts, x, f->shards.optimizer.values, f->shards.packed, rows);
     double sum = 0;
     for (int row = 0; row < rows; row++) {
         const size_t at = first + (size_t)row;
-        float *y = out + (size_t)(row * d);
+        float *y = out + (size_t)row * (size_t)d;
         sum += b->real ? distance(y, b->real + at * (size_t)d, d, share)
                        : surprise(y, b->legal + at * (size_t)d, b->index[at], d, share);
     }

@@ -99,7 +99,7 @@ static void slot_close(void *slot) {
 static void fill_pair(const mw_fit *f, batch_slot *s, int row, mw_rng *rng) {
     const mw_inverse_config *c = &mw_inverse_net_of(f->model)->config;
     const int n = f->model->shape.agents, o = c->obs, inputs = mw_inverse_inputs(c);
-    const float *now = s->pairs.trajectory + (size_t)(row * 2 * n * o), *next = now + n * o;
+    const float *now = s->pairs.trajectory + (size_t)row * (size_t)(2 * n * o), *next = now + n * o;
     const double noise = settings_of(f->model)->noise;
     for (int i = 0; i < n; i++) {
         float *input = s->input + (size_t)(row * n + i) * (size_t)inputs;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_ROWS (1 << 17) /* times 256 steps and 32 agents, row numbers stay within an int */
+#define MAX_ROWS (1 << 22) /* the largest batch that settings allow, of the most agents: 65536 times 64 */
 
 mw_status mw_shards_create(mw_shards *s, size_t total, size_t packed, const mw_adam *adam, float decay,
                            int max_rows, int count, mw_pool *pool, mw_shards_carve *carve, void *context,

@@ -83,6 +83,21 @@ static mw_inverse_trainer *trainer_of(const fixture *f, int shards, mw_pool *poo
     return trainer;
 }
 
+/* The largest inverse.batch there may be, of as many agents as a bundle may have. */
+static void largest_batch(void **state) {
+    (void)state;
+    enum { MOST = 65536 * 64 };
+    mw_inverse_trainer *trainer;
+    mw_error error = {0};
+    const mw_adam adam = {1e-2f, 0.9f, 0.999f, 1e-8f, 10, 0, 0};
+    fixture *f = make(false, false);
+    CHECK_OK(mw_inverse_trainer_create(&trainer, &f->net, &adam, 0, MOST, 1024, NULL, &error), error);
+    mw_inverse_trainer_free(trainer);
+    CHECK_FAILS(mw_inverse_trainer_create(&trainer, &f->net, &adam, 0, MOST + 1, 1024, NULL, &error),
+                MW_ERR_ARGUMENT, error, "4194305 rows");
+    mw_inverse_net_free(&f->net);
+}
+
 static void loss_and_gradient(void **state) {
     (void)state;
     for (int kind = 0; kind < 3; kind++) /* real, discrete, discrete with illegal actions */
@@ -162,9 +177,8 @@ static void rows_and_refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(loss_and_gradient),
-        cmocka_unit_test(steps_keep_their_bits),
-        cmocka_unit_test(nothing_to_learn),
+        cmocka_unit_test(largest_batch),         cmocka_unit_test(loss_and_gradient),
+        cmocka_unit_test(steps_keep_their_bits), cmocka_unit_test(nothing_to_learn),
         cmocka_unit_test(rows_and_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

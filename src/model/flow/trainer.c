@@ -150,7 +150,7 @@ static double forecast_loss(mw_flow_trainer *t, worker_area *area, int begin, in
     const size_t joint = (size_t)(n * o), segment = (size_t)(1 + ahead) * joint;
     if (count < 1) return 0;
     for (int j = 0; j < count; j++)
-        mw_flow_view(t->net, area->view + (size_t)(j * n * width),
+        mw_flow_view(t->net, area->view + (size_t)j * (size_t)(n * width),
                      t->batch->outlook + (size_t)(begin + j) * segment,
                      c->forecast_return ? t->batch->outlook_target[begin + j] : 0);
     const float *expected = mw_mlp_forward(&t->net->forecast, &area->forecast, area->view,
