@@ -235,6 +235,31 @@ static size_t folder_length(const char *path) {
     return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
+/* Where a path leads when its last name is a symbolic link, also to nothing yet: the link stays, and what it
+ * names is written, as a shell would. To be freed; NULL: errno says why. */
+static char *target_of(const char *path) {
+    char *at = strdup(path), text[4096];
+    for (int links = 0; at; links++) {
+        const ssize_t length = readlink(at, text, sizeof text);
+        if (length < 0) return at;
+        const size_t kept = text[0] == '/' ? 0 : folder_length(at);
+        char *next = NULL;
+        if (links == 40 || (size_t)length == sizeof text)
+            errno = links == 40 ? ELOOP : ENAMETOOLONG;
+        else
+            next = calloc(kept + (size_t)length + 1, 1);
+        if (next) {
+            memcpy(next, at, kept);
+            memcpy(next + kept, text, (size_t)length);
+        }
+        const int reason = errno;
+        free(at);
+        errno = reason;
+        at = next;
+    }
+    return NULL;
+}
+
 static void writer_free(mw_writer *writer) {
     free(writer->path);
     free(writer->temporary);
@@ -327,19 +352,39 @@ mw_status mw_file_replaceable(const char *path, mw_error *error) {
     return MW_OK;
 }
 
+mw_status mw_file_writable(const char *path, mw_error *error) {
+    MW_NEED(path);
+    if (!path[folder_length(path)])
+        return mw_fail(error, MW_ERR_ARGUMENT, "'%s' is not the name of a file", path);
+    char *target = target_of(path);
+    if (!target) return fail_system(error, "write", path);
+    const size_t length = folder_length(target);
+    char *folder = length ? strndup(target, length > 1 ? length - 1 : 1) : strdup(".");
+    free(target);
+    if (!folder) return mw_fail(error, MW_ERR_MEMORY, "cannot look at the folder of '%s'", path);
+    mw_status status = MW_OK;
+    if (access(folder, W_OK | X_OK) != 0)
+        status =
+            mw_fail(error, MW_ERR_IO, "cannot write '%s': folder '%s': %s", path, folder, strerror(errno));
+    free(folder);
+    return status == MW_OK ? mw_file_replaceable(path, error) : status;
+}
+
 mw_status mw_writer_open(mw_writer *writer, const char *path, mw_error *error) {
-    size_t folder = folder_length(path);
     *writer = (mw_writer){0};
-    if (!path[folder]) return mw_fail(error, MW_ERR_ARGUMENT, "cannot write '%s': not a file name", path);
+    if (!path[folder_length(path)])
+        return mw_fail(error, MW_ERR_ARGUMENT, "cannot write '%s': not a file name", path);
     MW_TRY(mw_file_replaceable(path, error));
-    mw_file_sweep(path);
-    writer->path = strdup(path);
+    writer->path = target_of(path);
+    if (!writer->path) return fail_system(error, "write", path);
+    const size_t folder = folder_length(writer->path);
+    mw_file_sweep(writer->path);
     writer->temporary = malloc(folder + 48);
-    if (!writer->path || !writer->temporary) {
+    if (!writer->temporary) {
         writer_free(writer);
         return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a writer for '%s'", path);
     }
-    memcpy(writer->temporary, path, folder);
+    memcpy(writer->temporary, writer->path, folder);
     int fd = create_temporary(writer, folder);
     if (fd >= 0) {
         keep_mode(fd, path);

@@ -259,6 +259,29 @@ static void read_only_targets(void **state) {
     assert_int_equal(scratch_count(false), 1);
 }
 
+/* A link stays, and what it leads to is written: through several, relative ones, and to a new file. */
+static void links(void **state) {
+    (void)state;
+    mw_error error;
+    struct stat info;
+    assert_int_equal(mkdir(scratch("d"), 0777), 0);
+    assert_int_equal(symlink("d/second", scratch("first")), 0);
+    assert_int_equal(symlink("../third", scratch("d/second")), 0);
+    assert_int_equal(symlink("round", scratch("round")), 0);
+    for (int round = 0; round < 2; round++) {
+        CHECK_OK(mw_file_writable(scratch("first"), &error), error);
+        CHECK_OK(mw_file_write(scratch("first"), round ? "new" : "old", 3, &error), error);
+        check_content(scratch("third"), round ? "new" : "old");
+        assert_true(lstat(scratch("first"), &info) == 0 && S_ISLNK(info.st_mode));
+        assert_true(lstat(scratch("third"), &info) == 0 && S_ISREG(info.st_mode));
+    }
+    assert_int_equal(symlink("/nowhere/file", scratch("lost")), 0);
+    CHECK_FAILS(mw_file_writable(scratch("lost"), &error), MW_ERR_IO, error, "folder '/nowhere'");
+    CHECK_FAILS(mw_file_write(scratch("lost"), "x", 1, &error), MW_ERR_IO, error, "No such file");
+    CHECK_FAILS(mw_file_writable(scratch("round"), &error), MW_ERR_IO, error, "round");
+    CHECK_FAILS(mw_file_write(scratch("round"), "x", 1, &error), MW_ERR_IO, error, "round");
+}
+
 static void clean_messages(void **state) {
     (void)state;
     mw_error error;
@@ -276,11 +299,20 @@ static void clean_messages(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(killed_writers), TEST(read_only_targets), TEST(clean_messages),
-        TEST(maps),           TEST(refused_reads),     TEST(texts),
-        TEST(atomic_writes),  TEST(temporary_names),   TEST(map_survives_replacement),
-        TEST(permissions),    TEST(refused_writes),    TEST(full_disk),
+        TEST(killed_writers),
+        TEST(read_only_targets),
+        TEST(clean_messages),
+        TEST(maps),
+        TEST(refused_reads),
+        TEST(texts),
+        TEST(atomic_writes),
+        TEST(temporary_names),
+        TEST(map_survives_replacement),
+        TEST(permissions),
+        TEST(refused_writes),
+        TEST(full_disk),
         TEST(folders),
+        cmocka_unit_test_setup_teardown(links, scratch_setup, scratch_teardown_tree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,6 @@
 /* Where the files that come with mawam are, so that the program works in any folder; see mawam/file.h. */
 #include "core/file.h"
-#include "mawam/file.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -72,22 +70,4 @@ mw_status mw_data_find(char *out, size_t size, const char *kind, const char *nam
         return mw_fail(error, MW_ERR_ARGUMENT, "%zu bytes have no room for the path of %s/%.80s", size, kind,
                        name);
     return mw_fail(error, MW_ERR_IO, "there is no %s/%.80s in %s", kind, name, seen);
-}
-
-mw_status mw_file_writable(const char *path, mw_error *error) {
-    MW_NEED(path);
-    char folder[2048] = ".";
-    const char *slash = strrchr(path, '/');
-    const size_t length = slash ? (size_t)(slash - path) : 0;
-    if (length >= sizeof folder)
-        return mw_fail(error, MW_ERR_ARGUMENT, "'%.64s...' is too long a path", path);
-    if (slash) {
-        memcpy(folder, path, length ? length : 1);
-        folder[length ? length : 1] = 0;
-    }
-    if (!*path || (slash && !slash[1]))
-        return mw_fail(error, MW_ERR_ARGUMENT, "'%s' is not the name of a file", path);
-    if (access(folder, W_OK | X_OK) != 0)
-        return mw_fail(error, MW_ERR_IO, "cannot write '%s': folder '%s': %s", path, folder, strerror(errno));
-    return mw_file_replaceable(path, error);
 }
