@@ -356,6 +356,7 @@ mw_status mw_json_write(const json_t *value, const char *path, mw_error *error) 
         else
             mw_writer_abandon(&p.writer);
     }
+    if (status != MW_OK) mw_json_failed(); /* told by the status */
     return status;
 }
 

@@ -96,7 +96,10 @@ json_t *mw_eval_json(const mw_eval_result *result) {
 
 mw_status mw_eval_report_put(json_t *value, const char *command, const char *path, FILE *out,
                              mw_error *error) {
-    if (!value) return mw_fail(error, MW_ERR_MEMORY, "cannot make the report");
+    if (!value) {
+        mw_json_failed(); /* told by the status */
+        return mw_fail(error, MW_ERR_MEMORY, "cannot make the report");
+    }
     char cpu[128];
     mw_cpu_model(cpu, sizeof cpu);
     json_object_set_new(value, "revision", json_string(mw_revision()));

@@ -232,8 +232,12 @@ static mw_status point_json(json_t **out, const char *value, const mw_eval_resul
         for (size_t i = 0; i < sizeof long_ones / sizeof *long_ones; i++) json_object_del(arm, long_ones[i]);
         if (arm) status = add_interval(arm, r, a, error);
     }
+    if (status != MW_OK) {
+        json_decref(arms);
+        return status;
+    }
     *out = json_pack("{s:s, s:o}", "value", value, "arms", arms);
-    return status;
+    return MW_OK;
 }
 
 /* ---- the front ---- */
@@ -401,6 +405,7 @@ mw_status mw_sweep_run(char **json, const mw_bundle *bundle, const mw_sweep_opti
     if (status == MW_OK) status = run(s, error);
     if (status == MW_OK && !(*json = json_dumps(s->root, JSON_INDENT(1) | JSON_REAL_PRECISION(10))))
         status = mw_fail(error, MW_ERR_MEMORY, "cannot write the sweep");
+    if (status != MW_OK) mw_json_failed(); /* what could not be built is told by the status */
     json_decref(s->root);
     json_decref(s->known);
     free(s);

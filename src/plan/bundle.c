@@ -78,7 +78,7 @@ mw_status mw_bundle_add(mw_bundle *b, mw_model *model, mw_provenance *provenance
     mw_bundle_part part = {.model = model, .provenance = *provenance};
     *provenance = (mw_provenance){0};
     json_t *json = part_json(&part);
-    part.text = json ? json_dumps(json, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) : NULL;
+    part.text = json_dumps(json, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
     json_decref(json);
     mw_status status = MW_OK;
     if (!part.text)
@@ -283,7 +283,7 @@ static mw_status save(const mw_bundle *b, const char *path, const storage *store
     t.list = calloc((size_t)t.capacity, sizeof *t.list);
     t.names = calloc((size_t)t.capacity, sizeof *t.names);
     json_t *root = describe(b, store->packing);
-    char *text = root ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+    char *text = json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(17));
     mw_status status =
         t.list && t.names && text ? MW_OK : mw_fail(error, MW_ERR_MEMORY, "cannot collect the bundle");
     for (int i = 0; i < b->count && status == MW_OK; i++) {
@@ -439,7 +439,9 @@ static mw_status add_younger(json_t *settings, const char *of, long long version
             whole =
                 json_object_set(settings, younger[i].name, json_object_get(defaults, younger[i].name)) == 0;
     json_decref(defaults);
-    return whole ? MW_OK : mw_fail(error, MW_ERR_MEMORY, "%s: no memory for its settings", what);
+    if (whole) return MW_OK;
+    mw_json_failed(); /* told by the status */
+    return mw_fail(error, MW_ERR_MEMORY, "%s: no memory for its settings", what);
 }
 
 static mw_status load_part(mw_bundle *b, const mw_safetensors *file, const json_t *json, long long version,

@@ -173,7 +173,10 @@ static bool file_current(const mw_chain *c, mw_study_stage stage) {
 
 mw_status mw_chain_write(const mw_chain *c, mw_study_stage stage, json_t *root, mw_error *error) {
     const char *name = stages[stage]->name;
-    if (!root) return mw_fail(error, MW_ERR_MEMORY, "cannot describe the %s stage", name);
+    if (!root) {
+        mw_json_failed(); /* told by the status */
+        return mw_fail(error, MW_ERR_MEMORY, "cannot describe the %s stage", name);
+    }
     json_t *stamp = stages[stage]->analysis ? json_object() : json_incref(root);
     json_object_set_new(stamp, "setting", json_string(c->name));
     json_object_set_new(stamp, "bundle", json_string(c->checksum));

@@ -272,6 +272,7 @@ mw_status mw_cost_run(char **json, const mw_bundle *const *bundles, int count, c
     free(times);
     if (status == MW_OK && !(*json = json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(6))))
         status = mw_fail(error, MW_ERR_MEMORY, "cannot write the cost");
+    if (status != MW_OK) mw_json_failed(); /* what could not be built is told by the status */
     json_decref(root);
     return status;
 }

@@ -122,7 +122,7 @@ static mw_status record(study *s, const char *message, const mw_play *play, doub
                              play ? "taken" : "finished", now, "mawam", mw_version(), "revision",
                              mw_revision(), "error", message ? mw_json_words(message) : NULL);
     if (play) json_object_set_new(root, "played", mw_play_json(play));
-    char *text = root ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
+    char *text = json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(9));
     json_decref(root);
     if (!text) return mw_fail(error, MW_ERR_MEMORY, "cannot record a stage");
     const size_t length = strlen(text);

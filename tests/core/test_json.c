@@ -2,6 +2,7 @@
 #include "allocations.h"
 #include "core/json.h"
 #include "core/rng.h"
+#include "random_bundle.h"
 #include "scratch.h"
 
 #include <locale.h>
@@ -366,9 +367,33 @@ static void text_without_memory(void **state) {
     json_decref(value);
 }
 
+static void *no_memory(size_t size) {
+    (void)size;
+    return NULL;
+}
+
+/* What ran out of memory has said so: the next that is written does not fail for it. */
+static void failures_are_told_once(void **state) {
+    (void)state;
+    mw_error error;
+    json_malloc_t present;
+    json_free_t release;
+    mw_bundle *bundle = random_bundle(
+        (mw_bundle_info){.task = "mine", .rules = "own", .agents = 1, .obs = 2, .act = 1, .episode_limit = 9},
+        7);
+    json_get_alloc_funcs(&present, &release);
+    json_set_alloc_funcs(no_memory, release);
+    CHECK_FAILS(mw_bundle_save(bundle, scratch("bundle"), true, &error), MW_ERR_MEMORY, error,
+                "cannot collect the bundle");
+    json_set_alloc_funcs(present, release);
+    CHECK_OK(mw_json_write(bundle->parts[0].provenance.details, scratch("details"), &error), error);
+    mw_bundle_free(bundle);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(failures_are_remembered),
+        TEST(failures_are_told_once),
         TEST(broken_texts),
         TEST(depth),
         TEST(members),

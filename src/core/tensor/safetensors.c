@@ -353,7 +353,10 @@ mw_status mw_safetensors_write(const char *path, const mw_tensor *tensors, size_
     mw_status status = build_header(header, path, tensors, tensor_count, metadata, metadata_count, error);
     char *text = status == MW_OK ? json_dumps(header, JSON_COMPACT) : NULL;
     json_decref(header);
-    MW_TRY(status);
+    if (status != MW_OK) {
+        mw_json_failed(); /* told by the status */
+        return status;
+    }
     if (!text) return mw_fail(error, MW_ERR_MEMORY, "%s: cannot allocate the header", path);
     mw_writer writer;
     status = mw_writer_open(&writer, path, error);
