@@ -154,6 +154,9 @@ static void training_keeps_its_results(void **state) {
     program_expect(1, "train %/spread-random -o %/g.safetensors --log tensorboard --set parts=flow " TINY,
                    "inverse dynamics");
     assert_int_not_equal(access(scratch("g.tfevents"), F_OK), 0);
+    scratch_write(scratch("h.tfevents"), "mine", 4);
+    program_expect(1, "train %/spread-random -o %/h.safetensors --log tensorboard " TINY,
+                   "h.tfevents' is there already; --overwrite replaces it");
     program_expect(0, "train %/spread-random -o %/c.safetensors --overwrite --quiet " TINY, "written after");
     assert_null(strstr(program_output, "of memory"));
     program_expect(0, "train %/spread-random -o '%/a b.safetensors' --quiet " TINY, "written after");

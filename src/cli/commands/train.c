@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char help[] =
@@ -150,7 +151,14 @@ static int run(const mw_dataset *dataset, const char *output, mw_train_options *
     const size_t length = strlen(output), suffix = strlen(".safetensors");
     const bool named = length > suffix && !strcmp(output + length - suffix, ".safetensors");
     snprintf(path, sizeof path, "%.*s.tfevents", (int)(named ? length - suffix : length), output);
-    const bool made = events && access(path, F_OK) != 0;
+    struct stat info;
+    const bool made = events && stat(path, &info) != 0;
+    if (events && !made && S_ISREG(info.st_mode) && info.st_size > 0 && !o->resume && !o->overwrite &&
+        access(output, F_OK) != 0) { /* a finished bundle is refused by itself */
+        mw_fail(&error, MW_ERR_ARGUMENT,
+                "'%.300s' is there already; --overwrite replaces it, -o names another file", path);
+        return mw_cli_fail(&error);
+    }
     if (events && !(d.events = mw_cli_events_open(path, &error))) return mw_cli_fail(&error);
     mw_status status = mw_bundle_train(dataset, output, o, &report, &error);
     if (d.started) mw_progress_finish(&d.bar);
