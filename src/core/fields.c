@@ -146,6 +146,9 @@ mw_status mw_fields_assign(mw_fields fields, void *object, const char *text, con
         const mw_field *f = text[name] == '=' ? mw_fields_find(fields, text, name) : NULL;
         char value[96];
         if (!f) return unknown(fields, text, prefix, error);
+        if (all - name > sizeof value) /* what is left of a number that is cut off is another number */
+            return mw_fail(error, MW_ERR_ARGUMENT, "%s%s has %zu characters; a value has at most %zu", prefix,
+                           f->name, all - name - 1, sizeof value - 1);
         snprintf(value, sizeof value, "%.*s", (int)(all - name - 1), text + name + 1);
         MW_TRY(mw_field_set(f, object, value, prefix, error));
         text += all;
