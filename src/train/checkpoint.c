@@ -98,7 +98,7 @@ mw_status mw_checkpoint_save(const char *path, const mw_training_state *t, doubl
             .name = names[i].text, .type = MW_F64, .dims = 1, .shape = {PROGRESS}, .data = progress[i]};
     }
     json_t *root = describe(t, seconds);
-    char *text = root ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+    char *text = json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(17));
     const mw_name checksum = checksum_of(tensors, (size_t)count, text ? text : "");
     const mw_meta meta[] = {{"kind", KIND}, {"checksum", checksum.text}, {"training", text}};
     const mw_status status = text ? mw_safetensors_write(path, tensors, (size_t)count, meta, 3, error)
@@ -190,6 +190,8 @@ static mw_status load(const mw_safetensors *file, const mw_training_state *t, do
     MW_TRY(mw_json_parse(&root, text, strlen(text), file->path, error));
     mw_status status = check_identity(t, root, file->path, error);
     *seconds = json_number_value(json_object_get(root, "seconds"));
+    if (status == MW_OK && !(*seconds >= 0 && *seconds <= 1e11)) /* and more will come; see provenance.c */
+        status = mw_fail(error, MW_ERR_FORMAT, "%s: its seconds are %g", file->path, *seconds);
     for (int i = 0; status == MW_OK && i < t->count; i++)
         if (json_object_get(json_object_get(root, "settings"), t->part[i]->name))
             status = load_part(file, t->part[i], error);

@@ -476,11 +476,12 @@ static mw_status finished_before(training *t, bool *finished, mw_error *error) {
 
 static mw_status explain(const training *t, int which, mw_provenance *p, mw_error *error) {
     const mw_training_part *part = t->state.part[which];
-    json_t *curve, *losses = json_object();
+    json_t *curve;
     mw_provenance_init(p, t->state.identity.data, t->data.seed, t->state.identity.held_out,
                        t->state.identity.threads);
     p->seconds = round(10 * seconds_of(t)) / 10;
     MW_TRY(mw_training_log_summary(&curve, t->log, &t->state, part, error));
+    json_t *losses = json_object();
     for (int i = 0; i < part->losses; i++)
         json_object_set_new(losses, part->loss_names[i], mw_number_json(held_loss(part, i)));
     json_object_set_new(p->details, "mawam", json_string(mw_version()));
@@ -611,9 +612,10 @@ static mw_status run(training *t, mw_training_report *report, mw_error *error) {
     }
     fill_report(t, report);
     if (!report->complete) return MW_OK;
-    MW_TRY(assemble(t, report, error));
-    unlink(t->checkpoint);
-    return MW_OK;
+    const mw_status status = assemble(t, report, error);
+    report->complete = status == MW_OK;
+    if (status == MW_OK) unlink(t->checkpoint);
+    return status;
 }
 
 mw_status mw_training_run(const mw_training_request *request, mw_training_report *report, mw_error *error) {
