@@ -135,7 +135,7 @@ static mw_status train(mw_training_part **out, const mw_model *model, const mw_t
 typedef struct {
     mw_scorer base;
     const mw_model *model;
-    float *terms, *gradient;
+    float *terms, *gradient; /* [terms], and behind it [n][d] */
 } advantage_scorer;
 
 /* Like an imagined return, a score is of all agents together. */
@@ -160,7 +160,6 @@ static mw_status score(mw_scorer *base, const mw_scoring *call, mw_error *error)
 static void scorer_destroy(mw_scorer *base) {
     advantage_scorer *s = (advantage_scorer *)base;
     free(s->terms);
-    free(s->gradient);
     free(s);
 }
 
@@ -181,11 +180,11 @@ static mw_status create(mw_scorer **out, const mw_scorer_context *context, mw_er
     if (!s) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a scorer");
     *s = (advantage_scorer){.base = {&scorer_class}, .model = context->model};
     s->terms = calloc(scorer_floats(s->model), sizeof *s->terms);
-    s->gradient = calloc((size_t)(s->model->shape.agents * s->model->shape.act), sizeof *s->gradient);
-    if (!s->terms || !s->gradient) {
+    if (!s->terms) {
         scorer_destroy(&s->base);
         return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a scorer");
     }
+    s->gradient = s->terms + mw_advantage_terms(&((const mw_advantage_net *)s->model->net)->config);
     *out = &s->base;
     return MW_OK;
 }
