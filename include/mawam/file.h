@@ -1,4 +1,5 @@
-/* Files as the library writes them: a reader finds the old one or the new one, never a torn one. */
+/* Files as the library writes them: a reader finds the old one or the new one, never a torn one. A symbolic
+ * link stays, and what it leads to is written. */
 #ifndef MAWAM_FILE_H
 #define MAWAM_FILE_H
 

@@ -38,7 +38,7 @@ void mw_map_close(mw_map *map);                    /* safe to call twice */
 
 /* A file that becomes visible under its path only when committed. Until then it is a hidden temporary file in
  * the same folder; those of processes that were killed are removed on the way. It has the permissions of the
- * file that it replaces. */
+ * file that it replaces; a symbolic link stays, and what it leads to is replaced. */
 typedef struct mw_writer {
     FILE *stream;
     char *path, *temporary;

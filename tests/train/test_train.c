@@ -770,7 +770,7 @@ static void test_settings(void **state) {
         {"flow.dim=4294967328", "16 to 1024"},
         {"flow.rate=nan", "a number 0 to 1"},
         {"flow.rate=fast", "not 'fast'"},
-        {"flow.rate=0." /* 98 characters; cut off it would be 0 */
+        {"flow.rate=0." /* cut off it would be 0 */
          "00000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001e99",
          "at most 95"},
         {"flow.mults=1,2", "three whole numbers"},
