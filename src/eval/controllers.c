@@ -76,6 +76,7 @@ static const mw_controller_class planner_class = {
 
 typedef struct {
     mw_controller base;
+    mw_pool *pool;
     mw_policy *policy;
     int count;
     uint64_t *episode, *step; /* [count] */
@@ -86,6 +87,7 @@ static const mw_controller_class policy_class;
 static void policy_destroy(mw_controller *base) {
     deciding *c = (deciding *)base;
     mw_policy_free(c->policy);
+    mw_pool_free(c->pool);
     free(c->episode);
     free(c->step);
     free(c);
@@ -94,6 +96,7 @@ static void policy_destroy(mw_controller *base) {
 static mw_status policy_create(mw_controller **out, const mw_model *model, const mw_controller_request *r,
                                mw_error *error) {
     deciding *c = calloc(1, sizeof *c);
+    const mw_model *models[MW_KINDS];
     if (!c) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a controller");
     c->base.kind = &policy_class;
     c->count = r->count;
@@ -101,7 +104,10 @@ static mw_status policy_create(mw_controller **out, const mw_model *model, const
     c->episode = calloc((size_t)r->count, sizeof *c->episode);
     c->step = calloc((size_t)r->count, sizeof *c->step);
     if (!c->episode || !c->step) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a controller");
-    const mw_policy_context context = {.model = model, .envs = r->count};
+    MW_TRY(mw_pool_create(&c->pool, r->threads, error));
+    for (int i = 0; i < r->bundle->count; i++) models[i] = r->bundle->parts[i].model;
+    const mw_policy_context context = {
+        .models = models, .count = r->bundle->count, .model = model, .envs = r->count, .pool = c->pool};
     return model->kind->policy->create(&c->policy, &context, error);
 }
 
@@ -109,6 +115,7 @@ static void policy_begin(mw_controller *base, int env, uint64_t episode) {
     deciding *c = (deciding *)base;
     c->episode[env] = episode;
     c->step[env] = 0;
+    if (c->policy->kind->begin) c->policy->kind->begin(c->policy, env);
 }
 
 static mw_status policy_act(mw_controller *base, const float *obs, const uint8_t *legal,

@@ -4,16 +4,20 @@
 #define MW_MODEL_POLICY_H
 
 #include "core/error.h"
+#include "core/pool.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 typedef struct mw_policy mw_policy;
 
-/* What a policy is made of. */
+/* What a policy may be made of. */
 typedef struct mw_policy_context {
-    const struct mw_model *model; /* of its own class */
+    const struct mw_model *const *models; /* [count]: of the bundle */
+    int count;
+    const struct mw_model *model; /* the one of its own class */
     int envs;
+    mw_pool *pool;
 } mw_policy_context;
 
 /* One decision. What is drawn at random must follow from episode, step and agent alone. */
@@ -29,6 +33,7 @@ typedef struct mw_policy_call {
 typedef struct mw_policy_class {
     const char *help;
     mw_status (*create)(mw_policy **policy, const mw_policy_context *context, mw_error *error);
+    void (*begin)(mw_policy *policy, int env); /* an episode; NULL: it remembers nothing */
     mw_status (*act)(mw_policy *policy, const mw_policy_call *call, mw_error *error);
     void (*destroy)(mw_policy *policy);
 } mw_policy_class;
