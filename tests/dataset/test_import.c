@@ -239,6 +239,13 @@ static void test_wrong_sources(void **state) {
     assert_int_equal(scratch_count(false), 0); /* failures leave nothing */
 }
 
+/* How often a word stands in a text: once for a file that a message names. */
+static int count_of(const char *text, const char *word) {
+    int count = 0;
+    for (const char *at = text; (at = strstr(at, word)); at++) count++;
+    return count;
+}
+
 /* Malformed columns in a folder of theirs. */
 static void test_madiff_damage(void **state) {
     (void)state;
@@ -261,6 +268,7 @@ static void test_madiff_damage(void **state) {
              error);
     CHECK_FAILS(mw_import_madiff(&request, &report, &error), MW_ERR_FORMAT, error,
                 "actions.npy: row 3 holds 4");
+    assert_int_equal(count_of(error.message, "theirs"), 1);
     CHECK_OK(mw_npy_write(scratch("theirs/path_lengths.npy"), MW_I32, 1, &lengths, (int32_t[]){1, 6, 11, 5},
                           &error),
              error);
@@ -520,6 +528,7 @@ static void test_hdf5_rewards(void **state) {
         replace_rewards(scratch("x.h5"), 13, columns);
         CHECK_FAILS(mw_import_hdf5(&request, &report, &error), MW_ERR_FORMAT, error,
                     "does not fit 6 steps of 2 agents");
+        assert_int_equal(count_of(error.message, "x.h5"), 1);
     }
     assert_int_equal(remove(scratch("x.h5")), 0);
     fixture_remove(scratch("imported"));

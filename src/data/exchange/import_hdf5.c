@@ -56,6 +56,7 @@ typedef struct source {
     mw_import_origin origin;
     bool legals;
     mw_import_room room;
+    char where[420]; /* the array that is read, for messages */
 } source;
 
 static field find_field(source *s, const char *episode, const char *name) {
@@ -90,11 +91,10 @@ typedef mw_status put_fn(source *s, long row, int agent, int value, double x, mw
 static mw_status read_field(source *s, const char *episode, field f, long rows, int width, put_fn *put,
                             mw_error *error) {
     int n = s->spec.agents;
-    char where[420];
     for (int part = 0; part < (f.grouped ? n : 1); part++) {
         const char *member = member_of(s, f, part);
         MW_TRY(mw_hdf5_load(&s->in, episode, f.name, member, error));
-        mw_hdf5_place(&s->in, where, sizeof where, episode, f.name, member);
+        mw_hdf5_place(&s->in, s->where, sizeof s->where, episode, f.name, member);
         int rank = s->in.rank, agents = f.grouped ? 1 : n;
         long wide = width ? width : 1;
         const bool of_team = !strcmp(f.name, "rewards") && (rank == 1 || (rank == 2 && s->in.dims[1] == 1));
@@ -112,7 +112,7 @@ static mw_status read_field(source *s, const char *episode, field f, long rows, 
                 error, MW_ERR_FORMAT,
                 "%s: shape [%ld, %ld, ...] of %d dimensions does not fit %ld steps of %d agents with "
                 "%ld values",
-                where, (long)s->in.dims[0], s->in.rank > 1 ? (long)s->in.dims[1] : 0, s->in.rank, rows, n,
+                s->where, (long)s->in.dims[0], s->in.rank > 1 ? (long)s->in.dims[1] : 0, s->in.rank, rows, n,
                 wide);
         for (long r = 0; r < rows; r++)
             for (int i = 0; i < agents; i++)
@@ -137,7 +137,7 @@ static mw_status count_steps(source *s, const char *episode, long *steps, mw_err
 static mw_status put_largest(source *s, long row, int agent, int value, double x, mw_error *error) {
     long action;
     (void)agent, (void)value;
-    MW_TRY(mw_import_integer(x, 0, MW_IMPORT_MOST_ACTIONS - 1, "actions", row, &action, error));
+    MW_TRY(mw_import_integer(x, 0, MW_IMPORT_MOST_ACTIONS - 1, s->where, row, &action, error));
     if (action >= s->spec.act_size) s->spec.act_size = (int)action + 1;
     return MW_OK;
 }
@@ -246,14 +246,14 @@ static mw_status put_real(source *s, long row, int agent, int value, double x, m
 static mw_status put_index(source *s, long row, int agent, int value, double x, mw_error *error) {
     long action;
     (void)value;
-    MW_TRY(mw_import_integer(x, 0, s->spec.act_size - 1, "actions", row, &action, error));
+    MW_TRY(mw_import_integer(x, 0, s->spec.act_size - 1, s->where, row, &action, error));
     s->room.index[row * s->spec.agents + agent] = (int32_t)action;
     return MW_OK;
 }
 
 static mw_status put_legal(source *s, long row, int agent, int value, double x, mw_error *error) {
     long legal;
-    MW_TRY(mw_import_integer(x, 0, 1, "infos/legal_actions", row, &legal, error));
+    MW_TRY(mw_import_integer(x, 0, 1, s->where, row, &legal, error));
     s->room.legal[(row * s->spec.agents + agent) * s->spec.act_size + value] = (uint8_t)legal;
     return MW_OK;
 }
@@ -268,13 +268,14 @@ static mw_status put_reward(source *s, long row, int agent, int value, double x,
 static mw_status read_flag_array(source *s, const char *episode, const char *name, const char *member,
                                  long length, bool *over, mw_error *error) {
     MW_TRY(mw_hdf5_load(&s->in, episode, name, member, error));
+    mw_hdf5_place(&s->in, s->where, sizeof s->where, episode, name, member);
     const size_t row = s->in.rank > 1 ? (size_t)s->in.dims[1] : 1;
     if ((long)s->in.dims[0] != length || s->in.rank > 2 || row == 0)
-        return mw_fail(error, MW_ERR_FORMAT, "%s: %s/terminations has %ld rows, expected %ld", s->in.path,
-                       episode, (long)s->in.dims[0], length);
+        return mw_fail(error, MW_ERR_FORMAT, "%s: %ld rows of %d dimensions, expected %ld of 1 or 2",
+                       s->where, (long)s->in.dims[0], s->in.rank, length);
     for (size_t i = 0; i < (size_t)length * row; i++) {
         long flag;
-        MW_TRY(mw_import_integer(s->in.numbers[i], 0, 1, "terminations", (long)(i / row), &flag, error));
+        MW_TRY(mw_import_integer(s->in.numbers[i], 0, 1, s->where, (long)(i / row), &flag, error));
         over[i / row] = over[i / row] && flag;
     }
     return MW_OK;
@@ -350,7 +351,8 @@ static mw_status charge_episode(source *s, const char *episode, long length, mw_
     if (!mw_shape_size(MW_U8, 3, shape, &count, &bytes) ||
         __builtin_add_overflow(s->unpacked, bytes, &s->unpacked))
         s->unpacked = SIZE_MAX;
-    return mw_hdf5_expect(&s->in, episode, s->unpacked, error);
+    snprintf(s->where, sizeof s->where, "%.200s: %.60s", s->in.path, episode);
+    return mw_hdf5_expect(&s->in, s->where, s->unpacked, error);
 }
 
 static mw_status read_episode(source *s, const char *episode, mw_dataset_writer *writer, mw_error *error) {
@@ -384,7 +386,8 @@ static mw_status read_episode(source *s, const char *episode, mw_dataset_writer 
     mw_episode view = mw_import_room_episode(&s->room, spec, length, last, outcome);
     s->report->episodes++;
     s->report->steps += length;
-    return mw_import_add(s->request, writer, &view, error);
+    const mw_status status = mw_import_add(s->request, writer, &view, error);
+    return status == MW_OK ? MW_OK : mw_fail_within(error, status, "%s", s->in.path);
 }
 
 /* A Minari dataset's folder stands for the file in it. */
@@ -416,10 +419,11 @@ static mw_status import(source *s, mw_error *error) {
     mw_status status = MW_OK;
     for (int e = 0; e < s->episodes.count && status == MW_OK; e++)
         status = read_episode(s, s->episodes.name[e], writer, error);
-    if (status == MW_OK && s->in.failed) status = mw_fail(error, MW_ERR_FORMAT, "not all of it can be read");
+    if (status == MW_OK && s->in.failed)
+        status = mw_fail(error, MW_ERR_FORMAT, "%s: not all of it can be read", s->in.path);
     if (status == MW_OK) return mw_dataset_writer_commit(writer, error);
     mw_dataset_writer_abandon(writer);
-    return mw_fail_within(error, status, "%s", s->request->source);
+    return status;
 }
 
 /* In the child. */

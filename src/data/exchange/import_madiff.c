@@ -246,7 +246,8 @@ static mw_status copy_episodes(source *s, mw_dataset_writer *writer, mw_error *e
         MW_TRY(outcome_of(s, e, begin, &outcome, error));
         mw_episode episode =
             mw_import_room_episode(&s->room, &s->spec, (long)length, s->have[LAST_OBS], outcome);
-        MW_TRY(mw_import_add(s->request, writer, &episode, error));
+        const mw_status status = mw_import_add(s->request, writer, &episode, error);
+        if (status != MW_OK) return mw_fail_within(error, status, "%s", s->request->source);
         begin += length;
     }
     s->report->episodes = (long)episodes;
@@ -266,7 +267,7 @@ static mw_status import(source *s, mw_error *error) {
         status = mw_map_intact(&s->files[i].map, s->paths[i], error);
     if (status == MW_OK) return mw_dataset_writer_commit(writer, error);
     mw_dataset_writer_abandon(writer);
-    return mw_fail_within(error, status, "%s", s->request->source);
+    return status;
 }
 
 mw_status mw_import_madiff(const mw_import_request *request, mw_import_report *report, mw_error *error) {
