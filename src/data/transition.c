@@ -32,7 +32,8 @@ void mw_transition_rows_free(mw_transition_rows *rows) {
     *rows = (mw_transition_rows){0};
 }
 
-void mw_transition_take(mw_transition_rows *rows, int row, const mw_dataset *data, mw_place place) {
+/* Row `row` becomes the transition at this place. */
+static void take(mw_transition_rows *rows, int row, const mw_dataset *data, mw_place place) {
     size_t n = (size_t)data->spec.agents, o = (size_t)data->spec.obs_size, d = (size_t)data->spec.act_size;
     size_t at = (size_t)row, step = (size_t)(data->offsets[place.episode] + place.t);
     memcpy(rows->obs + at * n * o, mw_dataset_obs(data, place.episode, place.t), n * o * sizeof(float));
@@ -47,6 +48,6 @@ void mw_transition_fill(mw_transition_rows *rows, int count, const mw_dataset *d
                         const mw_episode_set *set, uint64_t seed, uint64_t step, mw_batch_use use) {
     for (int row = 0; row < count; row++) {
         mw_rng rng = mw_batch_rng(seed, step, row, use);
-        mw_transition_take(rows, row, data, mw_episode_set_draw(set, &rng));
+        take(rows, row, data, mw_episode_set_draw(set, &rng));
     }
 }

@@ -18,10 +18,8 @@ mw_status mw_transition_rows_create(mw_transition_rows *rows, const mw_dataset_s
                                     mw_error *error);
 void mw_transition_rows_free(mw_transition_rows *rows);
 
-/* Row `row` becomes the transition at this place. The data has passed mw_dataset_check. */
-void mw_transition_take(mw_transition_rows *rows, int row, const mw_dataset *dataset, mw_place place);
-
-/* Rows 0..count-1: the batch of a training step, a pure function of the set, seed, step and use. */
+/* Rows 0..count-1: the batch of a training step, a pure function of the set, seed, step and use. The data has
+ * passed mw_dataset_check. */
 void mw_transition_fill(mw_transition_rows *rows, int count, const mw_dataset *dataset,
                         const mw_episode_set *set, uint64_t seed, uint64_t step, mw_batch_use use);
 

@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *const mw_study_families[MW_STUDY_FAMILIES] = {"mpe", "battle", "ant"};
-
 /* Where the protocol goes beyond what every setting gets. The paper does not name the ten settings of its
  * comparison of selectors: here one of each task, and a second one where planning has the most to gain. */
 static const struct {
@@ -46,9 +44,10 @@ bool mw_study_wants(const mw_study_options *options, mw_study_part part) {
 }
 
 int mw_study_episodes(const mw_study_options *options, const char *family) {
+    static const char *const families[MW_STUDY_FAMILIES] = {"mpe", "battle", "ant"};
     static const int protocol[MW_STUDY_FAMILIES] = {40, 160, 16};
     int f = 0;
-    while (strcmp(mw_study_families[f], family)) f++;
+    while (strcmp(families[f], family)) f++;
     return options->family_episodes[f] ? options->family_episodes[f]
            : options->episodes         ? options->episodes
                                        : protocol[f];

@@ -33,6 +33,5 @@ bool mw_study_middle(const mw_setting *setting);
 
 /* Evaluation as the options say, or as the protocol does. */
 int mw_study_episodes(const mw_study_options *options, const char *family);
-extern const char *const mw_study_families[MW_STUDY_FAMILIES]; /* "mpe", "battle", "ant" */
 
 #endif

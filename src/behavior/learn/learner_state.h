@@ -92,8 +92,6 @@ mw_status mw_learner_collect(mw_learner *learner, mw_error *error);
 void mw_learner_update(mw_learner *learner, mw_learn_report *report);
 /* stats.shift and scale from mean and square. */
 void mw_obs_stats_refresh(mw_obs_stats *stats, int obs);
-/* Looks at environment e: raw observation to the chunk's row, its normalised copy to x, legality. */
-void mw_learner_look(mw_learner *learner, int e, int t, float *raw);
 uint64_t mw_learner_episode_seed(const mw_learner *learner, int e, uint64_t episode);
 
 #endif

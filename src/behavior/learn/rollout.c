@@ -38,7 +38,8 @@ static void count_features(mw_learner *l, int e, const float *raw) {
         }
 }
 
-void mw_learner_look(mw_learner *l, int e, int t, float *raw) {
+/* Looks at environment e: raw observation to the chunk's row, its normalised copy to x, legality. */
+static void look(mw_learner *l, int e, int t, float *raw) {
     mw_env_observe(l->envs[e].env, raw);
     normalise(l, x_at(l, t, e), raw);
     if (l->shape.discrete) mw_env_legal(l->envs[e].env, legal_at(l, t, e));
@@ -117,7 +118,7 @@ static void note(mw_learner *l, int e, int t, const float *rewards, const mw_out
     l->done[at] = 0;
     if (outcome->terminated || outcome->truncated) {
         turn_over(l, e, at, outcome, raw);
-        mw_learner_look(l, e, t + 1, raw);
+        look(l, e, t + 1, raw);
     } else {
         normalise(l, x_at(l, t + 1, e), raw);
     }
@@ -153,7 +154,7 @@ static mw_status play_chunk(mw_learner *l, mw_learn_area *area, int begin, int c
         env->ended = env->cuts = 0;
         memset(l->raw_sum + (size_t)e * (size_t)l->shape.obs, 0, (size_t)l->shape.obs * sizeof(double));
         memset(l->raw_square + (size_t)e * (size_t)l->shape.obs, 0, (size_t)l->shape.obs * sizeof(double));
-        mw_learner_look(l, e, 0, area->raw + (size_t)(e - begin) * (size_t)stride);
+        look(l, e, 0, area->raw + (size_t)(e - begin) * (size_t)stride);
     }
     for (int t = 0; t < l->preset.horizon; t++) {
         const float *out = mw_mlp_forward(&l->actor, &area->actor_fast, x_at(l, t, begin),

@@ -266,8 +266,9 @@ double mw_battle_score(const mw_battle_model *model, const mw_battle_state *stat
     return (points + (mw_battle_living_enemies(model, state) ? 0 : 200)) / model->reward_scale;
 }
 
-double mw_battle_step(const mw_battle_model *model, mw_battle_state *state, const int32_t *actions,
-                      mw_rng *rng) {
+/* A whole step with orders drawn from rng; returns the scaled reward. */
+static double play_step(const mw_battle_model *model, mw_battle_state *state, const int32_t *actions,
+                        mw_rng *rng) {
     mw_battle_orders orders;
     double points = 0;
     mw_battle_command(model, state, actions, &orders);
@@ -332,7 +333,7 @@ static void reset(mw_env *env) {
 static void step(mw_env *env, mw_action action, float *rewards) {
     const mw_battle_model *model = env->model;
     mw_battle_state *state = env->state;
-    float reward = (float)mw_battle_step(model, state, action.index, &env->base.rng);
+    float reward = (float)play_step(model, state, action.index, &env->base.rng);
     for (int i = 0; i < model->allies; i++) rewards[i] = reward;
     env->base.outcome.won = !mw_battle_living_enemies(model, state);
     env->base.outcome.terminated = env->base.outcome.won || !mw_battle_living_allies(model, state);

@@ -124,9 +124,6 @@ double mw_battle_execute(const mw_battle_model *model, mw_battle_state *state, c
                          const int *order, int count);
 /* The scaled reward of a step that collected these points and ended in this state. */
 double mw_battle_score(const mw_battle_model *model, const mw_battle_state *state, double points);
-/* A whole step with orders drawn from rng; returns the scaled reward. */
-double mw_battle_step(const mw_battle_model *model, mw_battle_state *state, const int32_t *actions,
-                      mw_rng *rng);
 
 /* Collision avoidance: replaces the preferred velocity of a unit in the plan by (vx, vy). */
 void mw_orca(const mw_battle_model *model, const mw_battle_state *state, const mw_battle_plan *plan, int unit,

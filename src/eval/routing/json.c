@@ -4,7 +4,6 @@
 #include "core/numbers.h"
 #include "eval/eval.h"
 
-#include <math.h>
 #include <string.h>
 
 /* ---- JSON ---- */
@@ -95,7 +94,7 @@ static json_t *influence_json(const mw_influence_match *m) {
                      mw_number_json(m->cosine));
 }
 
-json_t *mw_routing_json(const mw_routing *r) {
+static json_t *routing_json(const mw_routing *r) {
     json_t *models = json_object();
     for (int k = 0; k < r->model_count; k++)
         json_object_set_new(models, r->models[k].model, influence_json(&r->models[k]));
@@ -112,7 +111,7 @@ static json_t *report_json(const mw_bundle *bundle, const mw_routing *result) {
     json_t *root = json_pack(
         "{s:s, s:s, s:s, s:s, s:s*, s:o, s:o}", "mawam", mw_version(), "task", bundle->info.task, "quality",
         bundle->info.quality, "rules", played, "bundle", checksum, "provenance",
-        part ? mw_provenance_json(&part->provenance) : json_object(), "routing", mw_routing_json(result));
+        part ? mw_provenance_json(&part->provenance) : json_object(), "routing", routing_json(result));
     if (strcmp(played, own)) json_object_set_new(root, "accepted_rules", json_string(own));
     return root;
 }

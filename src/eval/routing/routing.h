@@ -54,8 +54,6 @@ mw_status mw_influence_compare(mw_influence_match *match, const double *truth, c
 
 /* ---- runs ---- */
 
-mw_status mw_routing_sample_create(mw_routing_sample *sample, int transitions, int agents, int obs, int act,
-                                   mw_error *error);
 void mw_routing_sample_free(mw_routing_sample *sample); /* safe to call twice */
 
 /* `wanted` scattered transitions without replacement, or blocks of 64 consecutive ones of episodes in random
@@ -92,7 +90,5 @@ mw_status mw_router_masses(double *mass, mw_world_weights weights, const mw_rout
  * the untrained one. */
 mw_status mw_influence_run(mw_routing *result, const mw_bundle *bundle, mw_world_weights untrained,
                            const mw_routing_options *options, mw_pool *pool, mw_error *error);
-
-json_t *mw_routing_json(const mw_routing *result);
 
 #endif

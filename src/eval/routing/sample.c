@@ -15,8 +15,8 @@ static mw_rng stream(uint64_t seed, int use, int index) {
     return mw_rng_make(seed, MW_RNG_STUDY, (uint64_t)use, (uint64_t)index, 1);
 }
 
-mw_status mw_routing_sample_create(mw_routing_sample *s, int transitions, int agents, int obs, int act,
-                                   mw_error *error) {
+static mw_status create(mw_routing_sample *s, int transitions, int agents, int obs, int act,
+                        mw_error *error) {
     const size_t rows = (size_t)transitions * (size_t)agents, o = rows * (size_t)obs, d = rows * (size_t)act;
     *s = (mw_routing_sample){.transitions = transitions, .agents = agents, .obs_size = obs, .act_size = act};
     s->obs = malloc((2 * o + d + rows) * sizeof *s->obs);
@@ -61,7 +61,7 @@ static mw_status begin(mw_routing_sample *s, mw_episode_set *set, const mw_datas
         return mw_fail(error, MW_ERR_ARGUMENT, "%s: %lld transitions; routing needs 1 to %u", data->folder,
                        (long long)set->transitions, UINT32_MAX);
     const int count = set->transitions < wanted ? (int)set->transitions : wanted;
-    return mw_routing_sample_create(s, count, d->agents, d->obs_size, d->act_size, error);
+    return create(s, count, d->agents, d->obs_size, d->act_size, error);
 }
 
 static void scatter(mw_routing_sample *s, const mw_dataset *data, const mw_episode_set *set, uint64_t seed) {
