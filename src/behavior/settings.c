@@ -4,7 +4,6 @@
 #include "core/file.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define PARTICLES(task, best, low, high, replay_low)                                                         \

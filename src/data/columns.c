@@ -1,7 +1,6 @@
 /* The columns of a dataset and the rules for what is in them; see columns.h. */
 #include "data/columns.h"
 
-#include <ctype.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>

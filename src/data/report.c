@@ -4,9 +4,7 @@
 #include "core/numbers.h"
 #include "data/stats.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define BARS 16
 

@@ -6,7 +6,6 @@
 #include "env/env.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Per worker, so that the first failing environment can be named whatever order the workers run in. Written
  * only on failure, so that nothing travels between cores while all goes well. */

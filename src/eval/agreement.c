@@ -7,7 +7,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Observations are recorded in single precision: the state recalled from one is off by 1e-7, which contacts
  * amplify. Rewards are steeper in the state, and those near a threshold may flip. */

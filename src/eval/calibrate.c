@@ -11,7 +11,6 @@
 #include "plan/oracle.h"
 #include "plan/scorers.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,9 +1,6 @@
 /* The controllers: planner, models that play by themselves, behaviour policy, uniformly random play; see
  * controller.h. */
 #include "behavior/behavior.h"
-#include "behavior/settings.h"
-#include "core/clock.h"
-#include "core/math.h"
 #include "env/env.h"
 #include "eval/controller.h"
 

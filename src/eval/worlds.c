@@ -1,7 +1,6 @@
 /* Environments under one controller; see worlds.h. */
 #include "eval/worlds.h"
 
-#include "core/rng.h"
 #include "env/env.h"
 
 #include <stdlib.h>

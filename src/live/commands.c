@@ -3,7 +3,6 @@
 #include "live/session_state.h"
 
 #include <jansson.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

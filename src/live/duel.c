@@ -4,7 +4,6 @@
 
 #include "live/moment.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,8 +2,6 @@
  * their own, so that the one in play stays where it is. */
 #include "live/frame.h"
 
-#include <string.h>
-
 static mw_status add_decision(mw_replay *replay, const mw_duel_moment *m, mw_error *error) {
     const char *labels[MW_DUEL_CANDIDATES];
     const size_t length = (size_t)m->horizon + 1;

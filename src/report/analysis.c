@@ -4,7 +4,6 @@
 #include "eval/statistics.h"
 
 #include <math.h>
-#include <stddef.h>
 
 static int at_most(int n) {
     return n < MW_ANALYSIS_MOST ? n : MW_ANALYSIS_MOST;

@@ -4,7 +4,6 @@
 #include "core/file.h"
 #include "report/report.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

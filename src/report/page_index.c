@@ -5,7 +5,6 @@
 #include "report/report.h"
 
 #include <math.h>
-#include <string.h>
 
 static void tile(FILE *out, const char *value, const char *what, const char *paper) {
     fputs("<div class='tile'><b>", out);

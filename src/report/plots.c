@@ -4,7 +4,6 @@
 #include "report/analysis.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { WIDTH = 460, HEIGHT = 300, LEFT = 70, RIGHT = 14, TOP = 30, BELOW = 40 };
 

@@ -3,7 +3,6 @@
 
 #include "core/file.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -1,7 +1,6 @@
 /* The summary of one setting: its data, what every part says of its making, evaluation and diagnosis in one
  * file; see chain.h. */
 #include "behavior/settings.h"
-#include "core/machine/cpu.h"
 #include "core/file.h"
 #include "core/pool.h"
 #include "data/dataset.h"

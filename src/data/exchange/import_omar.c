@@ -6,7 +6,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { OBS, ACTIONS, REWARDS, DONES, NEXT_OBS, KINDS };
 static const char *const kinds[KINDS] = {"obs", "acs", "rews", "dones", "next_obs"};

@@ -5,10 +5,8 @@
 #include "core/tensor/npy.h"
 #include "env/ant/ant.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define TOLERANCE 1e-9
 

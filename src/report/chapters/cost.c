@@ -1,6 +1,5 @@
 /* The chapter on cost: milliseconds of generation and scoring beside the paper's, and single decisions. */
 #include "report/page.h"
-#include "report/report.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* Sweeps: what the numbers of candidates, of steps ahead and of sampling steps buy, and what its horizon
  * costs the oracle. */
 #include "report/page.h"
-#include "report/report.h"
 
 #include <math.h>
 #include <stdlib.h>
