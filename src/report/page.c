@@ -130,12 +130,7 @@ mw_sheet *mw_page_settings_sheet(void) {
 
 void mw_page_setting(mw_page *page, mw_sheet *sheet, const mw_study_row *row) {
     char path[1200], link[96];
-    bool first = row == page->table->rows;
-    for (int i = 1; i < MW_TABLE_ROWS; i++) {
-        const mw_study_row *at = &page->table->rows[i];
-        if (!strcmp(at->name, row->name)) first = strcmp(at->family, at[-1].family) != 0;
-    }
-    if (first) mw_sheet_section(sheet, mw_report_family_title(row->family));
+    mw_sheet_section(sheet, mw_report_family_title(row->family));
     snprintf(link, sizeof link, "replays/%.64s.html", row->name);
     snprintf(path, sizeof path, "%.900s/%s", page->sources->output ? page->sources->output : ".", link);
     mw_sheet_row(sheet, row->name, mw_file_exists(path) ? link : NULL);

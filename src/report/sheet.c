@@ -102,6 +102,9 @@ void mw_sheet_row(mw_sheet *s, const char *name, const char *link) {
 
 void mw_sheet_section(mw_sheet *s, const char *title) {
     if (!s) return;
+    const char *now = s->next_section;
+    for (size_t i = s->rows; !now && i > 0; i--) now = s->sections[i - 1];
+    if (now && !strcmp(now, title)) return;
     free(s->next_section);
     s->next_section = copy_of(s, title);
 }

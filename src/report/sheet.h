@@ -20,7 +20,7 @@ void mw_sheet_column(mw_sheet *sheet, const char *group, const char *title, cons
 
 /* Begins a row; link may be NULL. Names and links are copied. */
 void mw_sheet_row(mw_sheet *sheet, const char *name, const char *link);
-/* Rows from here on stand under this heading, and are sorted among themselves. */
+/* Rows from here on stand under this heading, and are sorted among themselves; nothing new if they do. */
 void mw_sheet_section(mw_sheet *sheet, const char *title);
 
 /* The row's next cell. Formats are for HTML and take one double; CSV has ten digits. NaN is shown as a dash.

@@ -536,6 +536,32 @@ static void test_sparse(void **state) {
     }
 }
 
+/* The planner's own candidates: of settings that have none only those that the paper has. */
+static void test_planned(void **state) {
+    (void)state;
+    mw_error error;
+    json_t *root;
+    make_study("own", NULL, 0);
+    CHECK_OK(mw_json_read(&root, scratch("own/results/4ant-poor.json"), &error), error);
+    json_object_set_new(root, "same_state_planned", json_pack("{s:f}", "top1", 0.4375));
+    CHECK_OK(mw_json_write(root, scratch("own/results/4ant-poor.json"), &error), error);
+    json_decref(root);
+    const char *from[] = {scratch("own")};
+    CHECK_OK(mw_sources_read(&sources, from, 1, scratch("report9"), &error), error);
+    CHECK_OK(mw_report_write(&sources, scratch("report9"), true, &error), error);
+    mw_sources_free(&sources);
+    text[scratch_read(scratch("report9/ranking.html"), text, sizeof text - 1)] = 0;
+    char *table = strstr(text, "The planner&#39;s own candidates, with"), *end = strstr(table, "</table>");
+    assert_true(table && end);
+    *end = 0;
+    assert_non_null(strstr(table, ">4ant-poor<"));
+    assert_non_null(strstr(table, ">0.438<"));
+    assert_non_null(strstr(table, ">2ant-medium<"));
+    assert_null(strstr(table, ">2ant-poor<"));
+    assert_null(strstr(table, ">3m-poor<"));
+    assert_non_null(strstr(table, ">Ant<")); /* although the first of them is left out */
+}
+
 /* ---- results of single commands ---- */
 
 #define ALIKE                                                                                                \
@@ -689,7 +715,7 @@ int main(void) {
         cmocka_unit_test(test_beside),         cmocka_unit_test(test_near_zero),
         cmocka_unit_test(test_ratios),         cmocka_unit_test(test_sparse),
         cmocka_unit_test(test_protocols),      cmocka_unit_test(test_leftovers),
-        cmocka_unit_test(test_strangers),
+        cmocka_unit_test(test_strangers),      cmocka_unit_test(test_planned),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown_tree);
 }

@@ -292,6 +292,13 @@ static void state_means(mw_page *page, mw_sheet *sheet, const mw_column_id *ids)
     for (int k = 0; k < STATE_FIGURES; k++) mw_sheet_number(sheet, "%.3f", mw_mean_of(theirs[k], n));
 }
 
+/* A setting that was diagnosed, but not so, has nothing to say unless the paper has. */
+static bool state_known(const mw_study_row *row, const mw_column_id *ids, const double *published) {
+    bool known = !row->summary;
+    for (int k = 0; k < STATE_FIGURES; k++) known |= !isnan(row->value[ids[k]]) || !isnan(published[k]);
+    return known;
+}
+
 static void state_table(mw_page *page, const mw_column_id *ids, const char *caption) {
     static const char *const names[] = {"Top-1", "Top-2", "Spearman", "pairs", "n-regret", "random n-regret"};
     mw_sheet *sheet = mw_page_settings_sheet();
@@ -301,6 +308,7 @@ static void state_table(mw_page *page, const mw_column_id *ids, const char *capt
         const mw_study_row *row = &page->table->rows[i];
         double published[STATE_FIGURES];
         state_published(row, published);
+        if (!state_known(row, ids, published)) continue;
         mw_page_setting(page, sheet, row);
         for (int k = 0; k < STATE_FIGURES; k++) mw_sheet_number(sheet, "%.3f", row->value[ids[k]]);
         for (int k = 0; k < STATE_FIGURES; k++) mw_sheet_number(sheet, "%.3f", published[k]);
@@ -339,7 +347,7 @@ void mw_item_same_state(mw_page *page) {
             "were ranked in %d of %d setting%s%s. The ranks are the world model's there too, whatever "
             "judges in planning.",
             own, page->table->present, mw_plural(page->table->present),
-            own < page->table->present ? "; the others have no numbers below" : "");
+            own < page->table->present ? "; the others have no numbers of ours below" : "");
     if (own)
         state_table(page, state_planned, "The planner's own candidates, with offsets and warm starts");
     else if (!shifted)
