@@ -94,16 +94,18 @@ static void row_csv(const mw_table *t, const mw_cell *cells) {
     putchar('\n');
 }
 
+const char *mw_cli_number(char *out, size_t size, const char *format, double value) {
+    snprintf(out, size, isfinite(value) ? format : "-", value);
+    const bool zero = out[0] == '-' && out[1] && !out[1 + strspn(out + 1, "0.")];
+    if (zero && !strchr(format, '+')) memmove(out, out + 1, strlen(out));
+    return out;
+}
+
 /* The text of a cell for people: a dash where there is nothing. */
 static const char *cell_text(char *out, size_t size, const mw_column *column, const mw_cell *cell) {
     if (!column->format) return cell->text && *cell->text ? cell->text : "-";
-    if (truth(column))
-        snprintf(out, size, "%s", cell->number != 0 ? "yes" : "no");
-    else if (isfinite(cell->number))
-        snprintf(out, size, column->format, cell->number);
-    else
-        snprintf(out, size, "-");
-    return out;
+    if (truth(column)) return cell->number != 0 ? "yes" : "no";
+    return mw_cli_number(out, size, column->format, cell->number);
 }
 
 static void row_text(const mw_table *t, const mw_cell *cells) {

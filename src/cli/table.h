@@ -30,6 +30,9 @@ typedef struct mw_table {
     json_t *rows; /* JSON: those so far; NULL for want of memory */
 } mw_table;
 
+/* A number for people: a dash where there is none, and no sign before a zero where signs are not shown. */
+const char *mw_cli_number(char *out, size_t size, const char *format, double value);
+
 void mw_table_begin(mw_table *table, mw_show show, const mw_column *columns);
 void mw_table_row(mw_table *table, const mw_cell *cells); /* as many as there are columns */
 int mw_table_end(mw_table *table);                        /* prints JSON; the exit code */

@@ -148,6 +148,13 @@ static void features_are_whole(void **state) {
     }
 }
 
+/* A score of -0.045 with one digit. */
+static void zeros_have_no_sign(void **state) {
+    (void)state;
+    program_expect(0, "data make tag-random -o % --transitions 100 --seed 134 --threads 1", " 0.0 ");
+    assert_null(strstr(program_output, "-0.0 "));
+}
+
 /* All commands, as the help itself lists them. */
 static void help_fits(void **state) {
     (void)state;
@@ -178,9 +185,8 @@ static void help_fits(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_table),
-        cmocka_unit_test(episodes_and_intervals_are_named),
-        cmocka_unit_test(features_are_whole),
+        cmocka_unit_test(every_table),        cmocka_unit_test(episodes_and_intervals_are_named),
+        cmocka_unit_test(features_are_whole), cmocka_unit_test(zeros_have_no_sign),
         cmocka_unit_test(help_fits),
     };
     return cmocka_run_group_tests(tests, make_data, scratch_teardown_tree);

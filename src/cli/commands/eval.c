@@ -53,18 +53,15 @@ static void show_progress(void *context, int arm, long done, long total) {
 /* ---- the table ---- */
 
 static void cell(double value, const char *format, int width) {
-    char text[48] = "-";
-    if (isfinite(value)) snprintf(text, sizeof text, format, value);
-    printf(" %*s", width, text);
+    char text[48];
+    printf(" %*s", width, mw_cli_number(text, sizeof text, format, value));
 }
 
 static void pair(double value, double std, const char *format, int width) {
-    char text[112] = "-", spread[48];
-    if (isfinite(value)) snprintf(text, 48, format, value);
-    if (isfinite(value) && isfinite(std)) {
-        snprintf(spread, sizeof spread, format, std);
-        strcat(strcat(text, " +- "), spread);
-    }
+    char text[112], spread[48];
+    mw_cli_number(text, 48, format, value);
+    if (isfinite(value) && isfinite(std))
+        strcat(strcat(text, " +- "), mw_cli_number(spread, sizeof spread, format, std));
     printf(" %*s", width, text);
 }
 
