@@ -213,7 +213,7 @@ static int cost_of(const char *const *paths, int count, int threads, int timed, 
     if (status != MW_OK) return mw_cli_fail(&error);
     json_t *root = NULL;
     if (show == MW_SHOW_JSON)
-        puts(text);
+        mw_cli_puts(text);
     else if ((status = mw_cli_json(&root, text, "the table of costs", &error)) == MW_OK)
         print_cost(root, show);
     json_decref(root);

@@ -441,9 +441,10 @@ static int play(play_request *request) {
                            : mw_fail(&error, MW_ERR_MEMORY, "cannot keep %d episodes", request->episodes);
     if (status == MW_OK) status = stage_create(&s, request, &error);
     if (status == MW_OK) status = play_all(&s, request, &result, &error);
-    if (status == MW_OK && request->replay) status = record(request, &error);
     int code = 0;
     if (status == MW_OK) code = report(request, &result, mw_env_describe(mw_env_batch_get(s.batch, 0)));
+    if (status == MW_OK && request->replay) /* last: a full disk does not take what was printed */
+        status = record(request, &error);
     stage_free(&s);
     free(result.returns);
     free(result.lengths);
