@@ -76,6 +76,10 @@ static void outputs_first(void **state) {
                    "old.json' is there already; --overwrite replaces it");
     program_expect(1, "diagnose --routing spread-medium data --page %/old.json", "--overwrite replaces it");
     program_expect(2, "eval spread-medium --sweep M=1 --replay %/x.html", "--replay shows one plan");
+    program_expect(2, "eval spread-medium --seeds 1 --episodes 1 --json=%/x --replay %/x",
+                   "--json and --replay name the same file");
+    program_expect(2, "diagnose --routing spread-medium % --json=%/x --page %/x",
+                   "--json and --page name the same file");
 }
 
 /* What was found is printed although its file cannot be written when it is there to be. */

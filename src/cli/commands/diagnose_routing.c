@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char help[] =
     "usage: mawam diagnose --routing BUNDLE DATASET [--transitions N] [--consecutive N] [--anchors N]\n"
@@ -134,6 +135,7 @@ int mw_cli_diagnose_routing(int argc, char **argv) {
     int count, code = mw_cli_parse(argc, argv, options, help, positional, 2, &count);
     if (code >= 0) return code;
     if (way == MW_SHOW_CSV && json && !*json) return mw_cli_usage("only one of --csv and --json is printed");
+    if (json && page && !strcmp(json, page)) return mw_cli_usage("--json and --page name the same file");
     if (count == 2 && data) return mw_cli_usage("--routing: name the dataset once");
     if (count == 2) data = positional[1];
     if (count < 1 || !data)

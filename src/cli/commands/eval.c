@@ -250,6 +250,8 @@ int mw_cli_eval(int argc, char **argv) {
     o.progress = show_progress;
     if (r.show == MW_SHOW_CSV && r.json && !*r.json)
         return mw_cli_usage("only one of --csv and --json is printed; --json=FILE goes with --csv");
+    if (r.json && r.replay && !strcmp(r.json, r.replay))
+        return mw_cli_usage("--json and --replay name the same file");
     if (sweeps.count && r.replay) return mw_cli_usage("--replay shows one plan, and --sweep plays many");
     if (r.show == MW_SHOW_CSV || (r.json && !*r.json))
         mw_progress_every(mw_cli_quiet ? -1 : 0); /* programs read this */
