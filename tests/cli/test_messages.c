@@ -185,6 +185,25 @@ static void texts_of_files(void **state) {
     assert_null(strpbrk(program_output, "\x1b\x9b"));
 }
 
+/* The shell offers what the help lists as options, and nothing else. */
+static void completion(void **state) {
+    (void)state;
+    static const char line[] = "bash -c '. %s/cmake/complete/mawam; COMP_WORDS=(\"%s\" %s --%s); "
+                               "COMP_CWORD=2; _mawam; echo \"<${COMPREPLY[*]}>\"'";
+    static const char *const cases[][3] = {{"eval", "first", "<--first-seed>"},
+                                           {"eval", "P", "<>"},
+                                           {"demo", "P", "<>"},
+                                           {"eval", "M", "<--M>"}};
+    if (system("bash -c true") != 0) skip();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char command[4096];
+        snprintf(command, sizeof command, line, SOURCE_DIR, MAWAM_PROGRAM, cases[i][0], cases[i][1]);
+        assert_int_equal(program_shell(command), 0);
+        if (!strstr(program_output, cases[i][2]))
+            fail_msg("%s --%s: %s", cases[i][0], cases[i][1], program_output);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(suggestions),
@@ -197,6 +216,7 @@ int main(void) {
         cmocka_unit_test(descriptions),
         cmocka_unit_test(texts_of_files),
         cmocka_unit_test(folders_of_a_bundles_name),
+        cmocka_unit_test(completion),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown_tree);
 }

@@ -9,7 +9,7 @@
 
 static const char help[] =
     "usage: mawam demo [BUNDLE ...] [-o DIR] [--episodes N] [--seeds N] [--threads N]\n"
-    "                  [--PLAN-SETTING X]...\n"
+    "                  [PLAN SETTINGS]\n"
     "\n"
     "Plays episodes of every bundle, the same ones in every way: the policy alone (its first idea), any\n"
     "of its ideas (one of eight by chance), planning (the idea that it judges best), planning among\n"

@@ -10,7 +10,7 @@ static const char help[] =
     "usage: mawam eval BUNDLE [--arms A,B,...] [--seeds N] [--episodes N] [--first-seed S] [--envs N]\n"
     "                  [--threads N] [--timed N] [--prey FILE] [--json | --json=FILE | --csv]\n"
     "                  [--replay FILE.html] [--accept-rules] [--overwrite] [--sweep M=1,2,4]...\n"
-    "                  [--PLAN-SETTING X]...\n"
+    "                  [PLAN SETTINGS]\n"
     "\n"
     "Plays the same episodes with every arm and compares them. BUNDLE is a file, or the name of one\n"
     "that comes with mawam (spread-medium). Return: sum over steps of the agents' mean reward; mean\n"
