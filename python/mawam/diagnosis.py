@@ -67,6 +67,8 @@ class Snippets(NamedTuple):
     aligned: int  # the horizon of the next two
     realized: np.ndarray  # returns of some snippets, both standardised over all
     predicted: np.ndarray
+    scorer: str  # whose imagination it is: "rwm", or another world model in a bundle without one
+    held_out: bool  # False: the model may have been trained on them
 
 
 class Diagnosis:
@@ -134,8 +136,13 @@ def diagnose(bundle: Bundle, dataset: Optional[Dataset] = None, *, anchors: int 
                          stop=work.stop)
         work.run(None, lib.mw_snippets_run, ctypes.byref(found), bundle._pointer, dataset._pointer,
                  ctypes.byref(chosen))
-    return Diagnosis(bundle, same_state(False) if anchors else None,
-                     same_state(True) if anchors and planned else None, found)
+    drawn = same_state(False) if anchors else None
+    try:
+        own = same_state(True) if anchors and planned else None
+    except BaseException:
+        lib.mw_same_state_free(ctypes.byref(drawn))
+        raise
+    return Diagnosis(bundle, drawn, own, found)
 
 
 # ---- routing ---------------------------------------------------------------------------------------------------------

@@ -71,6 +71,7 @@ class Bundle(Owner):
         self.task: str = about["task"]
         self.rules: str = about["rules"]  # version of the world it was trained in
         self.quality: str = about["quality"]
+        self.method: str = about["method"]  # how it was trained
         self.agents: int = about["agents"]
         self.obs_size: int = about["obs_size"]
         self.act_size: int = about["act_size"]

@@ -48,6 +48,7 @@ def test_diagnosis(bundle, dataset, tmp_path):
     assert len(found.snippets.realized) == len(found.snippets.predicted) > 0
     assert found.snippets.count == 16 and found.snippets.error.shape == (found.snippets.horizons,)
     assert len(found.snippets.ranking) == found.snippets.horizons
+    assert found.snippets.scorer == "rwm" and found.snippets.held_out == found.as_dict()["snippets"]["held_out"]
     found.save(tmp_path / "diagnosis.json")
     assert json.loads((tmp_path / "diagnosis.json").read_text())["task"] == "spread"
     whole, part = found.as_dict(), mawam.diagnose(bundle, dataset, anchors=0, snippets=16, threads=1)
