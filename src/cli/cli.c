@@ -183,6 +183,18 @@ static int assign(mw_assignments *list, const char *name, const char *value) {
     return -1;
 }
 
+mw_status mw_cli_plan(mw_plan_settings *plan, const mw_bundle *bundle, const char *const *assignments,
+                      int count, mw_error *error) {
+    *plan = mw_bundle_plan(bundle);
+    for (int i = 0; i < count; i++) {
+        char name[MW_NAME];
+        const char *value = strchr(assignments[i], '=') + 1;
+        snprintf(name, sizeof name, "%.*s", (int)(value - assignments[i]) - 1, assignments[i]);
+        MW_TRY(mw_plan_settings_set(plan, name, value, error));
+    }
+    return MW_OK;
+}
+
 void mw_cli_wrap(int used, int indent, const char *text) {
     while (*text) {
         const int word = (int)strcspn(text, " ");

@@ -99,6 +99,10 @@ mw_status mw_cli_bundle_path(char *out, size_t size, const char *name, mw_error 
 /* A bundle to be played: in a world that mawam has. Its file must exist; see above. */
 mw_status mw_cli_bundle_load(mw_bundle **bundle, const char *path, mw_error *error);
 
+/* How a bundle plans with "name=value" assignments. */
+mw_status mw_cli_plan(mw_plan_settings *plan, const mw_bundle *bundle, const char *const *assignments,
+                      int count, mw_error *error);
+
 /* The bundles that come with mawam: of the first folder that has any, in order of name. */
 typedef struct mw_bundle_list {
     char paths[128][2400];

@@ -129,6 +129,12 @@ static void episodes_and_intervals_are_named(void **state) {
                    "1 episode cannot tell planning from the policy alone, ");
     assert_null(strstr(program_output, "interval"));
     assert_null(strstr(program_output, "nan"));
+    assert_non_null(strstr(program_output, "planning among ideas as drawn"));
+    program_expect(0,
+                   "demo %/tiny.safetensors --episodes 1 --threads 1 --M 2 -o %/demo --action_offset 0 "
+                   "--temperature 0 --warm_start off",
+                   "if the simulator itself judged");
+    assert_null(strstr(program_output, "planning among ideas as drawn")); /* which planning does then */
     program_expect(0, "demo %/tiny.safetensors %/packed.safetensors --episodes 1 --threads 1 --M 2 -o %/demo",
                    "-2: 1 episode cannot tell"); /* of one setting, with pictures of their own */
     program_expect(0, "env play spread --episodes 3", "3 episodes, seed 0; +-: standard error");

@@ -222,15 +222,18 @@ static mw_status show(shown *list, int index, const char *path, const char *fold
     name_shown(list, index, &about);
     options.progress = show_progress;
     options.context = &progress;
-    const mw_plan_settings plan = mw_bundle_plan(bundle);
+    mw_plan_settings plan;
     mw_status status = mw_env_create(&env, about.task, NULL, error);
+    if (status == MW_OK)
+        status = mw_cli_plan(&plan, bundle, options.assignments, options.assignment_count, error);
     if (status == MW_OK) {
         const int row = show_of(mw_env_describe(env)->family);
         options.arms = shows[row].arms;
         if (!options.episodes) options.episodes = shows[row].episodes;
     }
-    if (plan.action_offset == 0 && plan.temperature == 0 && !plan.warm_start && plan.caution == 0 &&
-        plan.value_after == 0 && plan.recombine == 0 && !strcmp(plan.scorer, "rwm"))
+    if (status == MW_OK && mw_plan_as_drawn(&plan) && plan.choice == MW_CHOICE_BEST &&
+        plan.temperature == 0 && plan.caution == 0 && plan.value_after == 0 && plan.recombine == 0 &&
+        !strcmp(plan.scorer, "rwm"))
         options.arms &= ~(1u << MW_ARM_PAPER); /* then it is the same as plan */
     if (status == MW_OK) status = mw_bundle_evaluate(&s->result, bundle, &options, error);
     if (status == MW_OK) {

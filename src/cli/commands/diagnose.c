@@ -127,20 +127,6 @@ static mw_status on_dataset(mw_snippets *result, const mw_bundle *bundle, const 
     return status;
 }
 
-/* Whether the bundle, with what was set, plans among other candidates than the policy draws. */
-static mw_status plans_otherwise(bool *otherwise, const mw_bundle *bundle, const mw_assignments *set,
-                                 mw_error *error) {
-    mw_plan_settings plan = mw_bundle_plan(bundle);
-    for (int i = 0; i < set->count; i++) {
-        char name[64];
-        const char *value = strchr(set->items[i], '=') + 1;
-        snprintf(name, sizeof name, "%.*s", (int)(value - set->items[i]) - 1, set->items[i]);
-        MW_TRY(mw_plan_settings_set(&plan, name, value, error));
-    }
-    *otherwise = !mw_plan_as_drawn(&plan);
-    return MW_OK;
-}
-
 int mw_cli_diagnose(int argc, char **argv) {
     for (int i = 1; i < argc; i++)
         if (!strcmp(argv[i], "--routing")) return mw_cli_diagnose_routing(argc, argv);
@@ -196,7 +182,9 @@ int mw_cli_diagnose(int argc, char **argv) {
     mw_status status = MW_OK;
     if (count == 2) status = on_dataset(&calibration, bundle, positional[1], &snippets, &error);
     if (status == MW_OK && anchors.anchors) status = mw_same_state_run(&same, bundle, &anchors, &error);
-    if (status == MW_OK) status = plans_otherwise(&anchors.planned, bundle, &plan, &error);
+    mw_plan_settings settings;
+    if (status == MW_OK) status = mw_cli_plan(&settings, bundle, plan.items, plan.count, &error);
+    anchors.planned = status == MW_OK && !mw_plan_as_drawn(&settings);
     if (status == MW_OK && anchors.anchors && anchors.planned)
         status = mw_same_state_run(&planned, bundle, &anchors, &error);
     if (status == MW_OK && show == MW_SHOW_CSV) {
