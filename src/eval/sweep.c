@@ -42,8 +42,8 @@ void mw_sweep_options_init(mw_sweep_options *options, size_t size) {
 static mw_status add_value(axis *a, const char *text, size_t length, mw_error *error) {
     mw_plan_settings scratch;
     if (a->count == MOST_VALUES || length >= MW_WORD)
-        return mw_fail(error, MW_ERR_ARGUMENT, "a sweep of %s has at most %d values", a->field->name,
-                       MOST_VALUES);
+        return mw_fail(error, MW_ERR_ARGUMENT, "a sweep of %s has at most %d values of less than %d letters",
+                       a->field->name, MOST_VALUES, MW_WORD);
     snprintf(a->values[a->count], MW_WORD, "%.*s", (int)length, text);
     return mw_field_set(a->field, &scratch, a->values[a->count++], "", error);
 }
@@ -232,12 +232,11 @@ static mw_status point_json(json_t **out, const char *value, const mw_eval_resul
         for (size_t i = 0; i < sizeof long_ones / sizeof *long_ones; i++) json_object_del(arm, long_ones[i]);
         if (arm) status = add_interval(arm, r, a, error);
     }
-    if (status != MW_OK) {
+    if (status == MW_OK)
+        *out = json_pack("{s:s, s:o}", "value", value, "arms", arms);
+    else
         json_decref(arms);
-        return status;
-    }
-    *out = json_pack("{s:s, s:o}", "value", value, "arms", arms);
-    return MW_OK;
+    return status;
 }
 
 /* ---- the front ---- */
@@ -366,7 +365,6 @@ static mw_status run_value(sweep *s, const axis *a, int index, mw_error *error) 
 
 static mw_status run(sweep *s, mw_error *error) {
     MW_TRY(parse(s, error));
-    MW_NEED(s->bundle);
     for (int i = 0; i < s->options.count; i++) MW_TRY(check_values(s, &s->axes[i], error));
     const mw_bundle_info *info = &s->bundle->info;
     json_t *inputs;
