@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -228,7 +229,7 @@ mw_status mw_behavior_pick(const char *task, const char *run, const char *folder
     job j = {task, run, folder, defaults};
     MW_TRY(mw_options_take(&j.options, sizeof j.options, MW_FIELD_END(mw_pick_options, context), options,
                            "mw_pick_options_init", error));
-    if (j.options.episodes < 1 || j.options.every < 1)
+    if (j.options.episodes < 1 || j.options.episodes > INT_MAX / 4 || j.options.every < 1)
         return mw_fail(error, MW_ERR_ARGUMENT, "cannot measure %d episodes of every %d-th snapshot",
                        j.options.episodes, j.options.every);
     return pick(&j, error);
