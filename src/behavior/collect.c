@@ -1,6 +1,4 @@
 /* Making datasets: mw_dataset_make of mawam/data.h. */
-#include "behavior/collect.h"
-
 #include "behavior/play.h"
 #include "core/file.h"
 #include "core/numbers.h"
@@ -148,19 +146,4 @@ mw_status mw_dataset_make(const char *name, const char *folder, const mw_make_op
         return mw_fail(error, MW_ERR_ARGUMENT, "transitions is %ld; it must be 0 (the setting's) or more",
                        options.transitions);
     return collect(setting, folder, &options, result, error);
-}
-
-mw_status mw_collect(const mw_collect_request *request, mw_collect_result *result, mw_error *error) {
-    const mw_make_options options = {.size = sizeof options,
-                                     .behaviors = request->behaviors,
-                                     .world = request->options,
-                                     .transitions = request->transitions,
-                                     .seed = request->seed,
-                                     .threads = request->threads,
-                                     .overwrite = request->overwrite,
-                                     .command = request->command,
-                                     .stop = request->stop,
-                                     .progress = request->progress,
-                                     .context = request->context};
-    return collect(request->setting, request->folder, &options, result, error);
 }

@@ -1,7 +1,6 @@
 /* The stages that every setting goes through: data, training, evaluation, diagnosis; see chain.h. */
 #include "study/chain.h"
 
-#include "behavior/collect.h"
 #include "core/clock.h"
 #include "core/file.h"
 #include "eval/calibrate.h"
@@ -43,19 +42,19 @@ static void data_progress(void *context, long steps, long total) {
 }
 
 static mw_status data_run(mw_chain *c, mw_error *error) {
-    mw_collect_result r;
-    const mw_collect_request request = {.setting = c->setting,
-                                        .behaviors = c->options->behaviors,
-                                        .folder = c->data,
-                                        .transitions = c->transitions,
-                                        .seed = c->options->seed,
-                                        .threads = c->options->threads,
-                                        .overwrite = true,
-                                        .command = c->data_command,
-                                        .stop = c->options->stop,
-                                        .progress = data_progress,
-                                        .context = c};
-    MW_TRY(mw_collect(&request, &r, error));
+    mw_make_result r;
+    mw_make_options options;
+    mw_make_options_init(&options, sizeof options);
+    options.behaviors = c->options->behaviors;
+    options.transitions = c->transitions;
+    options.seed = c->options->seed;
+    options.threads = c->options->threads;
+    options.overwrite = true;
+    options.command = c->data_command;
+    options.stop = c->options->stop;
+    options.progress = data_progress;
+    options.context = c;
+    MW_TRY(mw_dataset_make(c->name, c->data, &options, &r, error));
     snprintf(c->note, sizeof c->note, "%ld episodes, return %.4g +- %.3g, score %.4g", r.episodes, r.mean,
              r.std, mw_score(c->setting->task, r.mean));
     return MW_OK;

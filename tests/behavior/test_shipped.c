@@ -2,7 +2,6 @@
  * seed on any number of threads, provenance, behaviours of other worlds refused. */
 #include "scratch.h"
 
-#include "behavior/collect.h"
 #include "behavior/play.h"
 #include "core/file.h"
 
@@ -85,15 +84,15 @@ static void ant_tiers(void **state) {
 /* ---- datasets ---- */
 
 static mw_status make(const char *setting, const char *folder, uint64_t seed, int threads, mw_error *error) {
-    mw_collect_request request = {.behaviors = FOLDER,
-                                  .folder = folder,
-                                  .transitions = 1200,
-                                  .seed = seed,
-                                  .threads = threads,
-                                  .command = "test"};
-    mw_collect_result result;
-    MW_TRY(mw_setting_find(&request.setting, setting, error));
-    return mw_collect(&request, &result, error);
+    mw_make_result result;
+    mw_make_options options;
+    mw_make_options_init(&options, sizeof options);
+    options.behaviors = FOLDER;
+    options.transitions = 1200;
+    options.seed = seed;
+    options.threads = threads;
+    options.command = "test";
+    return mw_dataset_make(setting, folder, &options, &result, error);
 }
 
 static bool same_data(const mw_dataset *a, const mw_dataset *b) {
@@ -183,17 +182,18 @@ static void refusals(void **state) {
     CHECK_FAILS(mw_behavior_path(path, sizeof path, "/nonexistent", setting, &error), MW_ERR_IO, error,
                 "tag-medium.safetensors");
     /* The same task with another prey is another world. */
-    mw_env_options options;
-    mw_env_options_init(&options, sizeof options);
-    mw_collect_result result;
-    options.prey_file = "script";
-    mw_collect_request request = {.setting = setting,
-                                  .behaviors = FOLDER,
-                                  .folder = scratch("other"),
-                                  .options = &options,
-                                  .transitions = 100,
-                                  .threads = 1};
-    CHECK_FAILS(mw_collect(&request, &result, &error), MW_ERR_MISMATCH, error, "prey-script");
+    mw_env_options world;
+    mw_env_options_init(&world, sizeof world);
+    world.prey_file = "script";
+    mw_make_result result;
+    mw_make_options options;
+    mw_make_options_init(&options, sizeof options);
+    options.behaviors = FOLDER;
+    options.world = &world;
+    options.transitions = 100;
+    options.threads = 1;
+    CHECK_FAILS(mw_dataset_make("tag-medium", scratch("other"), &options, &result, &error), MW_ERR_MISMATCH,
+                error, "prey-script");
     assert_false(mw_file_exists(scratch("other")));
 }
 
