@@ -30,8 +30,8 @@ typedef struct mw_arm {
     char settings[128]; /* of the plan, where they differ from the bundle's */
 } mw_arm;
 
-/* The table goes on with an arm for every model that judges candidates, and then for every one that plays by
- * itself; false past the end. */
+/* The table goes on with an arm for every model that only judges candidates, and then for every one that
+ * plays by itself; false past the end. */
 MW_API bool mw_arm_at(int index, mw_arm *arm);
 MW_API const char *mw_arm_name(int index); /* NULL past the end */
 /* Can the bundle's parts serve it? */
@@ -45,8 +45,9 @@ MW_API mw_status mw_arms_parse(const char *text, unsigned *arms, mw_error *error
 #define MW_EVAL_FIRST_SEED 1000
 
 typedef struct mw_eval_options {
-    size_t size;                    /* of this struct, set by init */
-    unsigned arms;                  /* 1 << index; 0: the standard ones that the bundle can serve */
+    size_t size;   /* of this struct, set by init */
+    unsigned arms; /* 1 << index; 0: the standard ones that the bundle can serve, or without a policy to plan
+                      with its models that play by themselves */
     uint64_t first_seed;            /* MW_EVAL_FIRST_SEED */
     int seeds, episodes;            /* 5; episodes of each seed, 0: mw_eval_episodes_of the family */
     const char *const *assignments; /* [assignment_count] of plan settings, "candidates=16" */

@@ -126,7 +126,8 @@ def evaluate(bundle: Bundle, *, arms: Union[str, Sequence[str], None] = None, se
              timed: Optional[int] = None, accept_rules: bool = False, world: Optional[WorldOptions] = None,
              behaviors: Optional[PathLike] = None,
              progress: Optional[Callable[[Tuple[str, int, int]], Any]] = None) -> Evaluation:
-    """Plays the arms (None: the standard ones that the bundle can serve) on the same episodes.
+    """Plays the arms (None: the standard ones that the bundle can serve, or without a policy to plan with its models
+    that play by themselves) on the same episodes.
 
     episodes: of each seed, 0: episodes_of the family. settings: of planning, {"candidates": 16}. timed: decisions
     timed alone. accept_rules: play although the bundle was trained under other rules. progress((arm, done, total)) is

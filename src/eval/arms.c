@@ -23,11 +23,12 @@ static const mw_arm rows[] = {
 
 enum { ROWS = sizeof rows / sizeof *rows };
 
-/* The index-th model that has no arm above and judges candidates, or plays by itself: those come last. */
+/* The index-th model that has no arm above and judges candidates, or plays by itself: those come last, and
+ * what can do both is one of them, because an arm is known by its name. */
 static const mw_model_class *model_at(int index) {
     const mw_model_class *class;
     for (int i = 0; (class = mw_model_class_at(i)); i++)
-        if (class->scorer && strcmp(class->name, "rwm") && index-- == 0) return class;
+        if (class->scorer && !class->policy && strcmp(class->name, "rwm") && index-- == 0) return class;
     for (int i = 0; (class = mw_model_class_at(i)); i++)
         if (class->policy && index-- == 0) return class;
     return NULL;
@@ -57,6 +58,7 @@ bool mw_arm_available(int index, const mw_bundle *bundle) {
     char scorer[MW_WORD];
     if (!mw_arm_at(index, &arm)) return false;
     if (mw_model_class_index(arm.controller) >= 0) return mw_bundle_model(bundle, arm.controller);
+    if (!strcmp(arm.controller, "planner") && !mw_bundle_draws(bundle)) return false;
     return sscanf(arm.settings, "scorer=%63s", scorer) != 1 || mw_scorer_available(scorer, bundle);
 }
 

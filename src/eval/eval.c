@@ -334,10 +334,23 @@ static mw_status summarise_all(mw_eval_result *result, mw_error *error) {
 
 /* ---- the whole ---- */
 
+/* The standard arms that the bundle can serve; where it has nothing to plan with, its models that play by
+ * themselves. */
+static mw_status choose_arms(unsigned *arms, const mw_bundle *bundle, mw_error *error) {
+    mw_arm arm;
+    for (int a = 0; a < MW_ARM_STANDARD; a++)
+        if (mw_arm_available(a, bundle)) *arms |= 1u << a;
+    for (int a = MW_ARM_STANDARD; !mw_bundle_draws(bundle) && mw_arm_at(a, &arm); a++)
+        if (mw_bundle_model(bundle, arm.controller)) *arms |= 1u << a;
+    return *arms ? MW_OK
+                 : mw_fail(error, MW_ERR_ARGUMENT,
+                           "this bundle has no %s to draw candidates with, and no model that plays by itself",
+                           mw_bundle_model(bundle, "flow") ? "inverse dynamics" : "flow");
+}
+
 /* Checks what was asked for and fills in what was left to the bundle and the protocol. */
 static mw_status resolve(mw_eval_result *result, const mw_bundle *bundle, mw_error *error) {
     mw_eval_options *o = &result->options;
-    const bool chosen = o->arms != 0;
     mw_env *env;
     MW_TRY(mw_env_create(&env, bundle->info.task, o->world, error));
     mw_status status = mw_bundle_expect(bundle, mw_env_describe(env), o->accept_rules, error);
@@ -353,8 +366,7 @@ static mw_status resolve(mw_eval_result *result, const mw_bundle *bundle, mw_err
     result->plan = bundle->plan;
     for (int i = 0; i < o->assignment_count; i++)
         MW_TRY(mw_fields_assign(mw_plan_fields, &result->plan, o->assignments[i], "", error));
-    for (int a = 0; !chosen && a < MW_ARM_STANDARD; a++)
-        if (mw_arm_available(a, bundle)) o->arms |= 1u << a;
+    if (!o->arms) MW_TRY(choose_arms(&o->arms, bundle, error));
     if (o->seeds < 1 || o->episodes < 1 || (long)o->seeds * o->episodes > 10000000)
         return mw_fail(error, MW_ERR_ARGUMENT, "there must be 1 to 10000000 episodes; got %d seeds x %d",
                        o->seeds, o->episodes);

@@ -111,6 +111,10 @@ unsigned mw_bundle_models(const mw_bundle *b) {
     return models;
 }
 
+bool mw_bundle_draws(const mw_bundle *b) {
+    return mw_bundle_model(b, "flow") && mw_bundle_model(b, "inverse");
+}
+
 mw_plan_settings mw_bundle_plan(const mw_bundle *b) {
     return b->plan;
 }
