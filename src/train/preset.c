@@ -111,13 +111,14 @@ static int direct_horizon(const mw_preset *p) {
 mw_status mw_preset_check(const mw_preset *p, mw_error *error) {
     const int flow = mw_model_class_index("flow");
     const mw_flow_settings *f = (const mw_flow_settings *)(const void *)&p->config[flow];
+    const unsigned judges = p->parts & 1u << flow ? p->parts : ~0u; /* none is missed where nothing plans */
     if (p->parts & 1u << flow && p->plan.horizon > f->generated)
         return mw_fail(error, MW_ERR_ARGUMENT, "plan.horizon %d is more than flow.generated %d",
                        p->plan.horizon, f->generated);
     if (p->parts & 1u << flow && !(p->parts & 1u << mw_model_class_index("inverse")))
         return mw_fail(error, MW_ERR_ARGUMENT,
                        "the flow is among the parts, and the inverse dynamics that find its actions are not");
-    MW_TRY(mw_scorer_check(p->plan.scorer, p->parts, error));
+    MW_TRY(mw_scorer_check(p->plan.scorer, judges, error));
     const int direct = direct_horizon(p);
     if (!strcmp(p->plan.scorer, "direct") && direct && direct != p->plan.horizon)
         return mw_fail(error, MW_ERR_ARGUMENT, "plan.scorer is direct, for %d steps, and plan.horizon is %d",
@@ -128,7 +129,7 @@ mw_status mw_preset_check(const mw_preset *p, mw_error *error) {
     if (p->plan.value_after && !mw_scorer_imagines(p->plan.scorer))
         return mw_fail(error, MW_ERR_ARGUMENT,
                        "plan.value_after needs a scorer that imagines, and '%s' does not", p->plan.scorer);
-    if (p->plan.value_after && !(p->parts & 1u << mw_model_class_index("value")))
+    if (p->plan.value_after && !(judges & 1u << mw_model_class_index("value")))
         return mw_fail(error, MW_ERR_ARGUMENT, "plan.value_after is %d, and the value is not among the parts",
                        p->plan.value_after);
     return MW_OK;

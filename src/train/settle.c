@@ -135,8 +135,9 @@ mw_status mw_training_settle(mw_preset *preset, const mw_dataset *dataset, uint6
     mw_training_data data = {.dataset = dataset, .horizon = preset->plan.horizon, .seed = seed};
     MW_TRY(mw_split_make(&data.split, dataset, preset->held_out, seed, error));
     mw_status status = mw_settle_parts(preset, &data, error);
-    const void *flow = &preset->config[mw_model_class_index("flow")];
-    if (status == MW_OK) status = mw_settle_target(&preset->plan, flow, &data, error);
+    const int flow = mw_model_class_index("flow");
+    if (status == MW_OK && preset->parts & 1u << flow)
+        status = mw_settle_target(&preset->plan, (const void *)&preset->config[flow], &data, error);
     mw_split_free(&data.split);
     return status;
 }

@@ -264,17 +264,19 @@ static const mw_flow_settings *flow_of(const training *t) {
     return t->preset.parts & 1u << flow ? (const void *)&t->preset.config[flow] : NULL;
 }
 
-/* The plan suits what the bundle will hold: what is trained here and, with another bundle, its parts. */
+/* The plan suits what the bundle will hold: what is trained here and, with another bundle, its parts. Without
+ * a flow nothing plans, and nothing is missed. */
 static mw_status check_plan(const training *t, mw_error *error) {
     const mw_plan_settings *plan = &t->request->preset->plan;
+    const mw_flow_settings *flow = flow_of(t);
     unsigned parts = trained_set(t->request) | (t->other ? 0 : t->request->preset->parts);
     if (t->other) parts |= mw_bundle_models(t->other);
+    if (!flow) parts = ~0u;
     MW_TRY(mw_plan_settings_suit(plan, t->info.discrete, error));
     MW_TRY(mw_scorer_check(plan->scorer, parts, error));
     if (plan->value_after > 0 && !(parts & 1u << mw_model_class_index("value")))
         return mw_fail(error, MW_ERR_ARGUMENT, "plan.value_after is %d, and the value is not among the parts",
                        plan->value_after);
-    const mw_flow_settings *flow = flow_of(t);
     if (flow && plan->horizon > flow->generated)
         return mw_fail(error, MW_ERR_ARGUMENT,
                        "plan.horizon %d is more than the %d steps that the flow generates", plan->horizon,

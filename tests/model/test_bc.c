@@ -160,6 +160,33 @@ static void at_work(void **state) {
     assert_int_equal(program("eval --help"), 0);
     assert_true(printed("behaviour cloning"));
     at_work_resume("bc", settings);
+
+    /* a bundle of it alone has nothing to plan with, and is played as what it is */
+    assert_int_equal(program("train spread -o alone.safetensors --set parts=bc --set bc.steps=20 "
+                             "--set bc.hidden=16"),
+                     0);
+    assert_int_equal(program("eval alone.safetensors --seeds 1 --episodes 2 --timed 0"), 0);
+    assert_true(printed("\nbc "));
+    assert_false(printed("\nreactive "));
+    assert_int_equal(program("train spread -o alone.safetensors --set parts=bc --set bc.steps=20 "
+                             "--set bc.hidden=16 --resume"),
+                     0);
+    assert_true(printed("is finished already"));
+    assert_int_equal(program("eval alone.safetensors --arms plan --seeds 1 --episodes 2 --timed 0"), 256);
+    assert_true(printed("no flow to draw candidates with"));
+
+    /* and a study that settles the same preset finds it as it should be */
+    mw_error error;
+    mw_dataset data;
+    mw_bundle *alone;
+    mw_preset preset = mw_preset_of("spread", MW_BUDGET_FULL);
+    CHECK_OK(mw_preset_set(&preset, "parts=bc", &error), error);
+    CHECK_OK(mw_dataset_open(&data, scratch("spread"), &error), error);
+    CHECK_OK(mw_training_settle(&preset, &data, 0, &error), error);
+    mw_dataset_close(&data);
+    CHECK_OK(mw_bundle_load(&alone, scratch("alone.safetensors"), &error), error);
+    assert_null(mw_training_plan_difference(&preset.plan, alone));
+    mw_bundle_free(alone);
 }
 
 int main(void) {
