@@ -643,7 +643,8 @@ static void test_beside(void **state) {
     make_file(
         "beside/results/tag-medium.json",
         "{\"setting\": \"tag-medium\", \"bundle\": \"00aa\", \"same_state\": {\"normalized_regret\": 0.25}, "
-        "\"training\": {\"rwm\": {\"details\": {\"held\": {\"reward\": 0.03125}}}}}"); /* standardised */
+        "\"training\": {\"rwm\": {\"details\": {\"held\": {\"reward\": 0.03125}}}}, " /* standardised */
+        "\"eval\": {\"arms\": {\"bc\": {\"score\": 38.75, \"seed_returns\": [5, 6]}}}}");
     make_file("beside/results/tag-expert.json",
               "{\"setting\": \"tag-expert\", \"bundle\": \"00ee\", \"snippets\": {\"held_out\": false, "
               "\"count\": 8}, \"training\": {\"rwm\": " ALIKE "}}");
@@ -692,6 +693,8 @@ static void test_beside(void **state) {
         {"ranking", ">70000</td>"},
         {"ranking", ">5.125</td>"},
         {"rollout", "Snippets of 16 steps exist in 4 of 4 settings with snippets of 8"},
+        {"main", ">bc</th>"}, /* who plays without candidates has a column where it has played, */
+        {"main", ">38.8<"},
         {"controls", "better than its reactive policy in 1 of 1 (1 with an interval above zero)"}};
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         char path[300];
@@ -703,6 +706,7 @@ static void test_beside(void **state) {
         assert_null(strstr(text, "0.03125"));
         if (!strcmp(expected[i].page, "selectors")) assert_null(strstr(text, "(beyond)"));
         assert_null(strstr(text, "<b></"));
+        assert_null(strstr(text, ">uniform</th>")); /* and only there */
     }
 }
 

@@ -19,10 +19,28 @@ static void baseline_cells(mw_sheet *sheet, const mw_study_row *row, const mw_pa
     }
 }
 
+/* Arms that play without candidates, as far as a setting of the family has played them. */
+static int players_of(const mw_study_table *t, const char *family, int players[MW_ARMS]) {
+    double x[MW_TABLE_ROWS];
+    mw_arm arm;
+    int n = 0;
+    for (int a = 0; mw_arm_at(a, &arm); a++)
+        if (strcmp(arm.controller, "planner") &&
+            mw_table_collect(t, family, MW_COL_OF(a, MW_FIELD_REPORTED), x))
+            players[n++] = a;
+    return n;
+}
+
+static void arm_cell(mw_sheet *sheet, const mw_study_row *row, int arm) {
+    mw_sheet_spread(sheet, mw_row_format(row), row->value[MW_COL_OF(arm, MW_FIELD_REPORTED)],
+                    row->value[MW_COL_OF(arm, MW_FIELD_REPORTED_STD)]);
+}
+
 /* Ours first: it is what must not be scrolled to. */
 static void family_results(mw_page *page, const char *family) {
-    static const int arms[] = {MW_ARM_PLAN, MW_ARM_REACTIVE};
     const mw_paper_methods *methods = mw_paper_methods_of(family);
+    int players[MW_ARMS];
+    const int others = players_of(page->table, family, players);
     const mw_study_table *by_paper = &page->sources->branches[MW_BRANCH_PAPER];
     mw_sheet *sheet = mw_page_settings_sheet();
     mw_sheet_column(sheet, "mawam", "planning", NULL);
@@ -32,21 +50,23 @@ static void family_results(mw_page *page, const char *family) {
     if (by_paper->present)
         mw_sheet_column(sheet, "mawam", "paper's method",
                         "trained and planned by --method paper, at compact size");
+    for (int k = 0; k < others; k++) {
+        mw_arm arm;
+        mw_arm_at(players[k], &arm);
+        mw_sheet_column(sheet, "mawam", arm.name, arm.help);
+    }
     for (int m = methods->count - 1; m >= 0; m--)
         mw_sheet_column(sheet, "published", methods->names[m], NULL);
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
         const mw_study_row *row = &page->table->rows[i];
-        const char *format = mw_row_format(row);
         if (strcmp(row->family, family)) continue;
         mw_sheet_row(sheet, row->name, NULL);
-        for (int k = 0; k < 2; k++)
-            mw_sheet_spread(sheet, format, row->value[MW_COL_OF(arms[k], MW_FIELD_REPORTED)],
-                            row->value[MW_COL_OF(arms[k], MW_FIELD_REPORTED_STD)]);
-        mw_sheet_number(sheet, format, row->value[MW_COL_DATA]);
+        arm_cell(sheet, row, MW_ARM_PLAN);
+        arm_cell(sheet, row, MW_ARM_REACTIVE);
+        mw_sheet_number(sheet, mw_row_format(row), row->value[MW_COL_DATA]);
         mw_sheet_number(sheet, "%.0f", row->value[MW_COL_EVAL_K]);
-        if (by_paper->present)
-            mw_sheet_spread(sheet, format, by_paper->rows[i].value[MW_COL_PLAN],
-                            by_paper->rows[i].value[MW_COL_OF(MW_ARM_PLAN, MW_FIELD_REPORTED_STD)]);
+        if (by_paper->present) arm_cell(sheet, &by_paper->rows[i], MW_ARM_PLAN);
+        for (int k = 0; k < others; k++) arm_cell(sheet, row, players[k]);
         baseline_cells(sheet, row, methods);
     }
     mw_page_table(page, sheet, mw_report_family_title(family));
