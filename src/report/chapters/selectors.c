@@ -219,9 +219,7 @@ void mw_item_selectors(mw_page *page) {
     const mw_paper_selectors *p = mw_paper_selector_counts();
     if (!found.settings) {
         mw_page_missing(page, "no evaluation of selectors beside the world model",
-                        "mawam eval study/bundles/SETTING.safetensors --arms "
-                        "reactive,random,paper,ceiling,mono,independent,q,direct --json="
-                        "study/selectors/SETTING.json");
+                        "mawam study run --parts main,selectors --resume");
         mw_page_say(page, "Paper: the world model has the largest mean in %d of %d settings.", p->rwm_best,
                     p->settings);
         return;
