@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 /* What a comparison adds to the bundle, and who then plays. */
-static const char selectors[] = "mono,independent,q,direct",
-                  compared[] = "reactive,random,paper,ceiling,mono,independent,q,direct";
+#define SELECTORS "mono,independent,q,direct"
+#define COMPARED  "reactive,random,paper,ceiling," SELECTORS
 
 /* Sweeps play one seed of their own, so that the study's are seen by its arms alone. */
 enum { SWEEPS = 5, SWEEP_SEEDS_BEHIND = 100 };
@@ -41,7 +41,7 @@ static mw_routing_options routing_options(const mw_chain *c) {
 static mw_eval_options compared_options(const mw_chain *c) {
     mw_eval_options e = mw_chain_eval_options(c);
     mw_error never;
-    mw_arms_parse(compared, &e.arms, &never);
+    mw_arms_parse(COMPARED, &e.arms, &never);
     return e;
 }
 
@@ -75,7 +75,7 @@ static void sweep_axes(const mw_chain *c, const char *axes[SWEEPS], char horizon
 static mw_status selector_preset(const mw_chain *c, mw_preset *preset, unsigned *only, mw_error *error) {
     const mw_preset_field steps = preset_field(&c->preset, "rwm.steps");
     *preset = c->preset;
-    MW_TRY(mw_model_classes_parse(selectors, only, error));
+    MW_TRY(mw_model_classes_parse(SELECTORS, only, error));
     for (int i = 0; mw_model_class_at(i); i++) {
         char assignment[2 * MW_WORD + 2];
         if (!(*only & 1u << i)) continue;

@@ -121,8 +121,9 @@ static int add_branch(mw_study_line *lines, mw_branch branch, const mw_study_opt
 
 /* Branches and further seeds need nothing of the main line but its data; everything else is about it. */
 static bool wants_main(const mw_study_options *o) {
-    return !o->parts ||
-           o->parts & ~(1u << MW_STUDY_PAPER | 1u << MW_STUDY_LONGER | 1u << MW_STUDY_MORE_SEEDS);
+    unsigned beside = 1u << MW_STUDY_MORE_SEEDS;
+    for (int k = 0; k < MW_BRANCHES; k++) beside |= 1u << branches[k].part;
+    return !o->parts || o->parts & ~beside;
 }
 
 int mw_study_lines(mw_study_line lines[MW_STUDY_LINES], const mw_study_options *o) {
