@@ -13,6 +13,8 @@ typedef struct mw_units {
     int size;
 } mw_units;
 
+/* prefix: "scale", or a name below it ("scale.next"), by which bundles know what stays in single precision.
+ */
 mw_units mw_units_add(mw_params *params, const char *prefix, int size);
 /* moments[size]. */
 void mw_units_set(const mw_units *units, float *values, const mw_moments *moments);
