@@ -39,13 +39,27 @@ static void values_of(char *out, size_t size, const mw_method *method, int index
 static void list_differences(FILE *out) {
     mw_preset preset = mw_preset_of("other", MW_BUDGET_FULL);
     mw_preset_field field;
-    fprintf(out, "| setting, by task where there are several | %s | %s |\n|---|---|---|\n",
-            mw_method_at(0)->name, mw_method_at(1)->name);
+    const mw_method *method;
+    fputs("| setting, by task where there are several |", out);
+    for (int m = 0; (method = mw_method_at(m)); m++) fprintf(out, " %s |", method->name);
+    fputs("\n|---|", out);
+    for (int m = 0; mw_method_at(m); m++) fputs("---|", out);
+    fputs("\n", out);
     for (int i = 0; mw_preset_field_at(&preset, i, &field); i++) {
-        char ours[256], theirs[256];
-        values_of(ours, sizeof ours, mw_method_at(0), i);
-        values_of(theirs, sizeof theirs, mw_method_at(1), i);
-        if (strcmp(ours, theirs)) fprintf(out, "| %s | %s | %s |\n", field.name, ours, theirs);
+        char first[256], values[256];
+        bool differs = false;
+        values_of(first, sizeof first, mw_method_at(0), i);
+        for (int m = 1; (method = mw_method_at(m)); m++) {
+            values_of(values, sizeof values, method, i);
+            differs |= strcmp(values, first) != 0;
+        }
+        if (!differs) continue;
+        fprintf(out, "| %s | %s |", field.name, first);
+        for (int m = 1; (method = mw_method_at(m)); m++) {
+            values_of(values, sizeof values, method, i);
+            fprintf(out, " %s |", values);
+        }
+        fputs("\n", out);
     }
 }
 
