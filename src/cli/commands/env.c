@@ -372,12 +372,12 @@ static int report_json(const play_request *request, const play_result *result, c
     json_t *object =
         json_pack("{s:s, s:s, s:s, s:I, s:i, s:f, s:o, s:f, s:f, s:f}", "task", info->task, "rules",
                   info->rules, "policy", request->policy, "seed", (json_int_t)request->seed, "episodes",
-                  request->episodes, "return", f->mean, "return_error", bound_json(f->error),
+                  request->episodes, "return", f->mean, "return_standard_error", bound_json(f->error),
                   "episode_length", f->length, "seconds", result->seconds, "steps_per_second", f->rate);
     bool whole = object != NULL;
     if (isfinite(f->won)) {
         whole = whole && json_object_set_new(object, "win_rate", json_real(f->won)) == 0;
-        whole = whole && json_object_set_new(object, "win_rate_error", json_real(f->won_error)) == 0;
+        whole = whole && json_object_set_new(object, "win_rate_standard_error", json_real(f->won_error)) == 0;
     }
     if (isfinite(f->score))
         whole = whole && json_object_set_new(object, "normalised_score", json_real(f->score)) == 0;
@@ -394,10 +394,10 @@ static void report_csv(const play_request *request, const play_result *result, c
                                         {"seed", NULL, 0, NULL},
                                         {"episodes", NULL, 0, "%.0f"},
                                         {"return", NULL, 0, "%g"},
-                                        {"return_error", NULL, 0, "%g"},
+                                        {"return_standard_error", NULL, 0, "%g"},
                                         {"normalised_score", NULL, 0, "%g"},
                                         {"win_rate", NULL, 0, "%g"},
-                                        {"win_rate_error", NULL, 0, "%g"},
+                                        {"win_rate_standard_error", NULL, 0, "%g"},
                                         {"episode_length", NULL, 0, "%g"},
                                         {"seconds", NULL, 0, "%g"},
                                         {"steps_per_second", NULL, 0, "%g"},
