@@ -71,6 +71,20 @@ static void act(mw_planner *planner, float *real) {
     CHECK_OK(mw_planner_act(planner, obs, NULL, NULL, real, NULL, &error), error);
 }
 
+/* Of 10 ms, by this clock. */
+static mw_planner *made(const mw_bundle *bundle, fake_clock *clock) {
+    mw_planner *planner;
+    mw_planner_options options;
+    mw_error error;
+    mw_planner_options_init(&options, sizeof options, bundle);
+    options.threads = 1;
+    options.deadline = 10;
+    options.clock = tick;
+    options.clock_context = clock;
+    CHECK_OK(mw_planner_create(&planner, bundle, &options, &error), error);
+    return planner;
+}
+
 static void planner_keeps_time(void **state) {
     (void)state;
     mw_bundle *bundle = tiny_bundle("spread", NULL);
@@ -86,12 +100,7 @@ static void planner_keeps_time(void **state) {
     mw_planner_begin(plain, 0, 7);
     act(plain, reactive);
     mw_planner_free(plain);
-    mw_planner_options_init(&options, sizeof options, bundle);
-    options.threads = 1;
-    options.deadline = 10;
-    options.clock = tick;
-    options.clock_context = &clock;
-    CHECK_OK(mw_planner_create(&planner, bundle, &options, &error), error);
+    planner = made(bundle, &clock);
     mw_planner_begin(planner, 0, 7);
     act(planner, real); /* looks take 1 ms each: everything fits */
     mw_effort effort = mw_planner_effort(planner);
@@ -116,25 +125,16 @@ static void planner_keeps_time(void **state) {
 static void stalled_while_made(void **state) {
     (void)state;
     mw_bundle *bundle = tiny_bundle("spread", NULL);
-    mw_planner *planner;
-    mw_planner_options options;
-    mw_error error;
-    float real[N * D];
-    mw_planner_options_init(&options, sizeof options, bundle);
-    options.threads = 1;
-    options.deadline = 10;
-    options.clock = tick;
+    const int candidates = mw_bundle_plan(bundle).candidates;
     fake_clock undisturbed = {.look = 0.001};
-    options.clock_context = &undisturbed;
-    CHECK_OK(mw_planner_create(&planner, bundle, &options, &error), error);
-    mw_planner_free(planner);
+    float real[N * D];
+    mw_planner_free(made(bundle, &undisturbed));
     for (long stalled = 0; stalled < undisturbed.looks; stalled++) {
         fake_clock clock = {.look = 0.001, .stalled = stalled, .stalls = 12};
-        options.clock_context = &clock;
-        CHECK_OK(mw_planner_create(&planner, bundle, &options, &error), error);
+        mw_planner *planner = made(bundle, &clock);
         clock.stalls = 0;
         act(planner, real);
-        assert_int_equal(mw_planner_effort(planner).candidates, options.plan.candidates);
+        assert_int_equal(mw_planner_effort(planner).candidates, candidates);
         assert_true(mw_planner_effort(planner).scored);
         mw_planner_free(planner);
     }
@@ -145,23 +145,15 @@ static void stalled_while_made(void **state) {
 static void made_while_busy(void **state) {
     (void)state;
     mw_bundle *bundle = tiny_bundle("spread", NULL);
-    mw_planner *planner;
-    mw_planner_options options;
-    mw_error error;
     fake_clock clock = {.look = 0.1};
+    mw_planner *planner = made(bundle, &clock);
     float real[N * D];
     int decisions = 0;
-    mw_planner_options_init(&options, sizeof options, bundle);
-    options.threads = 1;
-    options.deadline = 10;
-    options.clock = tick;
-    options.clock_context = &clock;
-    CHECK_OK(mw_planner_create(&planner, bundle, &options, &error), error);
     act(planner, real);
     assert_false(mw_planner_effort(planner).scored);
     clock.look = 0.0001;
     do act(planner, real);
-    while (mw_planner_effort(planner).candidates < options.plan.candidates && ++decisions < 500);
+    while (mw_planner_effort(planner).candidates < mw_bundle_plan(bundle).candidates && ++decisions < 500);
     assert_true(mw_planner_effort(planner).scored);
     assert_true(decisions > 10); /* not at once */
     mw_planner_free(planner);
