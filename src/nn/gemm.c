@@ -107,17 +107,17 @@ TILE(13)
 TILE(14)
 #endif
 
-    static tile_fn *const tiles[2][MAX_ROWS] = {
-        {tile_1_1, tile_2_1, tile_3_1, tile_4_1, tile_5_1, tile_6_1,
+static tile_fn *const tiles[2][MAX_ROWS] = {
+    {tile_1_1, tile_2_1, tile_3_1, tile_4_1, tile_5_1, tile_6_1,
 #if MAX_ROWS == 14
-         tile_7_1, tile_8_1, tile_9_1, tile_10_1, tile_11_1, tile_12_1, tile_13_1, tile_14_1
+     tile_7_1, tile_8_1, tile_9_1, tile_10_1, tile_11_1, tile_12_1, tile_13_1, tile_14_1
 #endif
-        },
-        {tile_1_2, tile_2_2, tile_3_2, tile_4_2, tile_5_2, tile_6_2,
+    },
+    {tile_1_2, tile_2_2, tile_3_2, tile_4_2, tile_5_2, tile_6_2,
 #if MAX_ROWS == 14
-         tile_7_2, tile_8_2, tile_9_2, tile_10_2, tile_11_2, tile_12_2, tile_13_2, tile_14_2
+     tile_7_2, tile_8_2, tile_9_2, tile_10_2, tile_11_2, tile_12_2, tile_13_2, tile_14_2
 #endif
-        }};
+    }};
 
 void mw_gemm_parts(const mw_gemm *g, const mw_part *parts, int part_count, float *c) {
     if (g->m <= 0) return;

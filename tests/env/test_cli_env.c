@@ -102,7 +102,8 @@ static void playing(void **state) {
             if (way == 0) returns = number(result, "return"), length = number(result, "episode_length");
             CHECK_NEAR(number(result, "return"), returns, 0);
             CHECK_NEAR(number(result, "episode_length"), length, 0);
-            assert_true(number(result, "return_standard_error") >= 0 && number(result, "steps_per_second") > 0);
+            assert_true(number(result, "return_standard_error") >= 0 &&
+                        number(result, "steps_per_second") > 0);
             json_decref(result);
         }
     }

@@ -1,11 +1,11 @@
 /* Preloaded into the program, it makes a system of limited means of the one it runs on. Of the allocations
  * the one numbered FAIL_AT fails, or all from it on with FAIL_FROM set. Of the calls to do with files the one
  * numbered FILE_AT fails, with FILE_DO=fail; with FILE_DO=short reads and writes from it on are done by
- * halves; with FILE_DO=kill the process dies there, as from kill -9; with FILE_DO=cut the file FILE_CUT loses its second
- * half there. FAIL_COUNT and FILE_COUNT name files to
- * which the numbers of both are appended at the end. FAKE_CORES pretends that many; FAST_CLOCK lets time pass
- * that much faster, so that what is saved every two minutes is saved all the time. What standard C streams
- * write by themselves cannot be met here; limits on the size of files do that. */
+ * halves; with FILE_DO=kill the process dies there, as from kill -9; with FILE_DO=cut the file FILE_CUT loses
+ * its second half there. FAIL_COUNT and FILE_COUNT name files to which the numbers of both are appended at
+ * the end. FAKE_CORES pretends that many; FAST_CLOCK lets time pass that much faster, so that what is saved
+ * every two minutes is saved all the time. What standard C streams write by themselves cannot be met here;
+ * limits on the size of files do that. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -6,20 +6,11 @@
 #include "cli/cli.h"
 
 static const mw_command commands[] = {
-    {"behavior", "", mw_cli_behavior},
-    {"bench", "", mw_cli_bench},
-    {"bundle", "", mw_cli_bundle},
-    {"data", "", mw_cli_data},
-    {"demo", "", mw_cli_demo},
-    {"diagnose", "", mw_cli_diagnose},
-    {"env", "", mw_cli_env},
-    {"eval", "", mw_cli_eval},
-    {"live", "", mw_cli_live},
-    {"study", "", mw_cli_study},
-    {"train", "", mw_cli_train},
-    {"verify", "", mw_cli_verify},
-    {"zoo", "", mw_cli_zoo},
-    {NULL, NULL, NULL},
+    {"behavior", "", mw_cli_behavior}, {"bench", "", mw_cli_bench}, {"bundle", "", mw_cli_bundle},
+    {"data", "", mw_cli_data},         {"demo", "", mw_cli_demo},   {"diagnose", "", mw_cli_diagnose},
+    {"env", "", mw_cli_env},           {"eval", "", mw_cli_eval},   {"live", "", mw_cli_live},
+    {"study", "", mw_cli_study},       {"train", "", mw_cli_train}, {"verify", "", mw_cli_verify},
+    {"zoo", "", mw_cli_zoo},           {NULL, NULL, NULL},
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

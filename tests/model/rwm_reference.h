@@ -117,9 +117,10 @@ static inline void reference_dynamics(const world_reference *r, const double *ob
         if (!c->standardise) reference_layernorm(r->values, net->output_w, net->output_b, mixed[a], o);
         for (int i = 0; i < o; i++)
             next[a * o + i] =
-                obs[a * o + i] + (c->standardise ? r->values[net->scales.delta_mean + (size_t)i] +
-                                                       r->values[net->scales.delta_scale + (size_t)i] * mixed[a][i]
-                                                 : mixed[a][i]);
+                obs[a * o + i] + (c->standardise
+                                      ? r->values[net->scales.delta_mean + (size_t)i] +
+                                            r->values[net->scales.delta_scale + (size_t)i] * mixed[a][i]
+                                      : mixed[a][i]);
     }
 }
 
@@ -130,8 +131,10 @@ static inline void reference_reward_raw(const world_reference *r, const double *
     const mw_world_config *c = &net->config;
     for (int a = 0; a < c->agents; a++) {
         reference_copy(r, y[a], obs + a * c->obs, net->scales.obs_mean, net->scales.obs_scale, c->obs);
-        reference_copy(r, y[a] + c->obs, act + a * c->act, net->scales.act_mean, net->scales.act_scale, c->act);
-        reference_copy(r, y[a] + c->obs + c->act, next + a * c->obs, net->scales.obs_mean, net->scales.obs_scale, c->obs);
+        reference_copy(r, y[a] + c->obs, act + a * c->act, net->scales.act_mean, net->scales.act_scale,
+                       c->act);
+        reference_copy(r, y[a] + c->obs + c->act, next + a * c->obs, net->scales.obs_mean,
+                       net->scales.obs_scale, c->obs);
     }
     reference_joint(c, y, 2 * c->obs + c->act);
 }
@@ -156,7 +159,8 @@ static inline double reference_reward(const world_reference *r, double *y, doubl
         mixed += route[e] * out[0];
     }
     mixed /= sum;
-    return c->standardise ? r->values[net->scales.reward_mean] + r->values[net->scales.reward_scale] * mixed : mixed;
+    return c->standardise ? r->values[net->scales.reward_mean] + r->values[net->scales.reward_scale] * mixed
+                          : mixed;
 }
 
 /* Fills next, reward and the losses; returns the total loss. */
