@@ -36,7 +36,7 @@ static void test_learns(void **state) {
     mw_error error;
     mw_regress *r, *again;
     double shift = 0;
-    volatile sig_atomic_t stop = 0;
+    mw_stop_flag stop = 0;
     const mw_regress_options options = {
         .inputs = 3, .outputs = 2, .hidden = 32, .steps = 1500, .batch = BATCH, .rate = 5e-3f, .stop = &stop};
     CHECK_OK(mw_regress_create(&r, &options, &error), error);
