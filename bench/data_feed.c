@@ -26,11 +26,14 @@ typedef struct feed {
     mw_flow_trainer *trainer;
     mw_pool *pool;
     float *noise, rho[BATCH], lambda[BATCH], keep[BATCH];
+    double preparing; /* seconds, of all batches so far */
 } feed;
 
 static void fill(void *context, uint64_t step, void *batch) {
     feed *f = context;
+    const double start = mw_clock_seconds();
     mw_window_fill(batch, BATCH, &f->data, &f->window, &f->split.train, 1, step, MW_BATCH_POLICY);
+    f->preparing += mw_clock_seconds() - start;
 }
 
 static void train(feed *f, const mw_window_rows *rows) {
@@ -77,30 +80,34 @@ static mw_status setup(feed *f, const char *folder, int threads, mw_error *error
 }
 
 static mw_status measure(feed *f, int steps, mw_error *error) {
-    double alone = 0, prepare = 0;
+    double alone = 0, waiting = 0;
     fill(f, 0, &f->slots[0]);
     train(f, &f->slots[0]); /* warm up */
+    f->preparing = 0;
     for (int s = 0; s < steps; s++) {
-        double a = mw_clock_seconds();
         fill(f, (uint64_t)s, &f->slots[0]);
-        double b = mw_clock_seconds();
+        double start = mw_clock_seconds();
         train(f, &f->slots[0]);
-        prepare += b - a;
-        alone += mw_clock_seconds() - b;
+        alone += mw_clock_seconds() - start;
     }
     printf("in line:  step %7.2f ms, preparing %6.2f ms more (%.1f%% of the time)\n", 1e3 * alone / steps,
-           1e3 * prepare / steps, 100 * prepare / (prepare + alone));
+           1e3 * f->preparing / steps, 100 * f->preparing / (f->preparing + alone));
     mw_prefetch *p;
+    f->preparing = 0;
     MW_TRY(mw_prefetch_create(&p, fill, f, &f->slots[0], &f->slots[1], 0, error));
-    mw_prefetch_next(p);
+    mw_prefetch_next(p); /* which nothing was ready for */
     double start = mw_clock_seconds();
-    for (int s = 0; s < steps; s++) train(f, mw_prefetch_next(p));
+    for (int s = 0; s < steps; s++) {
+        double asked = mw_clock_seconds();
+        mw_window_rows *rows = mw_prefetch_next(p);
+        waiting += mw_clock_seconds() - asked;
+        train(f, rows);
+    }
     double total = mw_clock_seconds() - start;
-    mw_prefetch_times times = mw_prefetch_report(p);
+    mw_prefetch_free(p); /* whose thread has ended now */
     printf("ahead:    step %7.2f ms in all, waiting for batches %.2f%% of the time; the thread works %.1f%% "
            "of it\n",
-           1e3 * total / steps, 100 * times.waiting / times.elapsed, 100 * times.preparing / times.elapsed);
-    mw_prefetch_free(p);
+           1e3 * total / steps, 100 * waiting / total, 100 * f->preparing / total);
     return MW_OK;
 }
 

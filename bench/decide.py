@@ -16,7 +16,7 @@ import statistics
 import struct
 import subprocess
 
-from torch_runs import Runner, fastest_kernels, provenance
+from torch_runs import Runner, fastest_kernels, processor, provenance
 
 CANDIDATES, DECISIONS, SECONDS = 8, 60, 0.5
 
@@ -57,9 +57,8 @@ def measure(args):
     for runner in runners.values():
         runner.close()
     version = subprocess.run([args.files[0], "--version"], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
-    about, cpu = runners[args.threads].about, open("/proc/cpuinfo").read()
-    name = next((line.split(":")[1].strip() for line in cpu.splitlines() if line.startswith("model name")), "unknown")
-    return dict(provenance(), cpu=name, version=version, threads=args.threads, rounds=args.rounds, torch=about["torch"], blas=about["blas"],
+    about = runners[args.threads].about
+    return dict(provenance(), cpu=processor(), version=version, threads=args.threads, rounds=args.rounds, torch=about["torch"], blas=about["blas"],
                 sgemm_gflops_of_kernels=rates, bundles=[{k: row[k] for k in ("bundle", "mawam", "torch")} for row in rows])
 
 

@@ -51,6 +51,11 @@ def fastest_kernels(threads):
     return best, {kernels or "auto": round(rate, 1) for kernels, rate in seen.items()}
 
 
+def processor():
+    lines = open("/proc/cpuinfo").read().splitlines()
+    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "unknown")
+
+
 def provenance():
     """What belongs to every result: who made it, from what, on what."""
     revision = subprocess.run(["git", "-C", FOLDER, "describe", "--always", "--dirty"], capture_output=True, text=True).stdout.strip()

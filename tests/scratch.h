@@ -42,23 +42,20 @@ static inline int scratch_count(bool removing) {
     return count;
 }
 
-static inline int scratch_teardown(void **state) {
-    (void)state;
-    scratch_count(true);
-    return rmdir(scratch_folder);
-}
-
-static inline int scratch_remove(const char *path, const struct stat *info, int kind, struct FTW *place) {
-    (void)info;
-    (void)kind;
-    (void)place;
+static inline int scratch_remove_entry(const char *path, const struct stat *info, int kind,
+                                       struct FTW *place) {
+    (void)info, (void)kind, (void)place;
     return remove(path);
 }
 
-/* For tests that leave folders in it. */
-static inline int scratch_teardown_tree(void **state) {
+/* Removes a folder and everything in it. */
+static inline int scratch_remove(const char *folder) {
+    return nftw(folder, scratch_remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static inline int scratch_teardown(void **state) {
     (void)state;
-    return nftw(scratch_folder, scratch_remove, 8, FTW_DEPTH | FTW_PHYS);
+    return scratch_remove(scratch_folder);
 }
 
 static inline void scratch_write(const char *path, const void *data, size_t size) {

@@ -160,9 +160,7 @@ static void evaluation_sums(const char *setting, const char *bundle) {
 }
 
 static void clean(const char *setting) {
-    char command[600];
-    snprintf(command, sizeof command, "rm -r '%s'", scratch(setting));
-    assert_int_equal(system(command), 0);
+    scratch_remove(scratch(setting));
     scratch_count(true);
 }
 

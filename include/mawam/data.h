@@ -210,6 +210,7 @@ typedef struct mw_import_report {
     long jumps;     /* places inside episodes where the next observation was another one: cut there */
     bool padded;    /* agents' observations had different sizes and were filled up with zeros */
     bool all_legal; /* discrete actions without legality: all taken as legal */
+    bool changed;   /* a file says that it is of our rules, and its values are not those that we exported */
 } mw_import_report;
 
 /* The layouts that can be read: "omar", "madiff", "hdf5"; NULL past the end. */
@@ -217,7 +218,8 @@ MW_API const char *mw_import_layout(int index);
 
 /* Turns data of others into a dataset of a built-in task or of any name. Its rules read "<layout>-import": it
  * belongs to the world that made it, so no simulator of ours is assumed to agree with it (mw_dataset_declare
- * says otherwise). Data of ours for the same task, as exported, keeps its rules and quality. */
+ * says otherwise). Data of ours for the same task, as exported, keeps its rules and quality; what was
+ * changed since does not. */
 MW_API mw_status mw_dataset_import(const char *layout, const char *source, const char *folder,
                                    const char *task, const mw_import_options *options,
                                    mw_import_report *report, mw_error *error);

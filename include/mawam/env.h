@@ -137,11 +137,12 @@ typedef struct mw_env_batch_arrays {
     uint8_t *legal;       /* [count][n][d]; may be NULL */
     float *last_obs;      /* [count][n][o]: what ended episodes saw last, else untouched; may be NULL */
     uint64_t *seeds;      /* [count] of the present episodes; those that follow them are larger by count */
-    int ended;            /* written: how many episodes ended in this step */
+    int ended;            /* written, also after an error: how many episodes ended in this step */
 } mw_env_batch_arrays;
 
 /* mw_env_batch_step, and where an episode ended the next one begins at once: outcomes tell of the old one,
- * obs and legal of the new one. seeds NULL: none begins. */
+ * obs and legal of the new one. seeds NULL: none begins. After an error those environments that took their
+ * actions have stepped, and the outcomes of the others are what they were. */
 MW_API mw_status mw_env_batch_advance(mw_env_batch *batch, mw_env_batch_arrays *arrays, mw_error *error);
 
 /* Scripted policies, for a scale: "random", "still", and per family heuristics; see mw_script_name. A script

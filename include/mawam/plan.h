@@ -17,6 +17,9 @@ typedef struct mw_bundle mw_bundle;
 
 /* The file is not needed afterwards. mw_data_find finds those that come with mawam. */
 MW_API mw_status mw_bundle_load(mw_bundle **bundle, const char *path, mw_error *error);
+/* The same of a file's bytes, wherever they begin: a bundle that is linked into a program. They may go
+ * afterwards. */
+MW_API mw_status mw_bundle_read(mw_bundle **bundle, const void *data, size_t size, mw_error *error);
 MW_API void mw_bundle_free(mw_bundle *bundle);
 /* Writes the bundle of one file to another with its larger matrices in 4 to 8 bits per weight, and says so in
  * it. Loading expands them. Atomic. */
@@ -154,6 +157,8 @@ typedef struct mw_candidates {
                               one on */
     const float *imagined; /* [count][horizon][n][o] observations predicted by the world model, after each
                               action; NULL where there are no rollouts of all steps */
+    const float *weights;  /* [count], of sum 1: the mean of all with these was executed; NULL: the chosen one
+                            */
 } mw_candidates;
 MW_API mw_candidates mw_planner_candidates(const mw_planner *planner, int env);
 

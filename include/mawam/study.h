@@ -22,6 +22,7 @@ typedef enum mw_study_stage {
     MW_STUDY_DIAGNOSE,
     MW_STUDY_ROUTING,
     MW_STUDY_SELECTORS, /* trained for as many steps as the world model, and evaluated */
+    MW_STUDY_BASELINES, /* models that play by themselves, trained and evaluated */
     MW_STUDY_SWEEPS,
     MW_STUDY_COST, /* once, after all settings */
     MW_STUDY_STAGES
@@ -31,14 +32,16 @@ MW_API const char *mw_study_stage_name(mw_study_stage stage); /* "data", "train"
 
 /* What a study consists of; docs/study.md says on which settings. */
 typedef enum mw_study_part {
-    MW_STUDY_MAIN,       /* data, training, evaluation, diagnosis of every setting; the others need it */
-    MW_STUDY_PAPER,      /* the same by the paper's method */
-    MW_STUDY_LONGER,     /* that with the world model's steps as published, where the paper ranks one state */
-    MW_STUDY_MORE_SEEDS, /* further training seeds of the nine middle settings */
-    MW_STUDY_ROUTINGS,
-    MW_STUDY_COMPARED, /* selectors */
-    MW_STUDY_SWEPT,
-    MW_STUDY_COSTS,
+    MW_STUDY_PART_MAIN,   /* data, training, evaluation, diagnosis of every setting; the others need it */
+    MW_STUDY_PART_PAPER,  /* the same by the paper's method */
+    MW_STUDY_PART_LONGER, /* that with the world model's steps as published, where the paper ranks one state
+                           */
+    MW_STUDY_PART_SEEDS,  /* further training seeds of the nine middle settings */
+    MW_STUDY_PART_ROUTING,
+    MW_STUDY_PART_SELECTORS,
+    MW_STUDY_PART_BASELINES,
+    MW_STUDY_PART_SWEEPS,
+    MW_STUDY_PART_COST,
     MW_STUDY_PARTS
 } mw_study_part;
 MW_API const char *mw_study_part_name(int part); /* "main", "paper", "seeds", ...; NULL past the end */
@@ -108,13 +111,13 @@ MW_API mw_status mw_study_run(const mw_study_options *options, int *failed, mw_e
 /* ---- report -------------------------------------------------------------------------------------------- */
 
 /* Reads what there is in studies' folders[count] (of a file in several the last one counts): the summaries of
- * settings in results/ or settings/, and beside them paper/, longer/, seeds/, selectors/, routing/, sweeps/
- * and cost.json (see docs/study.md). Refuses results of different revisions. Writes output/index.html and a
- * page per chapter, README.md, settings.csv, summary.json and the files it was made of, without single
- * episodes. Such files of an earlier report in the output that are not among what was read are removed with
- * overwrite, and files of others under a report's names are replaced; without it they make the report fail.
- * Where a study ran its files stay and no copies are made. *present (may be NULL): how many settings there
- * were; none is a failure. */
+ * settings in results/ or settings/, and beside them paper/, longer/, seeds/, selectors/, baselines/,
+ * routing/, sweeps/ and cost.json (see docs/study.md). Refuses results of different revisions. Writes
+ * output/index.html and a page per chapter, README.md, settings.csv, summary.json and the files it was made
+ * of, without single episodes. Such files of an earlier report in the output that are not among what was read
+ * are removed with overwrite, and files of others under a report's names are replaced; without it they make
+ * the report fail. Where a study ran its files stay and no copies are made. *present (may be NULL): how many
+ * settings there were; none is a failure. */
 MW_API mw_status mw_study_report(const char *const *folders, int count, const char *output, bool overwrite,
                                  int *present, mw_error *error);
 

@@ -179,6 +179,7 @@ LEFT_OUT = {
     "mw_progress_update": "see mw_progress",
     "mw_progress_finish": "see mw_progress",
     "mw_progress_every": "see mw_progress",
+    "mw_bundle_read": "for programs that have a bundle linked into them; Bundle reads files",
     "mw_file_write": "Python has files of its own",
     "mw_file_writable": "see mw_file_write",
     "mw_dir_make": "os.makedirs",

@@ -247,6 +247,8 @@ def opened(kind: Type[Kind], value: Any) -> Kind:
 
 def encode(value: PathLike) -> bytes:
     """A text or path as the library wants it."""
+    if not isinstance(value, (str, bytes, os.PathLike)):
+        raise ArgumentError(f"expected a text or a path; found {value!r}")
     found = os.fsencode(value)
     if 0 in found:  # the library would see only what stands before it
         raise ArgumentError(f"{value!r} has a null character in it")
@@ -285,7 +287,9 @@ def fill(struct: Any, fields: Mapping[str, Any]) -> Any:
             raise TypeError(f"{type(struct).__name__} has no field {name!r}; it has {', '.join(sorted(known))}")
         if value is None:
             continue
-        if isinstance(value, (str, os.PathLike)):
+        if known[name] is ctypes.c_char_p:
+            if not isinstance(value, (str, bytes, os.PathLike)):  # ctypes would take a number as an address
+                raise ArgumentError(f"{name}: expected a text; found {value!r}")
             value = encode(value)
         if known[name] in _WHOLE:
             value = whole(name, value, known[name])

@@ -139,7 +139,7 @@ mw_import_options:
     pointer stop
 mw_import_report:
     long episodes steps dropped jumps
-    bool padded all_legal
+    bool padded all_legal changed
 mw_export_options:
     size size
     bool overwrite
@@ -310,7 +310,7 @@ mw_effort:
     double milliseconds
 mw_candidates:
     int count horizon chosen
-    pointer scores actions proposed imagined
+    pointer scores actions proposed imagined weights
 mw_study_event:
     int what
     text setting

@@ -14,7 +14,7 @@ from mawam._arrays import view
 from mawam._library import Handle, Owner, PathLike, as_dict, call, captured, encode, lib, names, options
 from mawam._library import optional, record, whole
 from mawam._work import Work
-from mawam.env import BYTE, FLOAT, INDEX, Env, WorldOptions, world_pointer
+from mawam.env import BYTE, FLOAT, INDEX, Env, WorldOptions, check_env, world_pointer
 
 ENDED_BY_LIMIT, ENDED_BY_WORLD, ENDED_BY_VICTORY = 0, 1, 3
 
@@ -127,7 +127,7 @@ class Dataset(Owner):
 
     def expect(self, env: Env) -> None:
         """Refuses data that does not belong to the environment's task: its sizes and rules."""
-        call(lib.mw_dataset_expect, self._pointer, lib.mw_env_describe(env._pointer))
+        call(lib.mw_dataset_expect, self._pointer, lib.mw_env_describe(check_env(env)._pointer))
 
     def replay(self, sample: int = 1000, world: Optional[WorldOptions] = None) -> "RulesReport":
         """Replays transitions from all over the data, which has passed its check, in our world of its task."""
@@ -219,6 +219,7 @@ class Imported(NamedTuple):
     jumps: int  # places inside episodes where the next observation was another one: cut there
     padded: bool  # agents' observations had different sizes and were filled up with zeros
     all_legal: bool  # discrete actions without legality: all taken as legal
+    changed: bool  # a file says that it is of our rules, and its values are not those that we exported
 
 
 def import_layouts() -> List[str]:
@@ -231,7 +232,7 @@ def import_dataset(layout: str, source: PathLike, folder: PathLike, task: str, *
                    overwrite: bool = False) -> Imported:
     """Turns data of others into a dataset of any task; with an environment its sizes are demanded."""
     work, report = Work(env), _abi.STRUCT["mw_import_report"]()
-    given = options("mw_import_options", info=None if env is None else lib.mw_env_describe(env._pointer),
+    given = options("mw_import_options", info=None if env is None else lib.mw_env_describe(check_env(env)._pointer),
                     quality=quality, agents=agents, act_size=act_size, episode_limit=episode_limit,
                     overwrite=overwrite, stop=work.stop, command="mawam.import_dataset")
     work.run(None, lib.mw_dataset_import, encode(layout), encode(source), encode(folder), encode(task),

@@ -37,6 +37,7 @@ class Candidates(NamedTuple):
     actions: np.ndarray  # [M][H][n][d], one-hot if discrete
     proposed: np.ndarray  # [M][H + 1][n][o]: observations drawn by the policy, from the present one on
     imagined: Optional[np.ndarray]  # [M][H][n][o]: predicted by the world model; None where there are no rollouts
+    weights: Optional[np.ndarray]  # [M]: the mean of all with these was executed; None: the chosen one
 
 
 class Effort(NamedTuple):
@@ -216,7 +217,8 @@ class Planner(Owner):
         n, o, d = self._sizes
         m, h = seen.count, seen.horizon
         return Candidates(seen.chosen, copied(seen.scores, (m,), FLOAT), copied(seen.actions, (m, h, n, d), FLOAT),
-                          copied(seen.proposed, (m, h + 1, n, o), FLOAT), copied(seen.imagined, (m, h, n, o), FLOAT))
+                          copied(seen.proposed, (m, h + 1, n, o), FLOAT), copied(seen.imagined, (m, h, n, o), FLOAT),
+                          copied(seen.weights, (m,), FLOAT))
 
     def take(self, candidate: int, env: int = 0) -> np.ndarray:
         """Overrules the last decision of one environment before it is executed: another candidate's first joint

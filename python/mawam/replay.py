@@ -5,7 +5,7 @@ from typing import Any, Optional, Sequence
 import numpy as np
 
 from mawam._arrays import taken
-from mawam._library import ArgumentError, Handle, Owner, PathLike, call, encode, lib, whole
+from mawam._library import ArgumentError, Handle, Owner, PathLike, call, encode, lib, opened, whole
 from mawam.env import FLOAT, Env, check_env
 
 
@@ -45,7 +45,7 @@ class Replay(Owner):
 
     def beside(self, other: "Replay", label: str) -> None:
         """Adds what another replay has recorded, to be seen beside this one step by step."""
-        call(lib.mw_replay_beside, self._pointer, other._pointer, encode(label))
+        call(lib.mw_replay_beside, self._pointer, opened(Replay, other)._pointer, encode(label))
 
     def write(self, path: PathLike) -> None:
         """The page; a film strip of a few moments if the path ends with .svg."""

@@ -50,6 +50,7 @@ class VectorEnv(Owner):
         self.terminated, self.truncated = self.outcomes["terminated"], self.outcomes["truncated"]
         self._result: Step = (self.obs, self.rewards, self.terminated, self.truncated, self._infos)
         self._prepare()
+        self.reset(seed=0)
 
     def _prepare(self) -> None:
         """What is the same in every step: the struct of all arrays. Only the actions' address changes."""

@@ -44,6 +44,12 @@ static mw_status put_prey(FILE *out, const mw_safetensors *file, char *row, size
         strlen(task) > 16 || strlen(version) > 16 || strpbrk(version, "\"\\"))
         return mw_fail(error, MW_ERR_FORMAT, "%s: a prey file needs plain metadata task and version",
                        file->path);
+    mw_env *env; /* what it plays in says whether its layers fit together and to the task */
+    mw_env_options options;
+    mw_env_options_init(&options, sizeof options);
+    options.prey_file = file->path;
+    MW_TRY(mw_env_create(&env, task, &options, error));
+    mw_env_free(env);
     char sizes[128] = "";
     int layers = 0, column = 0;
     fprintf(out, "\nstatic const uint16_t %s[] = {", task);

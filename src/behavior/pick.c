@@ -42,12 +42,16 @@ static mw_status list_snapshots(gallery *g, const char *run, int every, mw_error
     snprintf(folder, sizeof folder, "%.480s/snapshots", run);
     DIR *open_folder = opendir(folder);
     if (!open_folder) return mw_fail(error, MW_ERR_IO, "%s: %s", folder, strerror(errno));
-    for (struct dirent *entry; (entry = readdir(open_folder)) && g->count < MOST;) {
+    bool fits = true;
+    for (struct dirent *entry; fits && (entry = readdir(open_folder));) {
         char *end;
         long long steps = strtoll(entry->d_name, &end, 10);
-        if (end != entry->d_name && !strcmp(end, ".safetensors")) g->list[g->count++].steps = (double)steps;
+        if (end == entry->d_name || strcmp(end, ".safetensors") != 0) continue;
+        fits = g->count < MOST;
+        if (fits) g->list[g->count++].steps = (double)steps;
     }
     closedir(open_folder);
+    if (!fits) return mw_fail(error, MW_ERR_UNSUPPORTED, "%s: more than %d snapshots", folder, MOST);
     qsort(g->list, (size_t)g->count, sizeof g->list[0], by_steps);
     int kept = 0;
     for (int i = 0; i < g->count; i++)

@@ -339,6 +339,11 @@ mw_status mw_behavior_play(const char *task, const char *path, const mw_measure_
     mw_measure_options o = defaults;
     MW_TRY(mw_options_take(&o, sizeof o, MW_FIELD_END(mw_measure_options, noise), given,
                            "mw_measure_options_init", error));
+    if (o.episodes < 1)
+        return mw_fail(error, MW_ERR_ARGUMENT, "episodes is %d; there must be at least one", o.episodes);
+    if (!(o.noise < 0) && !isfinite(o.noise))
+        return mw_fail(error, MW_ERR_ARGUMENT, "noise is %g; a finite number, or below zero for the file's",
+                       o.noise);
     if (!path) return mw_behavior_measure(task, o.world, NULL, o.seed, o.episodes, o.threads, measure, error);
     mw_behavior *behavior = malloc(sizeof *behavior);
     if (!behavior) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a behaviour");

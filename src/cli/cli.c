@@ -173,7 +173,6 @@ static const char *plan_setting(const char *name, size_t length) {
 static int assign(mw_assignments *list, const char *name, const char *value) {
     mw_plan_settings any;
     mw_error error;
-    if (!value) return mw_cli_usage("--%s needs a value", name);
     if (mw_plan_settings_set(&any, name, value, &error) != MW_OK) return mw_cli_usage("%s", error.message);
     if (list->count == (int)(sizeof list->items / sizeof *list->items))
         return mw_cli_usage("more than %d plan settings", list->count);
@@ -231,6 +230,7 @@ static void print_help(const char *help) {
 
 static void list_plan(void) {
     mw_setting_info info;
+    mw_arm arm;
     puts("\nplan settings (the bundle's own if left out):");
     for (int i = 0; mw_plan_setting_at(i, &info); i++) {
         char name[2 * MW_NAME], text[1024];
@@ -241,7 +241,8 @@ static void list_plan(void) {
     }
     puts("\nscorers:");
     for (int i = 0; mw_scorer_name(i); i++) mw_cli_explain(mw_scorer_name(i), 15, mw_scorer_help(i));
-    mw_cli_list_arms();
+    puts("\narms of an evaluation:");
+    for (int i = 0; mw_arm_at(i, &arm); i++) mw_cli_explain(arm.name, 15, arm.help);
 }
 
 static bool choose_show(mw_show *show, const char *name) {
@@ -253,11 +254,62 @@ static bool choose_show(mw_show *show, const char *name) {
     return true;
 }
 
+/* The option of this name; for a plan setting the row that takes them all, and which it is. NULL: there is
+ * none. */
+static const mw_option *find_option(const mw_option *options, const char *name, size_t length,
+                                    const char **setting) {
+    const mw_option *plan = NULL;
+    for (const mw_option *o = options; o->name; o++) {
+        if (o->kind == MW_OPT_PLAN)
+            plan = o;
+        else if (strlen(o->name) == length && !strncmp(o->name, name, length))
+            return o;
+    }
+    *setting = plan ? plan_setting(name, length) : NULL;
+    return *setting ? plan : NULL;
+}
+
+static bool needs_value(const mw_option *option) {
+    return option->kind != MW_OPT_FLAG && option->kind != MW_OPT_SHOW && option->kind != MW_OPT_OPTIONAL;
+}
+
+/* An option that needs no value; given: what stands behind its "=", or NULL. Returns -1, or the exit code. */
+static int set_bare(const mw_option *option, const char *given) {
+    if (option->kind == MW_OPT_OPTIONAL) {
+        *(const char **)option->value = given ? given : "";
+        return -1;
+    }
+    if (given) return mw_cli_usage("--%s takes no value", option->name);
+    if (option->kind == MW_OPT_FLAG)
+        *(bool *)option->value = true;
+    else if (!choose_show(option->value, option->name))
+        return mw_cli_usage("only one of --csv, --json and --markdown");
+    return -1;
+}
+
+/* Any other. Returns -1, or the exit code. */
+static int set_value(const mw_option *option, const char *setting, const char *value) {
+    const char *name = option->kind == MW_OPT_PLAN ? setting : option->name;
+    mw_strings *list = option->value;
+    if (!value) return mw_cli_usage("%s%s needs a value", dashes(name), name);
+    if (option->kind == MW_OPT_PLAN) return assign(option->value, setting, value);
+    if (option->kind == MW_OPT_STRING) {
+        *(const char **)option->value = value;
+    } else if (option->kind == MW_OPT_STRINGS) {
+        if (list->count == (int)(sizeof list->items / sizeof *list->items))
+            return mw_cli_usage("--%s is given too often", name);
+        list->items[list->count++] = value;
+    } else if (!store_number(option, value)) {
+        return refuse_number(option, value);
+    }
+    return -1;
+}
+
 int mw_cli_parse(int argc, char **argv, const mw_option *options, const char *help, const char **positional,
                  int most, int *count) {
     *count = 0;
     for (int i = 1; i < argc; i++) {
-        char *word = argv[i];
+        const char *word = argv[i], *setting = NULL;
         if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
             print_help(help);
             for (const mw_option *o = options; o->name; o++)
@@ -269,55 +321,14 @@ int mw_cli_parse(int argc, char **argv, const mw_option *options, const char *he
             positional[(*count)++] = word;
             continue;
         }
-        const char *name = word + (word[1] == '-' ? 2 : 1), *value = strchr(name, '=');
-        size_t length = value ? (size_t)(value - name) : strlen(name);
-        const mw_option *option = options;
-        while (option->name && (option->kind == MW_OPT_PLAN || strlen(option->name) != length ||
-                                strncmp(option->name, name, length)))
-            option++; /* the row of plan settings has no name of its own */
-        const mw_option *plan = options;
-        while (plan->name && plan->kind != MW_OPT_PLAN) plan++;
-        const char *setting = !option->name && plan->name ? plan_setting(name, length) : NULL;
-        if (setting) {
-            const int code = assign(plan->value, setting,
-                                    value          ? value + 1
-                                    : i + 1 < argc ? argv[++i]
-                                                   : NULL);
-            if (code >= 0) return code;
-            continue;
-        }
-        if (!option->name) return refuse_option(options, word, name, length);
-        if (option->kind == MW_OPT_FLAG) {
-            if (value) return mw_cli_usage("--%s takes no value", option->name);
-            *(bool *)option->value = true;
-            continue;
-        }
-        if (option->kind == MW_OPT_SHOW) {
-            if (value) return mw_cli_usage("--%s takes no value", option->name);
-            if (!choose_show(option->value, option->name))
-                return mw_cli_usage("only one of --csv, --json and --markdown");
-            continue;
-        }
-        if (option->kind == MW_OPT_OPTIONAL) {
-            *(const char **)option->value = value ? value + 1 : "";
-            continue;
-        }
-        if (value)
-            value++;
-        else if (i + 1 < argc)
-            value = argv[++i];
-        else
-            return mw_cli_usage("%s%s needs a value", dashes(option->name), option->name);
-        if (option->kind == MW_OPT_STRINGS) {
-            mw_strings *list = option->value;
-            if (list->count == (int)(sizeof list->items / sizeof *list->items))
-                return mw_cli_usage("--%s is given too often", option->name);
-            list->items[list->count++] = value;
-        } else if (option->kind == MW_OPT_STRING) {
-            *(const char **)option->value = value;
-        } else if (!store_number(option, value)) {
-            return refuse_number(option, value);
-        }
+        const char *name = word + (word[1] == '-' ? 2 : 1), *end = strchr(name, '=');
+        const char *value = end ? end + 1 : NULL;
+        const size_t length = end ? (size_t)(end - name) : strlen(name);
+        const mw_option *option = find_option(options, name, length, &setting);
+        if (!option) return refuse_option(options, word, name, length);
+        if (needs_value(option) && !value && i + 1 < argc) value = argv[++i];
+        const int code = needs_value(option) ? set_value(option, setting, value) : set_bare(option, value);
+        if (code >= 0) return code;
     }
     return -1;
 }

@@ -83,7 +83,6 @@ enum { MW_CLI_WIDTH = 100 }; /* columns that help and tables fit in */
 void mw_cli_wrap(int used, int indent, const char *text);
 /* For help: a name and what it is. */
 void mw_cli_explain(const char *name, int indent, const char *text);
-void mw_cli_list_arms(void);
 
 /* The rest of `mawam eval --sweep`: json as for it. */
 int mw_cli_sweep(const mw_eval_options *eval, const mw_strings *sweeps, const char *path, const char *json,

@@ -40,6 +40,10 @@ double mw_episode_return(const mw_episode *episode, int agents);
 /* Removes the hidden folders next to a dataset that processes left which are no longer there. */
 void mw_dataset_sweep(const char *folder);
 
+/* Before the commit: the data are of these rules after all, and of this quality (may be NULL). */
+mw_status mw_dataset_writer_foreign(mw_dataset_writer *writer, const char *rules, const char *quality,
+                                    mw_error *error);
+
 /* A new string "folder/name"; NULL if out of memory. */
 char *mw_path_join(const char *folder, const char *name);
 

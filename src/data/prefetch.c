@@ -1,8 +1,6 @@
 /* Two slots, one thread that fills, one caller that consumes; see prefetch.h. */
 #include "data/prefetch.h"
 
-#include "core/clock.h"
-
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -15,7 +13,6 @@ struct mw_prefetch {
     pthread_cond_t changed;
     uint64_t filled, taken; /* batches ready so far; batches handed out. taken <= filled <= taken + 1 */
     bool stop;
-    double preparing, waiting, started;
 };
 
 /* Batch number k goes to slot k % 2. The slot of the batch in use is not touched: batch k may be filled only
@@ -30,11 +27,8 @@ static void *work(void *argument) {
         }
         uint64_t k = p->filled;
         pthread_mutex_unlock(&p->lock);
-        double start = mw_clock_seconds();
         p->fill(p->context, p->first_step + k, p->slots[k % 2]);
-        double took = mw_clock_seconds() - start;
         pthread_mutex_lock(&p->lock);
-        p->preparing += took;
         p->filled++;
         pthread_cond_broadcast(&p->changed);
     }
@@ -73,24 +67,10 @@ void mw_prefetch_free(mw_prefetch *p) {
 }
 
 void *mw_prefetch_next(mw_prefetch *p) {
-    double start = mw_clock_seconds();
     pthread_mutex_lock(&p->lock);
     while (p->filled == p->taken) pthread_cond_wait(&p->changed, &p->lock);
-    void *slot = p->slots[p->taken % 2];
-    double now = mw_clock_seconds();
-    if (p->taken++ == 0)
-        p->started = now;
-    else
-        p->waiting += now - start;
+    void *slot = p->slots[p->taken++ % 2];
     pthread_cond_broadcast(&p->changed);
     pthread_mutex_unlock(&p->lock);
     return slot;
-}
-
-mw_prefetch_times mw_prefetch_report(mw_prefetch *p) {
-    pthread_mutex_lock(&p->lock);
-    mw_prefetch_times times = {p->preparing, p->waiting, p->taken ? mw_clock_seconds() - p->started : 0,
-                               p->taken};
-    pthread_mutex_unlock(&p->lock);
-    return times;
 }

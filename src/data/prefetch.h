@@ -18,13 +18,4 @@ void mw_prefetch_free(mw_prefetch *prefetch); /* waits for the fill in progress;
 /* The next step's batch, valid until the next call. */
 void *mw_prefetch_next(mw_prefetch *prefetch);
 
-typedef struct mw_prefetch_times {
-    double preparing; /* seconds the thread spent filling */
-    double waiting;   /* seconds the caller spent waiting in mw_prefetch_next, the first batch excluded */
-    double elapsed;   /* since the first batch was handed out */
-    uint64_t batches; /* handed out */
-} mw_prefetch_times;
-
-mw_prefetch_times mw_prefetch_report(mw_prefetch *prefetch);
-
 #endif

@@ -17,13 +17,11 @@ static double quantile_of(float *values, long count, double quantile) {
     return (double)values[low] + (at - (double)low) * ((double)values[high] - (double)values[low]);
 }
 
-/* Returns the discounted return of an episode; sizes[length], unless NULL, receives those of the
- * returns-to-go at all its steps. */
-static double episode_return(const mw_dataset *dataset, long episode, double discount, float *sizes) {
-    const mw_episode e = mw_dataset_episode(dataset, episode);
+double mw_return_to_go(const mw_dataset *dataset, mw_place place, double discount, float *sizes) {
+    const mw_episode e = mw_dataset_episode(dataset, place.episode);
     const int n = dataset->spec.agents;
     double to_go = 0;
-    for (long t = e.length - 1; t >= 0; t--) {
+    for (long t = e.length - 1; t >= place.t; t--) {
         double reward = 0;
         for (int i = 0; i < n; i++) reward += (double)e.rewards[t * n + i];
         to_go = reward / n + discount * to_go;
@@ -39,7 +37,7 @@ mw_status mw_returns_scale(double *scale, const mw_dataset *dataset, const mw_ep
     float *sizes = malloc((size_t)steps * sizeof *sizes);
     if (!sizes) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate the returns of %ld steps", steps);
     for (long i = 0; i < set->count; i++) {
-        episode_return(dataset, set->episodes[i], discount, sizes + at);
+        mw_return_to_go(dataset, (mw_place){set->episodes[i], 0}, discount, sizes + at);
         at += (long)dataset->lengths[set->episodes[i]];
     }
     *scale = quantile_of(sizes, steps, 0.99);
@@ -53,7 +51,7 @@ mw_status mw_returns_quantile(double *value, const mw_dataset *dataset, const mw
     float *starts = malloc((size_t)set->count * sizeof *starts);
     if (!starts) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate %ld returns", set->count);
     for (long i = 0; i < set->count; i++)
-        starts[i] = (float)episode_return(dataset, set->episodes[i], discount, NULL);
+        starts[i] = (float)mw_return_to_go(dataset, (mw_place){set->episodes[i], 0}, discount, NULL);
     *value = quantile_of(starts, set->count, quantile);
     free(starts);
     return MW_OK;

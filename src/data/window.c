@@ -1,6 +1,8 @@
 /* Segments with padding, return-to-go and masks; see window.h. */
 #include "data/window.h"
 
+#include "data/returns.h"
+
 #include <string.h>
 
 static void carve(mw_window_rows *rows, const mw_dataset_spec *spec, mw_arena *arena) {
@@ -96,19 +98,6 @@ static void take_actions(mw_window_rows *rows, int row, span s, const mw_dataset
     }
 }
 
-/* From the current step to the end of the episode. */
-static double return_to_go(const mw_dataset *data, mw_place place, double discount) {
-    long n = data->spec.agents;
-    const float *rewards = data->rewards + data->offsets[place.episode] * n;
-    double sum = 0;
-    for (long t = data->lengths[place.episode] - 1; t >= place.t; t--) {
-        double reward = 0;
-        for (long i = 0; i < n; i++) reward += (double)rewards[t * n + i];
-        sum = reward / (double)n + discount * sum;
-    }
-    return sum;
-}
-
 void mw_window_take(mw_window_rows *rows, int row, const mw_dataset *data, const mw_window_config *config,
                     mw_place place) {
     span s = span_of(data, config, place);
@@ -116,7 +105,7 @@ void mw_window_take(mw_window_rows *rows, int row, const mw_dataset *data, const
     take_obs(rows->trajectory + (size_t)row * width, rows->time, s, data, config->obs_normalizer,
              place.episode);
     take_actions(rows, row, s, data, config, place.episode);
-    rows->target[row] = (float)(return_to_go(data, place, config->discount) / config->return_scale);
+    rows->target[row] = (float)(mw_return_to_go(data, place, config->discount, NULL) / config->return_scale);
     rows->place[row] = place;
 }
 

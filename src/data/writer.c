@@ -126,7 +126,9 @@ static void remove_stale(const char *prefix) {
 void mw_dataset_sweep(const char *folder) {
     size_t length = strlen(folder);
     while (length > 1 && folder[length - 1] == '/') length--;
-    char *target = strndup(folder, length), *prefix = target ? hidden_prefix(target) : NULL;
+    char *target = realpath(folder, NULL); /* where a link leads to, as the writer does */
+    if (!target) target = strndup(folder, length);
+    char *prefix = target ? hidden_prefix(target) : NULL;
     if (prefix) remove_stale(prefix);
     free(prefix);
     free(target);
@@ -237,6 +239,21 @@ static mw_status copy_spec(mw_dataset_writer *w, const char *folder, const mw_da
     }
     if (!ok) return mw_fail(error, MW_ERR_MEMORY, "out of memory for a dataset's description");
     return mw_dataset_writer_sources(w, spec->sources, spec->source_count, error);
+}
+
+mw_status mw_dataset_writer_foreign(mw_dataset_writer *w, const char *rules, const char *quality,
+                                    mw_error *error) {
+    char *texts[] = {strdup(rules), strdup(quality ? quality : "")};
+    if (!texts[0] || !texts[1]) {
+        free(texts[0]);
+        free(texts[1]);
+        return mw_fail(error, MW_ERR_MEMORY, "out of memory for a dataset's description");
+    }
+    free((char *)w->spec.rules);
+    free((char *)w->spec.quality);
+    w->spec.rules = texts[0];
+    w->spec.quality = texts[1];
+    return MW_OK;
 }
 
 mw_status mw_dataset_writer_open(mw_dataset_writer **writer, const char *folder, const mw_dataset_spec *spec,

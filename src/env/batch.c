@@ -11,6 +11,7 @@
  * only on failure, so that nothing travels between cores while all goes well. */
 typedef struct {
     int index; /* of the failing environment; -1: none */
+    int ended; /* episodes in this step */
     mw_error error;
 } failure;
 
@@ -199,7 +200,10 @@ static void step_range(const step_job *job, int begin, int end, failure *failed)
             mw_env_step(batch->envs[i], action, job->rewards + (size_t)row * (size_t)batch->agents,
                         &job->outcomes[row], error);
         if (status != MW_OK && failed->index < 0) failed->index = i;
-        if (status == MW_OK && job->seeds && over(&job->outcomes[row])) begin_next(job, i, row);
+        if (status == MW_OK && over(&job->outcomes[row])) {
+            failed->ended++;
+            if (job->seeds) begin_next(job, i, row);
+        }
         look(batch, i, row, job->obs, job->legal);
     }
 }
@@ -266,11 +270,12 @@ mw_status mw_env_batch_advance(mw_env_batch *batch, mw_env_batch_arrays *arrays,
                     arrays->last_obs,
                     arrays->seeds,
                     NULL};
-    arrays->ended = 0;
+    const int workers = mw_pool_threads(batch->pool);
+    for (int k = 0; k < workers; k++) batch->failures[k].ended = 0;
     mw_pool_run(batch->pool, step_share, &job);
-    MW_TRY(first_failure(batch, error));
-    for (int i = 0; i < batch->count; i++) arrays->ended += over(&arrays->outcomes[i]);
-    return MW_OK;
+    arrays->ended = 0;
+    for (int k = 0; k < workers; k++) arrays->ended += batch->failures[k].ended;
+    return first_failure(batch, error);
 }
 
 /* ---- scripts ---- */

@@ -2,6 +2,7 @@
  * env.h. */
 #include "env/env.h"
 
+#include "core/names.h"
 #include "core/numbers.h"
 #include "core/options.h"
 
@@ -34,18 +35,12 @@ static const mw_env_class *find_family(const char *task) {
 }
 
 static mw_status unknown_task(const char *task, mw_error *error) {
-    char known[256] = "";
-    const char *name;
-    for (int i = 0; (name = mw_env_task(i)); i++) {
-        strncat(known, i ? ", " : "", sizeof known - strlen(known) - 1);
-        strncat(known, name, sizeof known - strlen(known) - 1);
-    }
 #ifndef MAWAM_HAVE_MUJOCO
     if (!strcmp(task, "2ant") || !strcmp(task, "4ant"))
         return mw_fail(error, MW_ERR_UNSUPPORTED,
                        "task '%s' needs MuJoCo, which this build lacks (Debian package libmujoco-dev)", task);
 #endif
-    return mw_fail(error, MW_ERR_ARGUMENT, "unknown task '%.64s'; known: %s", task, known);
+    return mw_names_unknown(mw_env_task, "task", task, error);
 }
 
 static const mw_env_options defaults = {.size = sizeof defaults, .spawn_jitter = -1};
@@ -176,10 +171,10 @@ mw_status mw_env_recall(mw_env *env, const float *obs, mw_error *error) {
         return mw_fail(error, MW_ERR_UNSUPPORTED, "%s: its observations do not hold the whole state",
                        env->info.task);
     for (int i = 0; i < env->info.agents * o; i++)
-        if (!(fabsf(obs[i]) <= (float)MW_ENV_FARTHEST))
+        if (!(fabsf(obs[i]) <= (float)MW_ENV_PLACED))
             return mw_fail(error, MW_ERR_ARGUMENT,
                            "%s: observation feature %d of agent %d is %g; it must be at most %g in size",
-                           env->info.task, i % o, i / o, (double)obs[i], MW_ENV_FARTHEST);
+                           env->info.task, i % o, i / o, (double)obs[i], MW_ENV_PLACED);
     mw_env_reset(env, 0);
     env->kind->recall(env, obs);
     return MW_OK;
@@ -211,7 +206,7 @@ mw_status mw_env_check_numbers(const mw_env *env, const char *what, const double
                                mw_error *error) {
     for (int i = 0; i < count; i++)
         if (!(fabs(values[i]) <= MW_ENV_FARTHEST))
-            return mw_fail(error, MW_ERR_FORMAT, "%s: the snapshot's %s %d is %g, expected at most %g",
+            return mw_fail(error, MW_ERR_FORMAT, "%s: the snapshot's %s %d is %.9g, expected at most %g",
                            env->info.task, what, i, values[i], MW_ENV_FARTHEST);
     return MW_OK;
 }
@@ -271,9 +266,9 @@ mw_status mw_env_place(mw_env *env, const char *role, int id, const float place[
     if (!env->kind->place)
         return mw_fail(error, MW_ERR_UNSUPPORTED, "%s: nothing can be moved by hand", env->info.task);
     for (int c = 0; c < 2; c++)
-        if (!(fabsf(place[c]) <= (float)MW_ENV_FARTHEST))
+        if (!(fabsf(place[c]) <= (float)MW_ENV_PLACED))
             return mw_fail(error, MW_ERR_ARGUMENT, "%s: coordinate %d is %g; it must be at most %g in size",
-                           env->info.task, c, (double)place[c], MW_ENV_FARTHEST);
+                           env->info.task, c, (double)place[c], MW_ENV_PLACED);
     if (env->kind->place(env, role, id, place)) return MW_OK;
     return mw_fail(error, MW_ERR_ARGUMENT, "%s: there is no %.64s %d", env->info.task, role, id);
 }

@@ -83,6 +83,15 @@ static void append_string(text *t, const char *string) {
 
 /* ---- recording ---- */
 
+/* What does not fit is cut off between two characters. */
+static void copy_words(char *out, size_t size, const char *words) {
+    size_t length = strnlen(words, size);
+    if (length == size) /* of a character that goes on there nothing stays */
+        for (length--; length > 0 && ((unsigned char)words[length] & 0xc0) == 0x80;) length--;
+    memcpy(out, words, length);
+    out[length] = 0;
+}
+
 mw_status mw_replay_create(mw_replay **out, const mw_env *env, const char *subtitle, mw_error *error) {
     MW_NEED_AS(out, "replay");
     *out = NULL;
@@ -92,7 +101,7 @@ mw_status mw_replay_create(mw_replay **out, const mw_env *env, const char *subti
     const mw_env_info *info = mw_env_describe(env);
     snprintf(replay->title, sizeof replay->title, "%s", info->task);
     snprintf(replay->family, sizeof replay->family, "%s", info->family);
-    snprintf(replay->subtitle, sizeof replay->subtitle, "%s", subtitle ? subtitle : "");
+    copy_words(replay->subtitle, sizeof replay->subtitle, subtitle ? subtitle : "");
     replay->agents = info->agents;
     return MW_OK;
 }
@@ -182,8 +191,11 @@ mw_status mw_replay_candidates(mw_replay *replay, const float *scores, const flo
     MW_NEED(replay);
     MW_NEED(scores);
     text *body = &replay->body;
-    if (replay->frames == 0 || replay->paths > 0)
-        return mw_fail(error, MW_ERR_ARGUMENT, "candidates belong to a frame and come before its paths");
+    if (replay->frames == 0 || replay->paths > 0 || replay->candidates > 0)
+        return mw_fail(error, MW_ERR_ARGUMENT,
+                       "candidates belong to a frame, once, and come before its paths");
+    if (chosen < 0 || chosen >= count)
+        return mw_fail(error, MW_ERR_ARGUMENT, "candidate %d is chosen of %d", chosen, count);
     append(body, ",\"chosen\":%d", chosen);
     append_numbers(body, "scores", scores, count);
     if (weights) append_numbers(body, "weights", weights, count);

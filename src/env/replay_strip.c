@@ -182,7 +182,7 @@ static void draw_row(strip *s, const json_t *episode, const char *label, size_t 
                            shape) if (!strcmp(role_of(episode, shape), "landmark")) draw_target(s, shape);
         draw_paths(s, frame);
         fprintf(s->out, "<text x=\"%.1f\" y=\"%.1f\">step %zu</text></svg>\n", left + 6, top + TITLE + 15,
-                step);
+                step < count ? step : count - 1);
     }
 }
 
@@ -190,7 +190,9 @@ static void draw_row(strip *s, const json_t *episode, const char *label, size_t 
 
 static void draw(strip *s, const json_t *root) {
     const json_t *beside = json_object_get(root, "beside");
-    const size_t frames = json_array_size(json_object_get(root, "frames"));
+    const size_t own = json_array_size(json_object_get(root, "frames")),
+                 other = json_array_size(json_object_get(beside, "frames")),
+                 frames = own > other ? own : other;
     see_all(s, root);
     if (beside) see_all(s, beside);
     if (!(s->box[2] > s->box[0])) grow(s->box, 0, 0, 1);
@@ -211,8 +213,7 @@ static void draw(strip *s, const json_t *root) {
     fprintf(s->out, "<text x=\"%d\" y=\"%d\">%s</text>\n</svg>\n", GAP, high - 10,
             json_object_get(json_array_get(json_object_get(root, "frames"), 0), "paths")
                 ? "Lines: the ways that candidates imagine, from dark blue (low score) to yellow (high "
-                  "score); the one "
-                  "with the highest score has an edge."
+                  "score); the chosen one has an edge."
                 : "");
 }
 

@@ -98,7 +98,7 @@ static mw_status choose(mw_anchor_walk *w, mw_error *error) {
     for (int e = 0; e < s->count; e++)
         for (int m = 0; m < w->options.plan->candidates && s->active[e] && !w->options.planned; m++)
             mw_planner_scores(w->planner, e)[m] = m == 0;
-    mw_planner_choose(w->planner, s->active, s->real, s->index);
+    mw_planner_choose(w->planner, s->real, s->index);
     return MW_OK;
 }
 

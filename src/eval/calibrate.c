@@ -34,7 +34,7 @@ typedef struct {
     mw_plan_settings plan;
     mw_pool *pool;
     mw_anchor_walk *walk;
-    const mw_worlds *stage;
+    const mw_worlds *worlds;
     mw_oracle *oracle;
     mw_oracle_job jobs[MAX_ENVS];
     int judges;
@@ -57,10 +57,10 @@ static mw_status add_anchor(survey *v, const mw_anchors *at, int k, mw_error *er
     v->count++;
     a->predicted = a->realized + most;
     a->episode = at->episodes[k];
-    a->step = v->stage->last[e].step;
-    const size_t joint = (size_t)(v->stage->info->agents * v->stage->info->obs_size);
+    a->step = v->worlds->last[e].step;
+    const size_t joint = (size_t)(v->worlds->info->agents * v->worlds->info->obs_size);
     for (int m = 0; m < most; m++)
-        memcpy(v->start + (size_t)m * joint, v->stage->obs + (size_t)e * joint, joint * sizeof *v->start);
+        memcpy(v->start + (size_t)m * joint, v->worlds->obs + (size_t)e * joint, joint * sizeof *v->start);
     for (int j = 0; j < v->judges; j++)
         MW_TRY(mw_scorer_score(v->scorers[j],
                                &(mw_scoring){.scores = a->predicted + j * most,
@@ -80,7 +80,7 @@ static mw_status visit(void *context, const mw_anchors *at, mw_error *error) {
     const int most = v->plan.candidates, first = v->count;
     for (int k = 0; k < at->count; k++) {
         MW_TRY(add_anchor(v, at, k, error));
-        v->jobs[k] = (mw_oracle_job){.env = v->stage->envs[at->envs[k]],
+        v->jobs[k] = (mw_oracle_job){.env = v->worlds->envs[at->envs[k]],
                                      .actions = mw_planner_actions(at->planner, at->envs[k]),
                                      .scores = v->anchors[first + k].realized};
     }
@@ -121,8 +121,8 @@ static mw_status add_judge(survey *v, const mw_bundle *bundle, const char *name,
     const mw_scorer_context context = {.max_rows = v->plan.candidates,
                                        .horizon = v->plan.horizon,
                                        .advantage_share = v->plan.advantage_share,
-                                       .envs = v->stage->envs,
-                                       .env_count = v->stage->count,
+                                       .envs = v->worlds->envs,
+                                       .env_count = v->worlds->count,
                                        .env_options = v->options.world,
                                        .pool = v->pool};
     snprintf(v->names[v->judges], MW_NAME, "%s", name);
@@ -164,7 +164,7 @@ static mw_status survey_walk(survey *v, const mw_bundle *bundle, mw_error *error
         .visit = visit,
         .context = v};
     MW_TRY(mw_anchor_walk_create(&v->walk, &options, error));
-    v->stage = mw_anchor_walk_worlds(v->walk);
+    v->worlds = mw_anchor_walk_worlds(v->walk);
     return MW_OK;
 }
 
@@ -234,7 +234,7 @@ static mw_status summarise(mw_same_state *r, survey *v, mw_error *error) {
         snprintf(r->judge[j].scorer, sizeof r->judge[j].scorer, "%s", v->names[j]);
         r->judge[j].predicted = r->realized + (size_t)(1 + j) * all;
     }
-    snprintf(r->rules, sizeof r->rules, "%s", v->stage->info->rules);
+    snprintf(r->rules, sizeof r->rules, "%s", v->worlds->info->rules);
     qsort(v->anchors, (size_t)v->count, sizeof *v->anchors, by_place);
     for (int k = 0; k < r->anchors; k++) {
         add_state(r, &v->anchors[k], k);

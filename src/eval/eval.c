@@ -41,14 +41,14 @@ typedef struct {
     int arm;
     const mw_eval_options *options;
     mw_pool *pool; /* steps environments */
-    mw_worlds stage;
+    mw_worlds worlds;
     mw_controller *controller;
     double seconds; /* of the last decision */
 } player;
 
 static void player_free(player *p) {
     mw_controller_free(p->controller);
-    mw_worlds_free(&p->stage);
+    mw_worlds_free(&p->worlds);
     mw_pool_free(p->pool);
 }
 
@@ -65,9 +65,9 @@ static mw_status player_build(player *p, const mw_bundle *bundle, const mw_plan_
     const mw_eval_options *o = p->options;
     mw_arm arm;
     MW_TRY(mw_pool_create(&p->pool, o->threads, error));
-    MW_TRY(mw_worlds_create(&p->stage, bundle, o->world, o->accept_rules, envs, p->pool, error));
+    MW_TRY(mw_worlds_create(&p->worlds, bundle, o->world, o->accept_rules, envs, p->pool, error));
     mw_controller_request request = {.bundle = bundle,
-                                     .envs = p->stage.envs,
+                                     .envs = p->worlds.envs,
                                      .env_options = o->world,
                                      .count = envs,
                                      .threads = o->threads,
@@ -86,7 +86,7 @@ static mw_status player_create(player *p, const mw_bundle *bundle, const mw_eval
 
 /* Actions for all active environments. */
 static mw_status decide(player *p, mw_error *error) {
-    mw_worlds *s = &p->stage;
+    mw_worlds *s = &p->worlds;
     const double started = mw_clock_seconds();
     MW_TRY(p->controller->kind->act(p->controller, s->obs, s->legal, s->active, s->real, s->index, error));
     p->seconds = mw_clock_seconds() - started;
@@ -107,13 +107,13 @@ static void start(player *p, mw_eval_episode *episodes, int e, long k) {
     const mw_episode_seeds seeds =
         mw_episode_seeds_of(o->first_seed + (uint64_t)(k / o->episodes), k % o->episodes);
     episodes[k] = (mw_eval_episode){.world = seeds.world};
-    mw_worlds_begin(&p->stage, p->controller, e, seeds);
+    mw_worlds_begin(&p->worlds, p->controller, e, seeds);
 }
 
 static mw_status play_queue(player *p, mw_eval_report *report, long *playing, mw_error *error) {
     const mw_eval_options *o = p->options;
     const long total = (long)o->seeds * o->episodes;
-    mw_worlds *s = &p->stage;
+    mw_worlds *s = &p->worlds;
     long next = 0, done = 0;
     for (int e = 0; e < s->count && next < total; e++) {
         playing[e] = next;
@@ -200,7 +200,7 @@ static mw_latency latency(double *ms, int count) {
 }
 
 static mw_status time_queue(player *p, mw_eval_report *report, double *ms, int count, mw_error *error) {
-    mw_worlds *s = &p->stage;
+    mw_worlds *s = &p->worlds;
     long episode = 0;
     mw_worlds_begin(s, p->controller, 0, mw_episode_seeds_of(p->options->first_seed, episode++));
     for (int i = -WARM_UP; i < count; i++) {

@@ -3,13 +3,12 @@
 #include "core/numbers.h"
 #include "eval/eval.h"
 #include "eval/worlds.h"
-#include "plan/choice.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_POINTS = 257, MAX_PLACES = 64, MAX_SHOWN = 256, LABEL = 240 };
+enum { MAX_POINTS = 257, MAX_PLACES = 64, LABEL = 240 };
 
 /* Adds a joint action in words: "attack 2, stop, east". */
 static void describe(char *label, const float *action, const mw_env *env) {
@@ -57,15 +56,9 @@ static void tell_apart(char *label, const mw_candidates *c, int m, const mw_worl
     if (same >= 0) snprintf(label + used, LABEL - used, " (the same as %d)", same);
 }
 
-static mw_status add_scores(mw_replay *replay, const mw_candidates *c, const mw_worlds *s,
-                            const mw_plan_settings *plan, mw_error *error) {
-    float weights[MAX_SHOWN];
-    const bool own = plan->caution * plan->return_error > 0 && c->chosen == 0, /* executed as it is */
-        mean = !s->info->discrete && c->count <= MAX_SHOWN && !own &&
-               mw_choice_weights(weights, c->scores, c->count, c->chosen, (float)plan->temperature);
+static mw_status add_scores(mw_replay *replay, const mw_candidates *c, const mw_worlds *s, mw_error *error) {
     if (!s->info->discrete)
-        return mw_replay_candidates(replay, c->scores, mean ? weights : NULL, c->count, c->chosen, NULL,
-                                    error);
+        return mw_replay_candidates(replay, c->scores, c->weights, c->count, c->chosen, NULL, error);
     char *text = malloc((size_t)c->count * LABEL);
     const char **labels = malloc((size_t)c->count * sizeof *labels);
     mw_status status = MW_OK;
@@ -105,8 +98,8 @@ static mw_status add_paths(mw_replay *replay, const mw_candidates *c, const mw_w
     return MW_OK;
 }
 
-static mw_status record(mw_worlds *s, mw_controller *controller, mw_replay *replay,
-                        const mw_plan_settings *plan, const mw_stop_flag *stop, mw_error *error) {
+static mw_status record(mw_worlds *s, mw_controller *controller, mw_replay *replay, const mw_stop_flag *stop,
+                        mw_error *error) {
     MW_TRY(mw_replay_frame(replay, s->envs[0], NULL, error));
     while (!mw_worlds_over(s, 0)) {
         if (stop && *stop)
@@ -114,7 +107,7 @@ static mw_status record(mw_worlds *s, mw_controller *controller, mw_replay *repl
         MW_TRY(controller->kind->act(controller, s->obs, s->legal, NULL, s->real, s->index, error));
         const mw_candidates c = controller->kind->candidates(controller, 0);
         if (c.count > 1) {
-            MW_TRY(add_scores(replay, &c, s, plan, error));
+            MW_TRY(add_scores(replay, &c, s, error));
             MW_TRY(add_paths(replay, &c, s, error));
         }
         MW_TRY(mw_worlds_step(s, controller, error));
@@ -131,7 +124,7 @@ static mw_status play(mw_replay **replay, mw_worlds *worlds, const mw_controller
     mw_status status = mw_controller_create(&controller, "planner", request, error);
     if (status == MW_OK) {
         mw_worlds_begin(worlds, controller, 0, mw_episode_seeds_of(o->first_seed, 0));
-        status = record(worlds, controller, *replay, &request->plan, o->stop, error);
+        status = record(worlds, controller, *replay, o->stop, error);
     }
     mw_controller_free(controller);
     return status;

@@ -251,24 +251,31 @@ static mw_status decide_again(mw_duel *duel, mw_error *error) {
     return decide(duel, standing, error);
 }
 
+static mw_status take(mw_duel *duel, int candidate, mw_error *error) {
+    mw_duel_side *side = &duel->side[MW_DUEL_PLANNED];
+    mw_duel_moment *moment = duel->moments[duel->step];
+    MW_TRY(mw_planner_take(side->planner, 0, candidate, side->real, side->index, error));
+    moment->forced = true;
+    mw_moment_choose(moment, duel);
+    return MW_OK;
+}
+
 mw_status mw_duel_seek(mw_duel *duel, int step, mw_error *error) {
     MW_TRY(go_back(duel, step, error));
     const int forced = mw_duel_now(duel)->forced ? mw_duel_now(duel)->chosen : -1;
     MW_TRY(decide_again(duel, error));
     if (forced < 0 || forced >= mw_duel_now(duel)->candidates) return MW_OK;
-    return mw_duel_force(duel, forced, error);
+    return take(duel, forced, error);
 }
 
 mw_status mw_duel_force(mw_duel *duel, int candidate, mw_error *error) {
-    mw_duel_side *side = &duel->side[MW_DUEL_PLANNED];
-    mw_duel_moment *moment = duel->moments[duel->step];
+    const mw_duel_moment *moment = mw_duel_now(duel);
     if (candidate < 0 || candidate >= moment->candidates)
         return mw_fail(error, MW_ERR_ARGUMENT, "candidate is %d; this step has %d", candidate,
                        moment->candidates);
-    MW_TRY(mw_planner_take(side->planner, 0, candidate, side->real, side->index, error));
-    moment->forced = true;
-    mw_moment_choose(moment, duel);
-    return MW_OK;
+    if (moment->forced && moment->chosen == candidate) return MW_OK;
+    forget_from(duel, duel->step + 1);
+    return take(duel, candidate, error);
 }
 
 mw_status mw_duel_place(mw_duel *duel, const char *role, int id, const float place[2], mw_error *error) {
@@ -304,7 +311,9 @@ static mw_status replan(mw_duel *duel, const mw_plan_settings *plan, int arm, mw
 mw_status mw_duel_set(mw_duel *duel, const char *name, const char *value, mw_error *error) {
     mw_plan_settings plan = duel->plan;
     MW_TRY(mw_plan_settings_set(&plan, name, value, error));
-    return replan(duel, &plan, duel->arm, error);
+    MW_TRY(replan(duel, &plan, duel->arm, error));
+    duel->changed = true;
+    return MW_OK;
 }
 
 bool mw_duel_arm_plays(const mw_duel *duel, int index) {
@@ -332,5 +341,7 @@ mw_status mw_duel_arm(mw_duel *duel, const char *name, mw_error *error) {
         if (duel->about.discrete && strstr("action_offset temperature warm_start", word)) continue;
         MW_TRY(mw_plan_settings_set(&plan, word, value, error));
     }
-    return replan(duel, &plan, index, error);
+    MW_TRY(replan(duel, &plan, index, error));
+    duel->changed = false;
+    return MW_OK;
 }

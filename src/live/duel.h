@@ -44,6 +44,7 @@ typedef struct mw_duel_moment {
     int candidates, horizon, places, chosen;
     bool forced;     /* chosen by hand */
     float *scores;   /* [candidates] */
+    float *weights;  /* [candidates] of the mean that is executed; all 0: it is the chosen one */
     float *imagined; /* [horizon][n][o] of the chosen one */
     float *paths;    /* [candidates][places][horizon + 1][2]; NULL: nothing to draw */
     char *labels;    /* [candidates][MW_DUEL_LABEL]; NULL: actions are not discrete */
@@ -58,6 +59,7 @@ typedef struct mw_duel {
     int experts;
     mw_plan_settings plan; /* of the planned world */
     int arm, threads;
+    bool changed; /* settings of the arm, by hand */
     uint64_t seed, episode;
     int step, first, last;    /* the present one; the kept ones */
     mw_duel_moment **moments; /* [episode_limit + 1] */
@@ -74,12 +76,12 @@ bool mw_duel_over(const mw_duel *duel); /* both worlds are at their end */
 mw_status mw_duel_advance(mw_duel *duel, mw_error *error);
 /* Goes to a step that is kept. Later ones stay until play goes on from there. */
 mw_status mw_duel_seek(mw_duel *duel, int step, mw_error *error);
-/* Another candidate is chosen for the present step. */
+/* Another candidate is chosen for the present step; what followed another choice is forgotten. */
 mw_status mw_duel_force(mw_duel *duel, int candidate, mw_error *error);
 /* Moves something in both worlds, and decides again. */
 mw_status mw_duel_place(mw_duel *duel, const char *role, int id, const float place[2], mw_error *error);
 bool mw_duel_movable(const mw_duel *duel);
-/* From the present step on the planned world is planned so. After a failure all is as before. */
+/* From the present step on the planned world is planned so. What is refused changes nothing. */
 mw_status mw_duel_set(mw_duel *duel, const char *name, const char *value, mw_error *error);
 mw_status mw_duel_arm(mw_duel *duel, const char *name, mw_error *error);
 bool mw_duel_arm_plays(const mw_duel *duel, int index); /* is it a planner that the bundle can serve? */

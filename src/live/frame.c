@@ -87,6 +87,8 @@ static void decision(FILE *out, const mw_duel_moment *now) {
     fprintf(out, "\"chosen\":%d,\"forced\":%s,\"horizon\":%d,\"scores\":", now->chosen,
             now->forced ? "true" : "false", now->horizon);
     numbers(out, now->scores, (size_t)now->candidates);
+    fputs(",\"weights\":", out); /* all 0: the chosen one is executed as it is */
+    numbers(out, now->weights, (size_t)now->candidates);
     fputs(",\"labels\":[", out);
     for (int k = 0; now->labels && k < now->candidates; k++) {
         if (k) fputc(',', out);
@@ -221,7 +223,7 @@ void mw_frame_about(const mw_duel *duel, FILE *out) {
     }
     fputs("],\"arm\":", out);
     mw_frame_text(out, mw_arm_name(duel->arm));
-    fputs(",\"arms\":[", out);
+    fprintf(out, ",\"changed\":%s,\"arms\":[", duel->changed ? "true" : "false");
     print_arms(duel, out);
     fputs("],\"scorers\":[", out);
     for (int i = 0; mw_scorer_name(i); i++) {

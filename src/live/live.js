@@ -39,7 +39,7 @@ async function learn() {
   const wanted = frame ? frame.version : 0;
   if (about && about.wanted === wanted) return;
   about = Object.assign(about || {}, { wanted });
-  const told = await get('/about');
+  const told = await get('/about').catch(e => { about.wanted = null; throw e; }); // asked again with the next step
   const other = !about.bundle || about.bundle !== told.bundle;
   about = Object.assign(told, { wanted });
   if (other) { box = null; totals.clear(); routes.clear(); }
@@ -86,7 +86,7 @@ function showAbout() {
   $('summary').textContent = about.quality + ' - ' + about.summary;
   options($('bundle'), about.bundles.map(b => [b.replace(/[.]safetensors$/, '')]), about.bundle.replace(/[.]safetensors$/, ''));
   options($('arm'), about.arms.map(a => [a.name, a.help]), about.arm);
-  $('arm-name').textContent = 'planned (' + about.arm + ')';
+  $('arm-name').textContent = 'planned (' + about.arm + (about.changed ? ', changed' : '') + ')';
   $('main-settings').replaceChildren(...about.settings.filter(s => s.symbol).map(settingControl));
   $('more-settings').replaceChildren(...about.settings.filter(s => !s.symbol).map(settingControl));
   $('routes-card').hidden = !about.experts;
@@ -134,8 +134,10 @@ function showCandidates() {
     list.children[k].onclick = () => force(k);
   });
   $('candidates-label').textContent = !d.scores.length ? 'the episode is over' : d.forced ? 'chosen by hand: ' + d.chosen :
+    d.weights.some(x => x > 0) ? 'the best: ' + d.chosen + '; executed: a mean of all by their scores; click one to force it' :
     'chosen: ' + d.chosen + '; click one to force it';
 }
+const short = x => x === null ? '-' : x.toPrecision(2); // null: not a finite number
 function showNumbers() {
   const [planned, alone] = frame.worlds, f = frame.forecast, last = f.errors.length - 1;
   const end = w => w.won ? ' (won)' : w.over ? ' (over)' : '';
@@ -151,7 +153,7 @@ function showNumbers() {
   if (document.activeElement !== $('seed')) $('seed').value = frame.seed;
   if (document.activeElement !== $('rate')) $('rate').value = frame.rate;
   $('forecast-label').textContent = last < 0 ? 'nothing was expected yet' : 'error ' + (last + 1) + ' steps ahead ' +
-    f.errors[last].toPrecision(2) + '; expecting no change ' + f.still[last].toPrecision(2) + ' (lines)';
+    short(f.errors[last]) + '; expecting no change ' + short(f.still[last]) + ' (lines)';
   if (frame.notice) say(frame.notice, true);
 }
 function showWorlds() {
@@ -280,11 +282,20 @@ $('step').onclick = () => send({ do: 'step' });
 $('back').onclick = () => frame && seek(frame.step - 1);
 $('time').oninput = e => seek(Number(e.target.value));
 $('rate').onchange = e => send({ do: 'rate', value: Number(e.target.value) });
-$('begin').onclick = () => frame && (Number($('seed').value) === frame.seed ? randomSeed() : begin(Number($('seed').value)));
+// A seed that was typed begins when its field is left, which pressing the button does: the press is not another wish.
+let typed = false;
+$('begin').onpointerdown = () => { typed = frame && Number($('seed').value) !== frame.seed; };
+$('begin').onclick = () => {
+  if (frame && !typed) Number($('seed').value) === frame.seed ? randomSeed() : begin(Number($('seed').value));
+  typed = false;
+};
 $('seed').onchange = e => begin(Number(e.target.value));
 $('record').onclick = () => frame && about && save();
-$('arm').onchange = e => send({ do: 'arm', name: e.target.value });
-$('bundle').onchange = e => { say('loading ' + e.target.value); send({ do: 'bundle', name: e.target.value + '.safetensors' }); };
+$('arm').onchange = async e => { if (!await send({ do: 'arm', name: e.target.value })) e.target.value = about.arm; };
+$('bundle').onchange = async e => {
+  say('loading ' + e.target.value);
+  if (!await send({ do: 'bundle', name: e.target.value + '.safetensors' })) e.target.value = about.bundle.replace(/[.]safetensors$/, '');
+};
 for (const id of ['planned', 'alone']) drag(id);
 for (const type of ['focus', 'blur']) $('planned').addEventListener(type, () => plan());
 addEventListener('resize', () => plan());

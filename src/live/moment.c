@@ -29,6 +29,7 @@ static void divide(mw_duel_moment *m, cutter *c, const mw_duel *duel, bool decid
     if (!decided) return;
     const size_t count = (size_t)m->candidates, h = (size_t)m->horizon, places = (size_t)m->places;
     m->scores = cut(c, count, sizeof(float));
+    m->weights = cut(c, count, sizeof(float));
     m->imagined = cut(c, h * joint, sizeof(float));
     m->paths = cut(c, count * places * (h + 1) * 2, sizeof(float));
     m->labels = cut(c, duel->about.discrete ? count * MW_DUEL_LABEL : 0, 1);
@@ -127,6 +128,7 @@ void mw_moment_choose(mw_duel_moment *m, mw_duel *duel) {
     const size_t joint = (size_t)(duel->about.agents * duel->about.obs_size),
                  first = (size_t)(seen.chosen * seen.horizon);
     m->chosen = seen.chosen;
+    for (int k = 0; k < m->candidates; k++) m->weights[k] = seen.weights ? seen.weights[k] : 0;
     memcpy(m->imagined, ahead(&seen, joint, seen.chosen, 1), (size_t)seen.horizon * joint * sizeof(float));
     if (m->mass)
         mw_routes_look(duel->routes, m->obs,

@@ -1,4 +1,5 @@
-/* The direct return predictor's windows and batches, for its training and for checks of it. */
+/* The direct return predictor's windows and batches, for its training and for whatever else asks for returns
+ * over some steps of recorded play. */
 #ifndef MW_MODEL_DIRECT_H
 #define MW_MODEL_DIRECT_H
 

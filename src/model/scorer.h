@@ -19,8 +19,11 @@ typedef struct mw_scoring {
     const int *envs; /* [count / group]: which environment each group is of; NULL: unknown */
 } mw_scoring;
 
+typedef struct mw_scorer_class mw_scorer_class;
+
 /* What a scorer may be made of. */
 typedef struct mw_scorer_context {
+    const mw_scorer_class *kind;          /* the class that is asked to make one */
     const struct mw_model *const *models; /* [count]: of the bundle */
     int count;
     const struct mw_model *model; /* the one of the scorer's own class; NULL for scorers that are no model's
@@ -34,15 +37,16 @@ typedef struct mw_scorer_context {
     mw_pool *pool;
 } mw_scorer_context;
 
-typedef struct mw_scorer_class {
+struct mw_scorer_class {
     const char *name, *help;
-    bool imagines;  /* gives paths */
-    bool simulates; /* and they are true */
+    bool imagines;        /* gives paths */
+    bool simulates;       /* and they are true */
+    const char *mixes[2]; /* models whose scorers it weighs against each other; NULL: it is no mixture */
     mw_status (*create)(mw_scorer **scorer, const mw_scorer_context *context, mw_error *error);
     mw_status (*score)(mw_scorer *scorer, const mw_scoring *scoring, mw_error *error);
     size_t (*bytes)(const mw_scorer *scorer);
     void (*destroy)(mw_scorer *scorer);
-} mw_scorer_class;
+};
 
 struct mw_scorer {
     const mw_scorer_class *kind;

@@ -34,7 +34,7 @@ static mw_status act_within(mw_planner *p, int level, int steps, double started,
         MW_TRY(mw_planner_score(p, error));
     else
         prefer_first(p);
-    mw_planner_choose(p, active, real, index);
+    mw_planner_choose(p, real, index);
     const double ended = now(p);
     if (p->slot_count > 0)
         mw_deadline_learn(d, level, p->slot_count, steps, drawn - started, scored ? ended - drawn : -1);
@@ -84,7 +84,7 @@ mw_status mw_planner_act(mw_planner *p, const float *obs, const uint8_t *legal, 
     }
     MW_TRY(mw_planner_propose(p, obs, legal, active, error));
     MW_TRY(mw_planner_score(p, error));
-    mw_planner_choose(p, active, real, index);
+    mw_planner_choose(p, real, index);
     p->effort = (mw_effort){p->plan.candidates, p->sampling.steps, p->scorer && p->plan.candidates > 1,
                             1e3 * (now(p) - started)};
     return MW_OK;

@@ -5,6 +5,8 @@
 #include "core/tensor/safetensors.h"
 
 #include <math.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -524,6 +526,21 @@ static mw_status load(mw_bundle *b, const mw_safetensors *file, mw_error *error)
     return status;
 }
 
+/* Closes the file. */
+static mw_status load_from(mw_bundle **bundle, mw_safetensors *file, mw_error *error) {
+    mw_status status = mw_bundle_create(bundle, &(mw_bundle_info){0}, &(mw_plan_settings){0}, error);
+    if (status == MW_OK) status = load(*bundle, file, error);
+    if (status == MW_OK)
+        snprintf((*bundle)->checksum, sizeof(*bundle)->checksum, "%016llx",
+                 (unsigned long long)mw_hash(MW_HASH_START, file->map.data, file->map.size));
+    mw_safetensors_close(file);
+    if (status != MW_OK) {
+        mw_bundle_free(*bundle);
+        *bundle = NULL;
+    }
+    return status;
+}
+
 mw_status mw_bundle_load(mw_bundle **bundle, const char *path, mw_error *error) {
     MW_PLAIN_NUMBERS;
     mw_safetensors file;
@@ -531,16 +548,25 @@ mw_status mw_bundle_load(mw_bundle **bundle, const char *path, mw_error *error) 
     *bundle = NULL;
     MW_NEED(path);
     MW_TRY(mw_safetensors_open(&file, path, error));
-    mw_status status = mw_bundle_create(bundle, &(mw_bundle_info){0}, &(mw_plan_settings){0}, error);
-    if (status == MW_OK) status = load(*bundle, &file, error);
-    if (status == MW_OK)
-        snprintf((*bundle)->checksum, sizeof(*bundle)->checksum, "%016llx",
-                 (unsigned long long)mw_hash(MW_HASH_START, file.map.data, file.map.size));
-    mw_safetensors_close(&file);
-    if (status != MW_OK) {
-        mw_bundle_free(*bundle);
-        *bundle = NULL;
+    return load_from(bundle, &file, error);
+}
+
+/* What a linker put into the program begins anywhere; numbers are read where they lie. */
+mw_status mw_bundle_read(mw_bundle **bundle, const void *data, size_t size, mw_error *error) {
+    MW_PLAIN_NUMBERS;
+    mw_safetensors file;
+    MW_NEED(bundle);
+    *bundle = NULL;
+    MW_NEED(data);
+    void *copy = NULL;
+    if ((uintptr_t)data % _Alignof(max_align_t)) {
+        copy = malloc(size ? size : 1);
+        if (!copy) return mw_fail(error, MW_ERR_MEMORY, "out of memory for a bundle of %zu bytes", size);
+        data = memcpy(copy, data, size);
     }
+    mw_status status = mw_safetensors_read(&file, mw_map_over(data, size), "the bundle in memory", error);
+    if (status == MW_OK) status = load_from(bundle, &file, error);
+    free(copy);
     return status;
 }
 

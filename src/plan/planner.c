@@ -34,6 +34,7 @@ static void carve(mw_planner *p) {
     p->rest = mw_arena_floats(a, p->plan.warm_start ? envs * (h - 1) * act : 0);
     p->imagined = mw_arena_floats(a, all * h * joint);
     p->scores = mw_arena_floats(a, all);
+    p->weights = mw_arena_floats(a, all);
     p->first = mw_arena_floats(a, p->value ? all * (size_t)p->plan.value_after * act : 0);
     p->led_to = mw_arena_floats(a, p->value ? all * (size_t)p->plan.value_after * joint : 0);
     p->mean = mw_arena_floats(a, h * act);
@@ -464,21 +465,24 @@ static void execute(mw_planner *p, int env, const float *plan, float *real, int3
             if (plan[a * d + k] > 0) index[a] = k;
 }
 
-void mw_planner_choose(mw_planner *p, const uint8_t *active, float *real, int32_t *index) {
+void mw_planner_choose(mw_planner *p, float *real, int32_t *index) {
     const mw_bundle_info *i = &p->bundle->info;
     const int most = p->plan.candidates, n = i->agents, d = i->act;
     const size_t length = (size_t)(p->plan.horizon * n * d);
     for (int s = 0; s < p->slot_count; s++) {
         const int env = p->slots[s];
         env_state *state = &p->states[env];
-        if (active && !active[env]) continue;
         const float *scores = p->scores + s * most, *plans = p->actions + (size_t)(s * most) * length;
         const int best = mw_choice_best(scores, most);
         state->chosen = p->margin > 0 ? mw_choice_cautious(scores, best, p->margin) : best;
         const bool own = p->margin > 0 && state->chosen == 0; /* nothing is mixed into it */
         const float *action =
             own ? plans : mw_choice_mean(p->mean, plans, scores, most, (int)length, best, p->temperature);
-        if (action == p->mean) keep_in_range(p->mean, (long)length); /* whatever rounding does */
+        state->mean = action == p->mean;
+        if (state->mean) {
+            keep_in_range(p->mean, (long)length); /* whatever rounding does */
+            mw_choice_weights(p->weights + s * most, scores, most, best, p->temperature);
+        }
         execute(p, env, action, real ? real + (size_t)env * (size_t)(n * d) : NULL,
                 index ? index + env * n : NULL);
         state->step++;
@@ -497,6 +501,7 @@ mw_status mw_planner_take(mw_planner *p, int env, int candidate, float *real, in
                        p->plan.candidates - 1);
     const mw_bundle_info *i = &p->bundle->info;
     p->states[env].chosen = candidate;
+    p->states[env].mean = false;
     execute(p, env,
             mw_planner_actions(p, env) + (size_t)candidate * (size_t)(p->plan.horizon * i->agents * i->act),
             real, index);
@@ -515,7 +520,8 @@ mw_candidates mw_planner_candidates(const mw_planner *p, int env) {
         .scores = p->scores + first,
         .actions = mw_planner_actions(p, env),
         .proposed = p->proposed + first * (h + 1) * joint,
-        .imagined = p->scored && (p->imagines || imagines_all(p)) ? p->imagined + first * h * joint : NULL};
+        .imagined = p->scored && (p->imagines || imagines_all(p)) ? p->imagined + first * h * joint : NULL,
+        .weights = p->states[env].mean ? p->weights + first : NULL};
 }
 
 mw_planner_times mw_planner_last_times(const mw_planner *p) {

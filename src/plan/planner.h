@@ -22,9 +22,9 @@ mw_status mw_planner_score(mw_planner *planner, mw_error *error);
 float *mw_planner_scores(mw_planner *planner, int env);
 const float *mw_planner_actions(const mw_planner *planner, int env);
 
-/* 3. Picks a candidate in every active environment by the plan's rule and writes its first joint action: the
- * highest score, the lowest index among equals, a non-finite score only if there is no other. */
-void mw_planner_choose(mw_planner *planner, const uint8_t *active, float *real, int32_t *index);
+/* 3. Picks a candidate in every environment that proposed by the plan's rule and writes its first joint
+ * action: the highest score, the lowest index among equals, a non-finite score only if there is no other. */
+void mw_planner_choose(mw_planner *planner, float *real, int32_t *index);
 
 /* Seconds spent in the steps of the last decision. */
 typedef struct mw_planner_times {

@@ -15,6 +15,7 @@ typedef struct {
     uint64_t episode, step;
     float target; /* what is left of it, if the bundle follows the return-to-go */
     int chosen;
+    bool mean; /* of the candidates was executed, by their weights */
     bool warm; /* the rest of its last plan is in `rest` */
 } env_state;
 
@@ -50,6 +51,7 @@ struct mw_planner {
     float *rest;            /* [envs][H-1][n][d]: what the executed plan had in mind after its first action */
     float *imagined;        /* [slots*M][H][n][o] */
     float *scores;          /* [slots*M] */
+    float *weights;         /* [slots*M] of candidates in a mean */
     float *first, *led_to;  /* with a value: [slots*M][value_after] joint actions, imagined observations */
     float *mean;            /* [H][n][d]: of candidates */
     int *upper;             /* [M]: the better half of an environment's candidates */

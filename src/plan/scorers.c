@@ -18,12 +18,6 @@ static const mw_scorer_class *const others[] = {
 #endif
 };
 
-/* The models that a mixture takes: imagined return, and what goes beyond the horizon. NULL: it is none. */
-static const char *const *mixed_by(const mw_scorer_class *class) {
-    static const char *const advantage[] = {"rwm", "advantage"}, *const q[] = {"rwm", "q"};
-    return class == &mixture_class ? advantage : class == &q_mixture_class ? q : NULL;
-}
-
 const mw_scorer_class *mw_scorer_class_at(int index) {
     const mw_model_class *model;
     for (int i = 0; (model = mw_model_class_at(i)); i++)
@@ -52,8 +46,8 @@ bool mw_scorer_imagines(const char *name) {
 
 bool mw_scorer_available(const char *name, const mw_bundle *bundle) {
     const mw_scorer_class *class = find(name);
-    const char *const *mixed = class ? mixed_by(class) : NULL;
-    if (mixed) return mw_bundle_model(bundle, mixed[0]) && mw_bundle_model(bundle, mixed[1]);
+    if (class && class->mixes[0])
+        return mw_bundle_model(bundle, class->mixes[0]) && mw_bundle_model(bundle, class->mixes[1]);
     return class && (mw_model_class_index(name) < 0 || mw_bundle_model(bundle, name));
 }
 
@@ -61,7 +55,7 @@ mw_status mw_scorer_check(const char *name, unsigned models, mw_error *error) {
     const mw_scorer_class *class = find(name);
     const char *const own[] = {name, NULL}, *const *needed = own;
     if (!class) return mw_names_unknown(mw_scorer_name, "scorer", name, error);
-    if (mixed_by(class)) needed = mixed_by(class);
+    if (class->mixes[0]) needed = class->mixes;
     for (int i = 0; i < 2 && needed[i]; i++) {
         const int model = mw_model_class_index(needed[i]);
         if (model >= 0 && !(models & 1u << model))
@@ -90,7 +84,7 @@ const char *mw_scorer_imagining(const mw_bundle *bundle) {
 
 float mw_scorer_return_weight(const char *name, double advantage_share) {
     const mw_scorer_class *class = find(name);
-    return class && mixed_by(class) ? 1 - (float)advantage_share : 1;
+    return class && class->mixes[0] ? 1 - (float)advantage_share : 1;
 }
 
 static const mw_model *model_of(const mw_scorer_context *context, const char *name) {
@@ -108,6 +102,7 @@ mw_status mw_scorer_create(mw_scorer **scorer, const char *name, const mw_bundle
     if (!mw_scorer_available(name, bundle))
         return mw_fail(error, MW_ERR_ARGUMENT, "this bundle has no part for the scorer '%s'", name);
     for (int i = 0; i < bundle->count; i++) models[i] = bundle->parts[i].model;
+    context.kind = class;
     context.models = models;
     context.count = bundle->count;
     context.model = model_of(&context, name);
@@ -130,20 +125,20 @@ static void mixture_destroy(mw_scorer *base) {
     free(m);
 }
 
-static mw_status create_mixture(mw_scorer **out, const mw_scorer_class *class,
-                                const mw_scorer_context *context, mw_error *error) {
+static mw_status mixture_create(mw_scorer **out, const mw_scorer_context *context, mw_error *error) {
     mixture *m = calloc(1, sizeof *m);
     *out = NULL;
     if (!m) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a scorer");
-    *m = (mixture){.base = {class},
+    *m = (mixture){.base = {context->kind},
                    .share = (float)context->advantage_share,
                    .capacity = context->max_rows,
                    .scores = calloc((size_t)context->max_rows, sizeof *m->scores)};
     mw_status status = m->scores ? MW_OK : mw_fail(error, MW_ERR_MEMORY, "cannot allocate a scorer");
     for (int i = 0; i < 2 && status == MW_OK; i++) {
         mw_scorer_context own = *context;
-        own.model = model_of(context, mixed_by(class)[i]);
-        status = own.model->kind->scorer->create(&m->part[i], &own, error);
+        own.model = model_of(context, context->kind->mixes[i]);
+        own.kind = own.model->kind->scorer;
+        status = own.kind->create(&m->part[i], &own, error);
     }
     if (status != MW_OK) {
         mixture_destroy(&m->base);
@@ -151,14 +146,6 @@ static mw_status create_mixture(mw_scorer **out, const mw_scorer_class *class,
     }
     *out = &m->base;
     return MW_OK;
-}
-
-static mw_status mixture_create(mw_scorer **out, const mw_scorer_context *context, mw_error *error) {
-    return create_mixture(out, &mixture_class, context, error);
-}
-
-static mw_status q_mixture_create(mw_scorer **out, const mw_scorer_context *context, mw_error *error) {
-    return create_mixture(out, &q_mixture_class, context, error);
 }
 
 static mw_status mixture_score(mw_scorer *base, const mw_scoring *call, mw_error *error) {
@@ -186,6 +173,7 @@ static const mw_scorer_class mixture_class = {
     .name = "mixture",
     .help = "rwm and advantage together; advantage_share is the weight of the advantage",
     .imagines = true,
+    .mixes = {"rwm", "advantage"}, /* imagined return, and what goes beyond the horizon */
     .create = mixture_create,
     .score = mixture_score,
     .bytes = mixture_bytes,
@@ -196,7 +184,8 @@ static const mw_scorer_class q_mixture_class = {
     .name = "q_mixture",
     .help = "rwm and q together; advantage_share is the weight of q here",
     .imagines = true,
-    .create = q_mixture_create,
+    .mixes = {"rwm", "q"},
+    .create = mixture_create,
     .score = mixture_score,
     .bytes = mixture_bytes,
     .destroy = mixture_destroy,

@@ -20,7 +20,7 @@ const char *mw_scorer_imagining_for(const char *scorer, unsigned models);
 /* The weight of the imagined return in its scores: 1, or what a mixture leaves of it. */
 float mw_scorer_return_weight(const char *name, double advantage_share);
 
-/* context->models, count and model are filled in here. */
+/* context.kind, models, count and model are filled in here. */
 mw_status mw_scorer_create(mw_scorer **scorer, const char *name, const mw_bundle *bundle,
                            mw_scorer_context context, mw_error *error);
 

@@ -62,7 +62,8 @@ void mw_figure_heat_map(FILE *out, const mw_heat_map *map) {
     const double width = m->columns * CELL, height = m->rows * LINE;
     double low = map->low, high = map->high;
     if (!(low < high)) range_of(m, true, &low, &high);
-    mw_svg_begin(out, LEFT + width + SCALE, TOP + height + BELOW, map->title);
+    mw_svg_begin(out, LEFT + fmax(width + SCALE, 6.2 * (double)strlen(map->title)), TOP + height + BELOW,
+                 map->title);
     mw_svg_text(out, LEFT, 15, "start", "label", "%s", map->title);
     for (int i = 0; i < m->rows; i++) {
         mw_svg_text(out, LEFT - 8, TOP + i * LINE + LINE / 2.0 + 4, "end", "tick", "%d", i);

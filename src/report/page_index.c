@@ -32,7 +32,7 @@ static void gain_tiles(FILE *out, const mw_study_table *t) {
     tile(out, gain.count ? value : "-", what, paper);
     snprintf(value, sizeof value, "%+.1f%%", 100 * gain.median);
     snprintf(paper, sizeof paper, "paper: %+.1f%%, from its table", 100 * published.median);
-    tile(out, gain.count ? value : "-", "median relative gain over reactive", paper);
+    tile(out, isnan(gain.median) ? "-" : value, "median relative gain over reactive", paper);
     snprintf(value, sizeof value, "%d of %d", random.wins, random.count);
     snprintf(what, sizeof what,
              "settings where the world model's choice beats a random one among candidates drawn alike; %d "
@@ -79,7 +79,7 @@ static void differences(FILE *out, const mw_study_table *t) {
     int count = 0;
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
         if (!mw_protocol_difference(text, t, i)) continue;
-        fputs(count++ ? "<br>\n" : "<p class='missing'>Not made like most of their family:<br>\n", out);
+        fputs(count++ ? "<br>\n" : "<p class='missing'>Not made like the others of their family:<br>\n", out);
         fprintf(out, "%s: ", t->rows[i].name);
         mw_html_escape(out, text);
     }

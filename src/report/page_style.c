@@ -68,7 +68,7 @@ const char mw_page_script[] =
 "  const compare = (a, b) => {\n"
 "    const x = key(a), y = key(b);\n"
 "    if (typeof x !== typeof y) return typeof x === 'number' ? -1 : 1;\n"
-"    const order = typeof x === 'number' ? y - x : y.localeCompare(x);\n"
+"    const order = typeof x === 'number' ? y - x : y.localeCompare(x, undefined, { numeric: true });\n"
 "    return down ? order : -order;\n"
 "  };\n"
 "  for (const body of table.tBodies) {\n"

@@ -54,8 +54,10 @@ bool mw_protocol_difference(char out[MW_PROTOCOL_TEXT], const mw_study_table *t,
         value_of(value, &t->rows[row], k);
         usual_of(usual, t, t->rows[row].family, k);
         if (!*value || !strcmp(value, usual)) continue;
-        used += snprintf(out + used, MW_PROTOCOL_TEXT - (size_t)used, "%s%s %s, most %s", used ? "; " : "",
-                         items[k].name, value, usual);
+        const bool rare =
+            count_of(t, t->rows[row].family, k, value) < count_of(t, t->rows[row].family, k, usual);
+        used += snprintf(out + used, MW_PROTOCOL_TEXT - (size_t)used, "%s%s %s, %s %s", used ? "; " : "",
+                         items[k].name, value, rare ? "most" : "others", usual);
     }
     return used > 0;
 }

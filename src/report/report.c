@@ -35,8 +35,8 @@ const char *mw_relative_words(char out[480], const mw_study_table *t) {
     }
     out[0] = 0;
     if (ratios && others)
-        snprintf(out, 480, "Interval: 95%%, in %d settings %s; in the other %d %s.", ratios, ratio, others,
-                 divided);
+        snprintf(out, 480, "Interval: 95%%, in %d setting%s %s; in the other %d %s.", ratios,
+                 mw_plural(ratios), ratio, others, divided);
     else if (ratios || others)
         snprintf(out, 480, "Interval: 95%%, %s.", ratios ? ratio : divided);
     return out;
@@ -79,7 +79,8 @@ static void comparison_line(mw_report_line *line, mw_comparison ours, int paper_
     if (ours.intervals)
         append(line, " (%d clearly, %d clearly worse; Holm: %d, %d)", ours.clear_wins, ours.clear_losses,
                ours.firm_wins, ours.firm_losses);
-    append(line, "; median %+.1f%%, mean %+.1f%%", 100 * ours.median, 100 * ours.relative);
+    if (!isnan(ours.median)) /* a reactive score of zero has no relative gain */
+        append(line, "; median %+.1f%%, mean %+.1f%%", 100 * ours.median, 100 * ours.relative);
     if (paper_wins && ours.count == paper_count)
         line->met = ours.wins >= paper_wins && fmin(ours.relative, ours.median) >= paper_relative;
 }
@@ -394,13 +395,26 @@ static void cell(FILE *out, const char *format, double value) {
     fputs(" |", out);
 }
 
+/* Words of a file, in which nothing is Markdown or HTML. */
+static void write_plain(FILE *out, const char *words) {
+    for (; *words; words++) {
+        if (*words == '<')
+            fputs("&lt;", out);
+        else
+            fprintf(out, strchr("|*_`[]\\", *words) ? "\\%c" : "%c", *words);
+    }
+}
+
 static void write_differences(const mw_study_table *t, FILE *out) {
     char text[MW_PROTOCOL_TEXT];
     int count = 0;
-    for (int i = 0; i < MW_TABLE_ROWS; i++)
-        if (mw_protocol_difference(text, t, i))
-            fprintf(out, "%s- %s: %s\n", count++ ? "" : "Not made like most of their family:\n\n",
-                    t->rows[i].name, text);
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        if (!mw_protocol_difference(text, t, i)) continue;
+        fprintf(out, "%s- %s: ", count++ ? "" : "Not made like the others of their family:\n\n",
+                t->rows[i].name);
+        write_plain(out, text);
+        fputc('\n', out);
+    }
     if (count) fputc('\n', out);
 }
 
@@ -427,8 +441,10 @@ static void write_markdown(const mw_sources *sources, FILE *out) {
         "settings in\n"
         "[summary.json](summary.json), of single tables and figures behind their links. How they are made:\n"
         "[docs/study.md](../docs/study.md).\n\n"
-        "All of one revision, %s.\n\n",
-        t->present, MW_TABLE_ROWS, sources->revision);
+        "All of one revision, ",
+        t->present, MW_TABLE_ROWS);
+    write_plain(out, sources->revision);
+    fputs(".\n\n", out);
     write_differences(t, out);
     fputs("| | paper | mawam |\n|---|---|---|\n", out);
     for (int i = 0; i < count; i++)

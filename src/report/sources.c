@@ -6,9 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const selector_places[] = {"selectors", NULL};
 const char *const mw_branch_folders[MW_BRANCHES] = {
     [MW_BRANCH_PAPER] = "paper", [MW_BRANCH_LONGER] = "longer"};
+const char *const mw_rivals_folders[MW_RIVALS] = {
+    [MW_RIVALS_SELECTORS] = "selectors", [MW_RIVALS_BASELINES] = "baselines"};
 const char *const mw_source_folders[MW_SOURCE_KINDS] = {[MW_SOURCE_ROUTING] = "routing",
                                                         [MW_SOURCE_SWEEPS] = "sweeps",
                                                         [MW_SOURCE_PAPER_ROUTING] = "paper/routing"};
@@ -98,7 +99,7 @@ static mw_status check_revisions(mw_sources *s, mw_error *error) {
     MW_TRY(check_table(s, &s->table, "results", error));
     for (int k = 0; k < MW_BRANCHES; k++)
         MW_TRY(check_table(s, &s->branches[k], mw_branch_folders[k], error));
-    MW_TRY(check_table(s, &s->selectors, "selectors", error));
+    for (int k = 0; k < MW_RIVALS; k++) MW_TRY(check_table(s, &s->rivals[k], mw_rivals_folders[k], error));
     for (int k = 0; k < MW_SOURCES_SEEDS; k++) MW_TRY(check_table(s, &s->seeds[k], "seeds", error));
     for (int k = 0; k < MW_SOURCE_KINDS; k++)
         for (int i = 0; i < MW_TABLE_ROWS; i++) {
@@ -125,6 +126,14 @@ static mw_status read_branches(mw_sources *s, const char *const *folders, int co
     return MW_OK;
 }
 
+static mw_status read_rivals(mw_sources *s, const char *const *folders, int count, mw_error *error) {
+    for (int k = 0; k < MW_RIVALS; k++) {
+        const char *const places[] = {mw_rivals_folders[k], NULL};
+        MW_TRY(mw_study_table_read(&s->rivals[k], folders, count, places, error));
+    }
+    return MW_OK;
+}
+
 static mw_status read_seeds(mw_sources *s, const char *const *folders, int count, mw_error *error) {
     for (int k = 0; k < MW_SOURCES_SEEDS; k++) {
         char folder[24];
@@ -141,7 +150,7 @@ mw_status mw_sources_read(mw_sources *s, const char *const *folders, int count, 
     s->output = output;
     mw_status status = mw_study_table_read(&s->table, folders, count, mw_study_places, error);
     if (status == MW_OK) status = read_branches(s, folders, count, error);
-    if (status == MW_OK) status = mw_study_table_read(&s->selectors, folders, count, selector_places, error);
+    if (status == MW_OK) status = read_rivals(s, folders, count, error);
     if (status == MW_OK) status = read_seeds(s, folders, count, error);
     for (int f = 0; status == MW_OK && f < count; f++) status = read_files(s, folders[f], error);
     if (status == MW_OK) status = check_revisions(s, error);
@@ -152,7 +161,7 @@ mw_status mw_sources_read(mw_sources *s, const char *const *folders, int count, 
 void mw_sources_free(mw_sources *s) {
     mw_study_table_free(&s->table);
     for (int k = 0; k < MW_BRANCHES; k++) mw_study_table_free(&s->branches[k]);
-    mw_study_table_free(&s->selectors);
+    for (int k = 0; k < MW_RIVALS; k++) mw_study_table_free(&s->rivals[k]);
     for (int k = 0; k < MW_SOURCES_SEEDS; k++) mw_study_table_free(&s->seeds[k]);
     for (int k = 0; k < MW_SOURCE_KINDS; k++)
         for (int i = 0; i < MW_TABLE_ROWS; i++) {
@@ -218,7 +227,7 @@ static bool studied(const char *folder) {
 static void find_leftovers(leftovers *l, const mw_sources *s) {
     char path[1024];
     look_at_table(l, &s->table, "", "settings");
-    look_at_table(l, &s->selectors, "", "selectors");
+    for (int k = 0; k < MW_RIVALS; k++) look_at_table(l, &s->rivals[k], "", mw_rivals_folders[k]);
     for (int k = 0; k < MW_BRANCHES; k++)
         look_at_table(l, &s->branches[k], mw_branch_folders[k], "/settings");
     for (int k = 0; k < MW_SOURCES_SEEDS; k++) {
@@ -276,7 +285,8 @@ mw_status mw_sources_write(const mw_sources *s, const char *folder, bool overwri
         snprintf(path, sizeof path, "%s/settings", mw_branch_folders[k]);
         MW_TRY(write_table(&s->branches[k], folder, path, error));
     }
-    MW_TRY(write_table(&s->selectors, folder, "selectors", error));
+    for (int k = 0; k < MW_RIVALS; k++)
+        MW_TRY(write_table(&s->rivals[k], folder, mw_rivals_folders[k], error));
     for (int k = 0; k < MW_SOURCES_SEEDS; k++) {
         snprintf(path, sizeof path, "seeds/%d/settings", k + 1);
         MW_TRY(write_table(&s->seeds[k], folder, path, error));

@@ -25,11 +25,20 @@ typedef enum mw_branch {
 } mw_branch;
 extern const char *const mw_branch_folders[MW_BRANCHES];
 
+/* Models added to finished bundles, which play beside them: a comparison per setting, in a folder of its own.
+ */
+typedef enum mw_rivals {
+    MW_RIVALS_SELECTORS, /* other judges of the same candidates */
+    MW_RIVALS_BASELINES, /* models that play by themselves */
+    MW_RIVALS
+} mw_rivals;
+extern const char *const mw_rivals_folders[MW_RIVALS];
+
 typedef struct mw_sources {
-    mw_study_table table;                   /* FOLDER/results or FOLDER/settings */
-    mw_study_table branches[MW_BRANCHES];   /* FOLDER/paper/... and so on */
-    mw_study_table seeds[MW_SOURCES_SEEDS]; /* FOLDER/seeds/1 and so on: further training seeds */
-    mw_study_table selectors;               /* FOLDER/selectors: evaluations with one arm per selector */
+    mw_study_table table;                          /* FOLDER/results or FOLDER/settings */
+    mw_study_table branches[MW_BRANCHES];          /* FOLDER/paper/... and so on */
+    mw_study_table seeds[MW_SOURCES_SEEDS];        /* FOLDER/seeds/1 and so on: further training seeds */
+    mw_study_table rivals[MW_RIVALS];              /* FOLDER/selectors, FOLDER/baselines: an arm per model */
     json_t *files[MW_SOURCE_KINDS][MW_TABLE_ROWS]; /* FOLDER/routing, FOLDER/sweeps; NULL: missing */
     json_t *cost;                                  /* FOLDER/cost.json; NULL: missing */
     char revision[64];                             /* of mawam that made all of it */

@@ -118,6 +118,7 @@ void mw_svg_line(FILE *out, double x1, double y1, double x2, double y2, const ch
 
 void mw_svg_key(FILE *out, double x, double y, const char *const *names, int count) {
     for (int i = 0; i < count; i++) {
+        if (!*names[i]) continue; /* a series that is not there */
         fprintf(out, "<rect x='%.1f' y='%.1f' width='11' height='11' rx='2' class='s%d'/>", x, y - 10,
                 i % MW_SVG_SERIES);
         mw_svg_text(out, x + 16, y, "start", "tick", "%s", names[i]);

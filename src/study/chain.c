@@ -16,11 +16,15 @@
 
 static const mw_stage cost = {.name = "cost"}; /* of all settings together; see costs.h */
 
-static const mw_stage *const stages[MW_STUDY_STAGES] = {
-    [MW_STUDY_DATA] = &mw_stage_data,       [MW_STUDY_TRAIN] = &mw_stage_train,
-    [MW_STUDY_EVAL] = &mw_stage_eval,       [MW_STUDY_DIAGNOSE] = &mw_stage_diagnose,
-    [MW_STUDY_ROUTING] = &mw_stage_routing, [MW_STUDY_SELECTORS] = &mw_stage_selectors,
-    [MW_STUDY_SWEEPS] = &mw_stage_sweeps,   [MW_STUDY_COST] = &cost};
+static const mw_stage *const stages[MW_STUDY_STAGES] = {[MW_STUDY_DATA] = &mw_stage_data,
+                                                        [MW_STUDY_TRAIN] = &mw_stage_train,
+                                                        [MW_STUDY_EVAL] = &mw_stage_eval,
+                                                        [MW_STUDY_DIAGNOSE] = &mw_stage_diagnose,
+                                                        [MW_STUDY_ROUTING] = &mw_stage_routing,
+                                                        [MW_STUDY_SELECTORS] = &mw_stage_selectors,
+                                                        [MW_STUDY_BASELINES] = &mw_stage_baselines,
+                                                        [MW_STUDY_SWEEPS] = &mw_stage_sweeps,
+                                                        [MW_STUDY_COST] = &cost};
 
 const mw_stage *mw_stage_of(mw_study_stage stage) {
     return stages[stage];
@@ -51,10 +55,11 @@ static mw_status behavior_checksum(mw_chain *c, mw_error *error) {
     return hash_file(&c->behavior, path, error);
 }
 
-static mw_status find_rules(mw_chain *c, mw_error *error) {
+static mw_status find_world(mw_chain *c, mw_error *error) {
     mw_env *env;
     MW_TRY(mw_env_create(&env, c->setting->task, NULL, error));
     snprintf(c->rules, sizeof c->rules, "%s", mw_env_describe(env)->rules);
+    c->discrete = mw_env_describe(env)->discrete;
     mw_env_free(env);
     return MW_OK;
 }
@@ -114,8 +119,6 @@ static void name_files(mw_chain *c) {
     if (c->line->base)
         snprintf(c->base_bundle, sizeof c->base_bundle, "%.400s/%s/bundles/%s.safetensors", folder,
                  c->line->base, c->name);
-    snprintf(c->selectors_bundle, sizeof c->selectors_bundle, "%s/bundles/%s.selectors.safetensors", root,
-             c->name);
     snprintf(c->result, sizeof c->result, "%s/results/%s.json", root, c->name);
     for (int s = 0; s < MW_STUDY_COST; s++)
         snprintf(c->files[s], sizeof c->files[s], "%s/%s/%s.json", root, stages[s]->folder, c->name);
@@ -136,7 +139,7 @@ mw_status mw_chain_start(mw_chain *c, const mw_study_options *options, const mw_
              "mawam data make %s -o DIR --transitions %ld --seed %llu", c->name, c->transitions,
              (unsigned long long)options->seed);
     MW_TRY(mw_chain_preset(&c->preset, line, options, error));
-    MW_TRY(find_rules(c, error));
+    MW_TRY(find_world(c, error));
     MW_TRY(behavior_checksum(c, error));
     return describe_inputs(c, error);
 }
@@ -144,6 +147,13 @@ mw_status mw_chain_start(mw_chain *c, const mw_study_options *options, const mw_
 void mw_chain_free(mw_chain *c) {
     json_decref(c->inputs);
     c->inputs = NULL;
+}
+
+mw_preset_field mw_chain_setting(const mw_chain *c, const char *name) {
+    mw_preset_field field;
+    for (int i = 0; mw_preset_field_at(&c->preset, i, &field); i++)
+        if (!strcmp(field.name, name)) return field;
+    return (mw_preset_field){.value = ""};
 }
 
 /* ---- the bundle ---- */

@@ -14,7 +14,8 @@ typedef struct mw_chain {
     const mw_setting *setting;
     char name[64], rules[64];
     const char *family;
-    char data[512], bundle[640], earlier_bundle[640], selectors_bundle[640], result[640];
+    bool discrete; /* the task's actions */
+    char data[512], bundle[640], earlier_bundle[640], result[640];
     char base_bundle[640];            /* of the line that this one shares most settings with; "": of none */
     char files[MW_STUDY_STAGES][640]; /* what stages write as JSON */
     mw_preset preset;
@@ -67,7 +68,8 @@ typedef struct mw_stage {
 const mw_stage *mw_stage_of(mw_study_stage stage);
 
 extern const mw_stage mw_stage_data, mw_stage_train, mw_stage_eval, mw_stage_diagnose; /* main_stages.c */
-extern const mw_stage mw_stage_routing, mw_stage_selectors, mw_stage_sweeps;           /* analyses.c */
+extern const mw_stage mw_stage_routing, mw_stage_sweeps;                               /* analyses.c */
+extern const mw_stage mw_stage_selectors, mw_stage_baselines;                          /* rivals.c */
 
 /* ---- inside ---- */
 
@@ -75,6 +77,10 @@ mw_eval_options mw_chain_eval_options(const mw_chain *chain);
 json_t *mw_chain_eval_inputs(const mw_eval_options *options);
 mw_status mw_chain_same_state(mw_chain *chain, const mw_bundle *bundle, bool planned, json_t *root,
                               mw_error *error);
+/* Of the line's preset the value of a setting as text, "rwm.steps". */
+mw_preset_field mw_chain_setting(const mw_chain *chain, const char *name);
+/* What the arms reached becomes the stage's note. */
+void mw_chain_note_arms(mw_chain *chain, const mw_eval_result *result);
 /* The wanted parts that a bundle has, as training would make them; *plan: it plans as wanted too. */
 unsigned mw_chain_kept_parts(const mw_chain *chain, const mw_preset *preset, const char *path, bool *plan);
 

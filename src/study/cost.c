@@ -112,7 +112,7 @@ static mw_status step(scene *s, double *times, mw_error *error) {
     const mw_planner_times t = mw_planner_last_times(s->planner);
     times[0] = 1e3 * t.generate;
     times[1] = 1e3 * t.score;
-    mw_planner_choose(s->planner, w->active, w->real, w->index);
+    mw_planner_choose(s->planner, w->real, w->index);
     MW_TRY(mw_worlds_step(w, NULL, error));
     for (int e = 0; e < w->count; e++) {
         mw_planner_reward(s->planner, e, (float)mw_worlds_reward(w, e));

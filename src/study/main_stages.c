@@ -137,12 +137,13 @@ mw_status mw_chain_train(mw_chain *c, mw_training_request request, mw_training_r
     const double started = mw_clock_seconds();
     MW_TRY(mw_dataset_open(&d, c->data, error));
     request.dataset = &d;
-    request.seed = c->line->seed;
-    request.threads = c->options->threads;
-    request.resume = request.replace = true;
-    request.command = c->options->command;
-    request.stop = c->options->stop;
-    request.context = c;
+    request.replace = true;
+    request.options.seed = c->line->seed;
+    request.options.threads = c->options->threads;
+    request.options.resume = true;
+    request.options.command = c->options->command;
+    request.options.stop = c->options->stop;
+    request.options.context = c;
     const mw_status status = mw_training_run(&request, report, error);
     mw_dataset_close(&d);
     if (status == MW_OK) c->earlier = fmax(0, report->seconds - (mw_clock_seconds() - started));
@@ -153,16 +154,17 @@ mw_status mw_chain_train(mw_chain *c, mw_training_request request, mw_training_r
  * kept. */
 static mw_status train_run(mw_chain *c, mw_error *error) {
     mw_training_report r;
-    mw_training_request request = {.preset = &c->preset, .output = c->bundle, .progress = train_progress};
+    mw_training_request request = {
+        .preset = &c->preset, .output = c->bundle, .options.progress = train_progress};
     bool plan;
     if (mw_file_exists(c->bundle) && rename(c->bundle, c->earlier_bundle) != 0)
         return mw_fail(error, MW_ERR_IO, "cannot rename '%s'", c->bundle);
     const char *with = mw_file_exists(c->earlier_bundle) ? c->earlier_bundle : c->base_bundle;
     const unsigned kept = mw_chain_kept_parts(c, &c->preset, with, &plan);
     if (kept) {
-        request.with = with;
-        request.only = c->preset.parts & ~kept;
-        request.nothing = !request.only;
+        request.options.with = with;
+        request.options.only = c->preset.parts & ~kept;
+        request.nothing = !request.options.only;
     }
     MW_TRY(mw_chain_train(c, request, &r, error));
     if (!r.complete)
@@ -208,7 +210,7 @@ static void eval_progress(void *context, int arm, long done, long total) {
         c->progress(c->context, ((double)__builtin_popcount(before) + share) / all, mw_arm_name(arm));
 }
 
-static void eval_note(mw_chain *c, const mw_eval_result *r) {
+void mw_chain_note_arms(mw_chain *c, const mw_eval_result *r) {
     size_t used = 0;
     c->note[0] = 0;
     for (int a = 0; a < MW_ARMS; a++) {
@@ -231,7 +233,7 @@ static mw_status eval_run(mw_chain *c, mw_error *error) {
         json_t *root = json_object();
         json_object_set_new(root, "eval", mw_eval_json(&r));
         status = mw_chain_write(c, MW_STUDY_EVAL, root, error);
-        eval_note(c, &r);
+        mw_chain_note_arms(c, &r);
     }
     mw_eval_result_clear(&r);
     mw_bundle_free(bundle);

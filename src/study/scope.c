@@ -8,15 +8,22 @@
 
 /* Where the protocol goes beyond what every setting gets. The paper does not name the ten settings of its
  * comparison of selectors: here one of each task, and a second one where planning has the most to gain. */
+enum { SELECTORS = 1u << MW_STUDY_SELECTORS, SWEEPS = 1u << MW_STUDY_SWEEPS };
 static const struct {
     const char *task, *quality;
-    bool middle, selectors, sweeps;
+    bool middle;
+    unsigned stages; /* that not every setting has */
 } rows[] = {
-    {"spread", "medium", true, true, true},    {"tag", "medium", true, true, false},
-    {"tag", "expert", false, true, false},     {"world", "medium", true, true, false},
-    {"3m", "medium", true, true, true},        {"8m", "medium", true, true, false},
-    {"5m_vs_6m", "medium", true, true, false}, {"2s3z", "medium", true, true, false},
-    {"2ant", "medium", true, true, true},      {"4ant", "medium", true, true, false},
+    {"spread", "medium", true, SELECTORS | SWEEPS},
+    {"tag", "medium", true, SELECTORS},
+    {"tag", "expert", false, SELECTORS},
+    {"world", "medium", true, SELECTORS},
+    {"3m", "medium", true, SELECTORS | SWEEPS},
+    {"8m", "medium", true, SELECTORS},
+    {"5m_vs_6m", "medium", true, SELECTORS},
+    {"2s3z", "medium", true, SELECTORS},
+    {"2ant", "medium", true, SELECTORS | SWEEPS},
+    {"4ant", "medium", true, SELECTORS},
 };
 
 static int row_of(const mw_setting *setting) {
@@ -30,13 +37,24 @@ bool mw_study_middle(const mw_setting *setting) {
     return row >= 0 && rows[row].middle;
 }
 
-static const char *const part_names[MW_STUDY_PARTS] = {
-    [MW_STUDY_MAIN] = "main",        [MW_STUDY_PAPER] = "paper",      [MW_STUDY_LONGER] = "longer",
-    [MW_STUDY_MORE_SEEDS] = "seeds", [MW_STUDY_ROUTINGS] = "routing", [MW_STUDY_COMPARED] = "selectors",
-    [MW_STUDY_SWEPT] = "sweeps",     [MW_STUDY_COSTS] = "cost"};
+/* Analyses are stages of the main line; of what is no part of every setting the table above says where. */
+static const struct {
+    const char *name;
+    unsigned stages; /* that it adds to a line; 0: it adds lines, or comes after all of them */
+} parts[MW_STUDY_PARTS] = {
+    [MW_STUDY_PART_MAIN] = {"main", 0},
+    [MW_STUDY_PART_PAPER] = {"paper", 0},
+    [MW_STUDY_PART_LONGER] = {"longer", 0},
+    [MW_STUDY_PART_SEEDS] = {"seeds", 0},
+    [MW_STUDY_PART_ROUTING] = {"routing", 1u << MW_STUDY_ROUTING},
+    [MW_STUDY_PART_SELECTORS] = {"selectors", SELECTORS},
+    [MW_STUDY_PART_BASELINES] = {"baselines", 1u << MW_STUDY_BASELINES},
+    [MW_STUDY_PART_SWEEPS] = {"sweeps", SWEEPS},
+    [MW_STUDY_PART_COST] = {"cost", 0},
+};
 
 const char *mw_study_part_name(int part) {
-    return part >= 0 && part < MW_STUDY_PARTS ? part_names[part] : NULL;
+    return part >= 0 && part < MW_STUDY_PARTS ? parts[part].name : NULL;
 }
 
 bool mw_study_wants(const mw_study_options *options, mw_study_part part) {
@@ -67,9 +85,10 @@ static const struct {
     unsigned stages; /* of those that the setting has */
     bool one_state;  /* only where the paper has it */
 } branches[MW_BRANCHES] = {
-    [MW_BRANCH_PAPER] = {MW_STUDY_PAPER, "paper", NULL, MW_BRANCHES, MAIN_STAGES | 1u << MW_STUDY_ROUTING,
-                         false},
-    [MW_BRANCH_LONGER] = {MW_STUDY_LONGER, "paper", "rwm.steps=100000", MW_BRANCH_PAPER, MAIN_STAGES, true},
+    [MW_BRANCH_PAPER] = {MW_STUDY_PART_PAPER, "paper", NULL, MW_BRANCHES,
+                         MAIN_STAGES | 1u << MW_STUDY_ROUTING, false},
+    [MW_BRANCH_LONGER] = {MW_STUDY_PART_LONGER, "paper", "rwm.steps=100000", MW_BRANCH_PAPER, MAIN_STAGES,
+                          true},
 };
 
 static bool asked(const mw_study_options *o, const mw_setting *setting) {
@@ -89,12 +108,11 @@ static void add(mw_study_line *line, int place, const char *folder, const char *
 
 static unsigned stages_of(const mw_study_options *o, const mw_setting *setting) {
     const int row = row_of(setting);
+    const unsigned without = (SELECTORS | SWEEPS) & ~(row >= 0 ? rows[row].stages : 0);
     unsigned stages = MAIN_STAGES;
-    if (mw_study_wants(o, MW_STUDY_ROUTINGS)) stages |= 1u << MW_STUDY_ROUTING;
-    if (row >= 0 && rows[row].selectors && mw_study_wants(o, MW_STUDY_COMPARED))
-        stages |= 1u << MW_STUDY_SELECTORS;
-    if (row >= 0 && rows[row].sweeps && mw_study_wants(o, MW_STUDY_SWEPT)) stages |= 1u << MW_STUDY_SWEEPS;
-    return stages;
+    for (int part = 0; part < MW_STUDY_PARTS; part++)
+        if (mw_study_wants(o, (mw_study_part)part)) stages |= parts[part].stages;
+    return stages & ~without;
 }
 
 /* No lines has a branch that is the study's own method anyway, or that says itself how long to train where
@@ -121,7 +139,7 @@ static int add_branch(mw_study_line *lines, mw_branch branch, const mw_study_opt
 
 /* Branches and further seeds need nothing of the main line but its data; everything else is about it. */
 static bool wants_main(const mw_study_options *o) {
-    unsigned beside = 1u << MW_STUDY_MORE_SEEDS;
+    unsigned beside = 1u << MW_STUDY_PART_SEEDS;
     for (int k = 0; k < MW_BRANCHES; k++) beside |= 1u << branches[k].part;
     return !o->parts || o->parts & ~beside;
 }
@@ -132,7 +150,7 @@ int mw_study_lines(mw_study_line lines[MW_STUDY_LINES], const mw_study_options *
         if (asked(o, mw_setting_at(i)))
             add(&lines[n++], i, "", o->method, o->seed, stages_of(o, mw_setting_at(i)));
     for (int k = 0; k < MW_BRANCHES; k++) n += add_branch(&lines[n], (mw_branch)k, o);
-    for (int k = 1; k < o->training_seeds && mw_study_wants(o, MW_STUDY_MORE_SEEDS); k++)
+    for (int k = 1; k < o->training_seeds && mw_study_wants(o, MW_STUDY_PART_SEEDS); k++)
         for (int i = 0; i < MW_TABLE_ROWS; i++) {
             char folder[24];
             snprintf(folder, sizeof folder, "seeds/%d", k);

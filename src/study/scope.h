@@ -1,5 +1,5 @@
 /* What the study does with which setting: its own data, training, evaluation and diagnosis everywhere,
- * branches by other methods beside it, further training seeds, and analyses on stated settings. Two tables,
+ * branches by other methods beside it, further training seeds, and analyses on stated settings. Tables,
  * so that nothing of it is decided elsewhere. */
 #ifndef MW_STUDY_SCOPE_H
 #define MW_STUDY_SCOPE_H

@@ -375,7 +375,7 @@ static mw_status run_cost(study *s, int *failed, mw_error *error) {
     bool current;
     s->stage = MW_STUDY_COST;
     s->started = mw_clock_seconds();
-    if (!mw_study_wants(s->options, MW_STUDY_COSTS)) return MW_OK;
+    if (!mw_study_wants(s->options, MW_STUDY_PART_COST)) return MW_OK;
     mw_costs costs;
     mw_status status = mw_costs_start(&costs, s->options, &current, error);
     if (status == MW_OK && costs.count && current) {

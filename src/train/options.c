@@ -117,23 +117,7 @@ mw_status mw_bundle_train(const mw_dataset *dataset, const char *output, const m
     const mw_status chosen = choose_preset(&preset, &o, other, dataset->spec.task, error);
     mw_bundle_free(other);
     MW_TRY(chosen);
-    return mw_training_run(&(mw_training_request){.dataset = dataset,
-                                                  .preset = &preset,
-                                                  .output = output,
-                                                  .only = o.only,
-                                                  .with = o.with,
-                                                  .seed = o.seed,
-                                                  .threads = o.threads,
-                                                  .resume = o.resume,
-                                                  .overwrite = o.overwrite,
-                                                  .wide = o.wide,
-                                                  .command = o.command,
-                                                  .world = o.world,
-                                                  .accept_rules = o.accept_rules,
-                                                  .force = o.force,
-                                                  .begin = o.begin,
-                                                  .stop = o.stop,
-                                                  .progress = o.progress,
-                                                  .context = o.context},
-                           report, error);
+    return mw_training_run(
+        &(mw_training_request){.dataset = dataset, .preset = &preset, .output = output, .options = o}, report,
+        error);
 }

@@ -72,6 +72,18 @@ mw_status mw_preset_set(mw_preset *p, const char *assignment, mw_error *error) {
                : set_one(p, assignment, error);
 }
 
+/* Models that are no parts of the method learn for a tenth of their steps where little is wanted; the table
+ * says it of the parts. */
+static void shorten_others(mw_preset *p) {
+    const mw_model_class *class;
+    for (int i = 0; (class = mw_model_class_at(i)); i++) {
+        const mw_field *steps = mw_fields_find(class->fields, "steps", strlen("steps"));
+        if (!steps || p->parts & 1u << i) continue;
+        int *value = (int *)(void *)(p->config[i].bytes + steps->offset);
+        *value = (*value + 9) / 10;
+    }
+}
+
 /* The rows of the table are read by a test, so they cannot fail here. */
 static void fill(mw_preset *p, const mw_method *method, const char *task, mw_budget budget) {
     const mw_method_row *row = mw_method_row_of(method, task);
@@ -84,7 +96,9 @@ static void fill(mw_preset *p, const mw_method *method, const char *task, mw_bud
     for (int i = 0; (class = mw_model_class_at(i)); i++) mw_fields_defaults(class->fields, &p->config[i]);
     set_all(p, method->common, NULL);
     set_all(p, row->settings, NULL);
-    if (budget == MW_BUDGET_QUICK) set_all(p, row->quick, NULL);
+    if (budget != MW_BUDGET_QUICK) return;
+    shorten_others(p);
+    set_all(p, row->quick, NULL);
 }
 
 mw_preset mw_preset_of(const char *task, mw_budget budget) {

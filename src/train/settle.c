@@ -3,6 +3,7 @@
 #include "train/train.h"
 
 #include "data/returns.h"
+#include "model/direct.h"
 #include "model/state_value.h"
 #include "plan/scorers.h"
 
@@ -34,24 +35,10 @@ mw_status mw_settle_target(mw_plan_settings *plan, const mw_flow_settings *flow,
     return mw_fields_check(mw_plan_fields, plan, "plan.", MW_ERR_NUMERIC, error);
 }
 
-/* Places with so many steps ahead. */
-static long starts(const mw_dataset *dataset, long episode, int steps) {
-    const long most = (long)dataset->lengths[episode] - steps + 1;
-    return most > 0 ? most : 0;
-}
-
-/* And an observation after them. */
+/* Places with so many steps ahead and an observation after them. */
 static long valued_starts(const mw_dataset *dataset, long episode, int steps) {
     const long most = mw_dataset_transitions(dataset, episode) - steps + 1;
     return most > 0 ? most : 0;
-}
-
-static double recorded_return(const mw_dataset *dataset, mw_place place, int horizon) {
-    const int agents = dataset->spec.agents;
-    const float *rewards = dataset->rewards + (dataset->offsets[place.episode] + place.t) * agents;
-    double sum = 0;
-    for (int k = 0; k < horizon * agents; k++) sum += (double)rewards[k];
-    return sum;
 }
 
 /* What is imagined of recorded actions, and what of that is wrong. */
@@ -92,7 +79,7 @@ static mw_status error_over(double *deviation, const judgement *j, const mw_data
             mw_state_value_add(j->value, &score, j->discount, path + (steps - 1) * joint, joint, 1);
             mw_state_value_add(j->value, &truth, j->discount, after, joint, 1);
         }
-        const double wrong = (double)score - (double)truth - recorded_return(dataset, place, j->steps);
+        const double wrong = (double)score - (double)truth - mw_direct_return(dataset, place, j->steps);
         sum += wrong / ERROR_SNIPPETS;
         square += wrong * wrong / ERROR_SNIPPETS;
     }
@@ -116,7 +103,8 @@ mw_status mw_settle_error(mw_bundle *bundle, const mw_training_data *data, mw_er
     MW_TRY(mw_split_make(&split, data->dataset, made->held_out, seed, error));
     const mw_scorer_context context = {.max_rows = 1, .horizon = j.steps, .pool = data->pool};
     mw_status status =
-        mw_episode_set_of(&set, data->dataset, &split.held, value ? valued_starts : starts, j.steps, error);
+        value ? mw_episode_set_of(&set, data->dataset, &split.held, valued_starts, j.steps, error)
+              : mw_direct_windows(&set, data->dataset, &split.held, j.steps, error);
     if (status == MW_OK) status = mw_scorer_create(&j.scorer, name, bundle, context, error);
     if (value && status == MW_OK) {
         status = mw_state_value_create(&j.value, value, error);

@@ -64,7 +64,8 @@ static mw_status make_paths(training *t, mw_error *error) {
 /* A finished bundle, and what may be another's under the names of the log and the picture. */
 static mw_status refuse_replacing(const training *t, mw_error *error) {
     const char *const files[] = {t->request->output, t->log, t->picture};
-    if (t->request->resume || t->request->overwrite || mw_file_exists(t->checkpoint)) return MW_OK;
+    if (t->request->options.resume || t->request->options.overwrite || mw_file_exists(t->checkpoint))
+        return MW_OK;
     for (int i = 0; i < 3; i++)
         if (mw_file_exists(files[i]))
             return mw_fail(error, MW_ERR_ARGUMENT,
@@ -144,22 +145,23 @@ static mw_status close_line(training *t, int which, long every, mw_error *error)
 
 static void report_progress(const training *t, int which) {
     const mw_training_request *r = t->request;
-    if (!r->progress) return;
+    if (!r->options.progress) return;
     double done = 0;
     for (int i = 0; i < t->state.count; i++)
         done += t->trains[i] ? t->state.part[i]->cost * (double)t->state.part[i]->step : 0;
     const mw_training_part *part = t->state.part[which];
-    r->progress(r->context, &(mw_training_progress){.part = part->name,
-                                                    .step = part->step,
-                                                    .steps = part->steps,
-                                                    .losses = part->minimised,
-                                                    .loss_names = part->loss_names,
-                                                    .means = t->lines[which] ? t->means[which] : NULL,
-                                                    .held = part->best_step > 0 ? part->held : NULL,
-                                                    .seconds = seconds_of(t),
-                                                    .cost = part->cost,
-                                                    .done = done,
-                                                    .total = t->total});
+    r->options.progress(r->options.context,
+                        &(mw_training_progress){.part = part->name,
+                                                .step = part->step,
+                                                .steps = part->steps,
+                                                .losses = part->minimised,
+                                                .loss_names = part->loss_names,
+                                                .means = t->lines[which] ? t->means[which] : NULL,
+                                                .held = part->best_step > 0 ? part->held : NULL,
+                                                .seconds = seconds_of(t),
+                                                .cost = part->cost,
+                                                .done = done,
+                                                .total = t->total});
 }
 
 static mw_status step(training *t, int which, long every, mw_error *error) {
@@ -188,7 +190,7 @@ static mw_status train_part(training *t, int which, mw_error *error) {
     while (part->step < part->steps) {
         const mw_status status = step(t, which, every, error);
         if (status != MW_OK && status != MW_ERR_INTERRUPTED) return status;
-        if (r->stop && *r->stop) {
+        if (r->options.stop && *r->options.stop) {
             MW_TRY(save(t, error));
             return mw_fail(
                 error, MW_ERR_INTERRUPTED,
@@ -212,7 +214,7 @@ static mw_status copy_name(char out[MW_WORD], const char *what, const char *name
 }
 
 static unsigned trained_set(const mw_training_request *r) {
-    return r->nothing ? 0 : r->only ? r->only : r->preset->parts;
+    return r->nothing ? 0 : r->options.only ? r->options.only : r->preset->parts;
 }
 
 static mw_status describe_task(training *t, mw_error *error) {
@@ -309,15 +311,15 @@ static mw_status prepare_data(training *t, mw_error *error) {
     char checksum[17];
     d->dataset = r->dataset;
     d->horizon = r->preset->plan.horizon;
-    d->seed = r->seed;
-    d->stop = r->stop;
+    d->seed = r->options.seed;
+    d->stop = r->options.stop;
     MW_TRY(mw_preset_check(r->preset, error));
     MW_TRY(describe_task(t, error));
     t->preset = *r->preset;
     MW_TRY(check_plan(t, error));
-    MW_TRY(mw_training_rules(t->accepted, &t->info, r->world, r->accept_rules, error));
+    MW_TRY(mw_training_rules(t->accepted, &t->info, r->options.world, r->options.accept_rules, error));
     MW_TRY(mw_dataset_check(r->dataset, error));
-    MW_TRY(mw_split_make(&d->split, r->dataset, r->preset->held_out, r->seed, error));
+    MW_TRY(mw_split_make(&d->split, r->dataset, r->preset->held_out, r->options.seed, error));
     MW_TRY(mw_data_stats_make(&d->stats, r->dataset, &d->split.train, 0.99, true, error));
     MW_TRY(check_actions(&d->stats, &t->info, error));
     MW_TRY(mw_settle_parts(&t->preset, d, error));
@@ -327,9 +329,10 @@ static mw_status prepare_data(training *t, mw_error *error) {
     d->act_normalizer = t->info.discrete ? NULL
                         : theirs         ? &t->other->act_normalizer
                                          : &d->stats.act_normalizer;
-    MW_TRY(mw_pool_create(&d->pool, r->threads, error));
+    MW_TRY(mw_pool_create(&d->pool, r->options.threads, error));
     MW_TRY(mw_dataset_checksum(checksum, r->dataset, error));
-    mw_provenance_init(&t->state.identity, checksum, r->seed, r->preset->held_out, mw_pool_threads(d->pool));
+    mw_provenance_init(&t->state.identity, checksum, r->options.seed, r->preset->held_out,
+                       mw_pool_threads(d->pool));
     const mw_bundle_part *flow = t->other ? mw_bundle_find(t->other, "flow") : NULL;
     if (flow && !(trained_set(r) & 1u << mw_model_class_index("flow")) && isnan(r->preset->plan.target) &&
         strcmp(flow->provenance.data, t->state.identity.data))
@@ -413,7 +416,7 @@ static void leave_to_other(training *t) {
 
 /* Where the checkpoint stands, or from the start with an empty log. */
 static mw_status prepare_state(training *t, mw_error *error) {
-    const bool continues = t->request->resume && mw_file_exists(t->checkpoint);
+    const bool continues = t->request->options.resume && mw_file_exists(t->checkpoint);
     MW_TRY(create_parts(t, continues ? mw_checkpoint_parts(t->checkpoint) : 0, error));
     if (continues) {
         mw_status status = mw_checkpoint_load(t->checkpoint, &t->state, &t->before, error);
@@ -438,9 +441,9 @@ static mw_status finished_before(training *t, bool *finished, mw_error *error) {
     mw_bundle *bundle;
     mw_status status = MW_OK;
     *finished = false;
-    if (!t->request->resume || mw_file_exists(t->checkpoint) || !mw_file_exists(t->request->output))
+    if (!t->request->options.resume || mw_file_exists(t->checkpoint) || !mw_file_exists(t->request->output))
         return MW_OK;
-    if (t->request->with || t->request->only)
+    if (t->request->options.with || t->request->options.only)
         return t->request->replace
                    ? MW_OK
                    : mw_fail(
@@ -456,14 +459,14 @@ static mw_status finished_before(training *t, bool *finished, mw_error *error) {
             status = mw_fail(error, MW_ERR_MISMATCH,
                              "'%.200s' is finished, but its %s is of other data, settings or seed",
                              t->request->output, mw_model_class_at(i)->name);
-        else if (bundle->info.packing.bits || (t->request->wide ? part->narrow : part->wide))
+        else if (bundle->info.packing.bits || (t->request->options.wide ? part->narrow : part->wide))
             status = mw_fail(error, MW_ERR_MISMATCH,
                              "'%.200s' is finished, but its weights are %s; --overwrite without --resume "
                              "trains it anew",
                              t->request->output,
-                             bundle->info.packing.bits ? "packed"
-                             : t->request->wide        ? "in half precision, and --wide asks for single"
-                                                       : "in single precision, and --wide is not given");
+                             bundle->info.packing.bits  ? "packed"
+                             : t->request->options.wide ? "in half precision, and --wide asks for single"
+                                                        : "in single precision, and --wide is not given");
     }
     const mw_field *other = mw_training_plan_difference(&preset->plan, bundle);
     if (status == MW_OK && other)
@@ -487,7 +490,7 @@ static mw_status explain(const training *t, int which, mw_provenance *p, mw_erro
     for (int i = 0; i < part->losses; i++)
         json_object_set_new(losses, part->loss_names[i], mw_number_json(held_loss(part, i)));
     json_object_set_new(p->details, "mawam", json_string(mw_version()));
-    json_object_set_new(p->details, "command", mw_json_words(t->request->command));
+    json_object_set_new(p->details, "command", mw_json_words(t->request->options.command));
     if (*t->accepted) json_object_set_new(p->details, "accepted_in", json_string(t->accepted));
     json_object_set_new(p->details, "held", losses);
     json_object_set_new(p->details, "best_step", json_integer(part->best_values ? part->best_step : 0));
@@ -506,8 +509,8 @@ static mw_status add_part(training *t, mw_bundle *b, int which, mw_error *error)
     }
     memcpy(model->values, mw_training_part_weights(t->state.part[which]),
            model->params->total * sizeof *model->values);
-    if (!t->request->wide) mw_bundle_narrow(model); /* what is measured of it is of what is saved */
-    mw_training_part_free(t->state.part[which]);    /* it refers to the model, which is the bundle's now */
+    if (!t->request->options.wide) mw_bundle_narrow(model); /* what is measured of it is of what is saved */
+    mw_training_part_free(t->state.part[which]); /* it refers to the model, which is the bundle's now */
     t->state.part[which] = NULL;
     t->models[which] = NULL;
     return mw_bundle_add(b, model, &provenance, error);
@@ -554,7 +557,7 @@ static mw_status assemble(training *t, mw_training_report *report, mw_error *err
     if (status == MW_OK) status = add_parts(t, bundle, error);
     if (status == MW_OK) status = mw_settle_error(bundle, &t->data, error);
     if (status == MW_OK) status = mw_dataset_intact(t->data.dataset, error);
-    if (status == MW_OK) status = mw_bundle_save(bundle, r->output, !r->wide, error);
+    if (status == MW_OK) status = mw_bundle_save(bundle, r->output, !r->options.wide, error);
     report->target = bundle->plan.target;
     mw_bundle_free(bundle);
     return status;
@@ -586,21 +589,22 @@ static mw_status run(training *t, mw_training_report *report, mw_error *error) {
     MW_TRY(mw_file_writable(t->checkpoint, error));
     MW_TRY(mw_file_writable(t->picture, error));
     MW_TRY(refuse_replacing(t, error));
-    if (r->with) MW_TRY(mw_bundle_load(&t->other, r->with, error));
+    if (r->options.with) MW_TRY(mw_bundle_load(&t->other, r->options.with, error));
     MW_TRY(prepare_data(t, error));
     MW_TRY(finished_before(t, &report->finished_before, error));
     report->complete = report->finished_before;
     if (report->finished_before) return MW_OK;
     mw_training_estimate estimate = {.free_bytes = (double)mw_memory_free()};
     t->used = mw_memory_used();
-    if (!r->force) mw_memory_limit(t->used + (size_t)(0.75 * estimate.free_bytes)); /* others live here too */
+    if (!r->options.force)
+        mw_memory_limit(t->used + (size_t)(0.75 * estimate.free_bytes)); /* others live here too */
     MW_TRY(prepare_state(t, error));
     for (int i = 0; i < t->state.count; i++)
         t->total += t->trains[i] ? t->state.part[i]->cost * (double)t->state.part[i]->steps : 0;
-    if (r->begin) {
+    if (r->options.begin) {
         estimate.bytes = (double)t->bytes;
         mw_training_foresee(&estimate, &t->state, t->trains, t->data.pool);
-        r->begin(r->context, &estimate);
+        r->options.begin(r->options.context, &estimate);
     }
     mw_dataset_expect_random(r->dataset);
     t->saved = mw_clock_seconds();

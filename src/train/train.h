@@ -11,27 +11,12 @@
 
 typedef struct mw_training_request {
     const mw_dataset *dataset; /* opened; its values are checked here */
-    const mw_preset *preset;
-    const char *output; /* FILE.safetensors; FILE.train.safetensors, .jsonl and .svg lie next to it */
-    unsigned only;      /* parts that are trained now, 1 << index; 0: all of the preset's */
-    bool nothing;       /* train none at all: everything comes from the other bundle */
-    const char *with;   /* a bundle that provides the others, as they are; NULL: only the checkpoint can */
-    uint64_t seed;
-    int threads;                 /* 0: one per core */
-    bool resume;                 /* continue where the checkpoint stands; start if there is none */
-    bool replace;                /* start anew where the checkpoint is of another training or damaged */
-    bool overwrite;              /* a finished bundle, log or picture of its name may be replaced */
-    bool wide;                   /* keep weights in single precision instead of half */
-    const char *command;         /* for the provenance */
-    const mw_env_options *world; /* of a built-in task; may be NULL */
-    bool accept_rules;           /* other rules than the world's are fine */
-    bool force;                  /* even if memory does not suffice */
-    void (*begin)(void *context, const mw_training_estimate *estimate); /* may be NULL */
-    double checkpoint_seconds;                                          /* between checkpoints; 0: 120 */
-    const mw_stop_flag *stop; /* may be NULL; once it is not 0 the state is saved and the call fails
-                                          with MW_ERR_INTERRUPTED */
-    void (*progress)(void *context, const mw_training_progress *progress); /* may be NULL */
-    void *context;
+    const mw_preset *preset;   /* the settings, whatever method, budget and assignments the options name */
+    const char *output;        /* FILE.safetensors; FILE.train.safetensors, .jsonl and .svg lie next to it */
+    mw_train_options options;
+    bool nothing;              /* train none at all: everything comes from the other bundle */
+    bool replace;              /* start anew where the checkpoint is of another training or damaged */
+    double checkpoint_seconds; /* between checkpoints; 0: 120 */
 } mw_training_request;
 
 /* mw_bundle_train with the settings at hand. */

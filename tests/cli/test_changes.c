@@ -62,10 +62,10 @@ static void cut_under_training(void **state) {
     const mw_training_request request = {.dataset = &data,
                                          .preset = &preset,
                                          .output = scratch("cut.safetensors"),
-                                         .threads = 1,
-                                         .seed = 5,
-                                         .command = "test",
-                                         .progress = cut_at_step_3};
+                                         .options.threads = 1,
+                                         .options.seed = 5,
+                                         .options.command = "test",
+                                         .options.progress = cut_at_step_3};
     CHECK_FAILS(mw_training_run(&request, &report, &error), MW_ERR_IO, error,
                 "trained/obs.npy': it was cut short");
     mw_dataset_close(&data);
@@ -76,5 +76,5 @@ static void cut_under_training(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(large_file_cut), cmocka_unit_test(cut_before_a_check),
                                        cmocka_unit_test(cut_under_training)};
-    return cmocka_run_group_tests(tests, scratch_setup, fixture_teardown);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

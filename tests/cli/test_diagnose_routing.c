@@ -65,10 +65,10 @@ static void command_line(void **state) {
     assert_int_equal(count_of(program_output, "<b>"), 0);            /* words from files are escaped */
     assert_int_equal(count_of(program_output, "http"), 0);
     assert_int_equal(count_of(program_output, ": nan"), 0);
-    fixture_remove(scratch("maze"));
+    scratch_remove(scratch("maze"));
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(command_line)};
-    return cmocka_run_group_tests(tests, scratch_setup, fixture_teardown);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -30,7 +30,7 @@ static void usage_has_one_shape(void **state) {
     (void)state;
     program_expect(2, "env list x", "mawam: env list: unexpected argument 'x' (try mawam env list --help)");
     program_expect(2, "env describe", "mawam: env describe: name a task; mawam env list shows them (try ");
-    program_expect(2, "env describe x", "mawam: env describe: unknown task 'x'");
+    program_expect(2, "env describe x", "mawam: env describe: there is no task 'x'");
     program_expect(2, "data dance", "mawam: data: unknown command 'dance' (try mawam data --help)");
     program_expect(2, "study run --budget x", "mawam: study run: --budget must be ");
     program_expect(2, "verify net", "mawam: verify net: name the folder");
@@ -218,5 +218,5 @@ int main(void) {
         cmocka_unit_test(folders_of_a_bundles_name),
         cmocka_unit_test(completion),
     };
-    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown_tree);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -183,5 +183,5 @@ int main(void) {
         cmocka_unit_test(training_that_does_not_fit),
         cmocka_unit_test(training_keeps_its_results),
     };
-    return cmocka_run_group_tests(tests, make_data, scratch_teardown_tree);
+    return cmocka_run_group_tests(tests, make_data, scratch_teardown);
 }

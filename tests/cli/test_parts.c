@@ -214,5 +214,5 @@ int main(void) {
                                        cmocka_unit_test(said_before),
                                        cmocka_unit_test(nothing_lost),
                                        cmocka_unit_test(unseen)};
-    return cmocka_run_group_tests(tests, make_data, scratch_teardown_tree);
+    return cmocka_run_group_tests(tests, make_data, scratch_teardown);
 }

@@ -85,13 +85,13 @@ static void plan_settings(void **state) {
 static void names(void **state) {
     (void)state;
     program_expect(2, "data make nowhere -o %/data", "no setting 'nowhere'");
-    program_expect(2, "env play nowhere", "unknown task 'nowhere'");
-    program_expect(2, "env describe nowhere", "unknown task 'nowhere'");
+    program_expect(2, "env play nowhere", "there is no task 'nowhere'");
+    program_expect(2, "env describe nowhere", "there is no task 'nowhere'");
     program_expect(2, "env play spread --policy nobody", "no scripted policy 'nobody'");
     program_expect(2, "eval nowhere --arms nobody", "no arm 'nobody'");
     program_expect(2, "study run nowhere --dir %/study", "no setting 'nowhere'");
     program_expect(2, "verify nett", "did you mean 'net'?");
-    program_expect(2, "behavior train nowhere -o %/run", "unknown task 'nowhere'");
+    program_expect(2, "behavior train nowhere -o %/run", "there is no task 'nowhere'");
     program_expect(2, "behavior train 3m --set color=1 -o %/run", "'color=1' does not set a field");
     program_expect(2, "behavior train 3m --set rate=fast -o %/run", "3m: rate must be a number, not 'fast'");
     program_expect(2, "behavior train 3m --prey script -o %/run", "3m has no prey");
@@ -118,5 +118,5 @@ static void products(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(limits), cmocka_unit_test(plan_settings),
                                        cmocka_unit_test(names), cmocka_unit_test(products)};
-    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown_tree);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -3,6 +3,7 @@
 #include "dataset/fixture.h"
 #include "dataset/sparse.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -16,13 +17,30 @@ static double seconds_of(clockid_t clock) {
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* Until a program works: it has had some time of a processor, which on a busy machine takes longer, or waits
- * for a process of its own. */
+/* Until a program works: it has had some time of a processor, which on a busy machine takes longer. */
 static void wait_for_work(pid_t program) {
     clockid_t its;
     const double began = seconds_of(CLOCK_MONOTONIC);
     assert_int_equal(clock_getcpuclockid(program, &its), 0);
-    while (seconds_of(its) < 0.3 && seconds_of(CLOCK_MONOTONIC) - began < 2)
+    while (seconds_of(its) < 0.3 && seconds_of(CLOCK_MONOTONIC) - began < LATE)
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+}
+
+static bool is_empty(const char *folder) {
+    DIR *open_folder = opendir(folder);
+    int entries = 0;
+    assert_non_null(open_folder);
+    while (readdir(open_folder)) entries++;
+    closedir(open_folder);
+    return entries <= 2; /* itself and what it lies in */
+}
+
+/* Until a program writes: one that leaves the work to a process of its own, whose time shows only when that
+ * ends. */
+static void wait_for_file(pid_t program) {
+    (void)program;
+    const double began = seconds_of(CLOCK_MONOTONIC);
+    while (is_empty(scratch("out")) && seconds_of(CLOCK_MONOTONIC) - began < LATE)
         nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
 }
 
@@ -49,10 +67,10 @@ static double processor_seconds(const struct rusage *use) {
            1e-6 * (double)(use->ru_utime.tv_usec + use->ru_stime.tv_usec);
 }
 
-static void stopped(const char *words, int signal_number) {
+static void stopped(const char *words, int signal_number, void (*wait)(pid_t)) {
     const pid_t child = start(words);
     assert_true(child > 0);
-    wait_for_work(child);
+    wait(child);
     clockid_t its;
     assert_int_equal(clock_getcpuclockid(child, &its), 0);
     const double asked = seconds_of(CLOCK_MONOTONIC), worked = seconds_of(its);
@@ -83,19 +101,20 @@ static void every_command(void **state) {
         "env play 3m --episodes 10000000 --replay x.html",
         "behavior eval @/behaviors/spread-medium.safetensors --episodes 10000000 --threads 1",
         "behavior list spread --episodes 10000000 --threads 1",
-        "data make spread-medium -o . --threads 1",
+        "data make spread-medium -o . --transitions 1e8 --threads 1",
         "data import --from madiff ../large -o imported --task toy",
         "data check ../large ../large ../large ../large ../large ../large ../large ../large",
         "data info ../large --json"};
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) stopped(commands[i], signals[i % 3]);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        stopped(commands[i], signals[i % 3], wait_for_work);
 }
 
 /* Its folder is made first, and stays. */
 static void demonstration(void **state) {
     (void)state;
     assert_int_equal(mkdir(scratch("shown"), 0777), 0);
-    stopped("demo spread-medium -o ../shown --threads 1", SIGINT);
+    stopped("demo spread-medium -o ../shown --threads 1", SIGINT, wait_for_work);
     assert_int_equal(rmdir(scratch("shown")), 0);
 }
 
@@ -105,7 +124,7 @@ static void child_process(void **state) {
 #ifndef MAWAM_HAVE_HDF5
     skip();
 #endif
-    stopped("data export --to hdf5 ../many -o x.h5", SIGINT);
+    stopped("data export --to hdf5 ../many -o x.h5", SIGINT, wait_for_file);
 }
 
 static int set_up(void **state) {
@@ -113,7 +132,7 @@ static int set_up(void **state) {
     mw_make_options make;
     mw_make_result made;
     mw_make_options_init(&make, sizeof make);
-    make.transitions = 20000;
+    make.transitions = 100000;
     make.behaviors = SOURCE_DIR "/behaviors";
     if (scratch_setup(state) != 0 || mkdir(scratch("out"), 0777) != 0) return -1;
     if (mw_dataset_make("spread-medium", scratch("spread-medium"), &make, &made, &error) != MW_OK) return -1;
@@ -126,5 +145,5 @@ static int set_up(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_command), cmocka_unit_test(demonstration),
                                        cmocka_unit_test(child_process)};
-    return cmocka_run_group_tests(tests, set_up, scratch_teardown_tree);
+    return cmocka_run_group_tests(tests, set_up, scratch_teardown);
 }

@@ -64,5 +64,5 @@ static void closed_streams(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(full_output), cmocka_unit_test(closed_streams)};
-    return cmocka_run_group_tests(tests, scratch_setup, fixture_teardown);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -195,5 +195,5 @@ int main(void) {
         cmocka_unit_test(features_are_whole), cmocka_unit_test(zeros_have_no_sign),
         cmocka_unit_test(help_fits),
     };
-    return cmocka_run_group_tests(tests, make_data, scratch_teardown_tree);
+    return cmocka_run_group_tests(tests, make_data, scratch_teardown);
 }

@@ -159,5 +159,5 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_zoo),         cmocka_unit_test(test_packed),
                                        cmocka_unit_test(test_demo),        cmocka_unit_test(test_stranger),
                                        cmocka_unit_test(test_demo_of_ant), cmocka_unit_test(test_rule)};
-    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown_tree);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -43,15 +43,11 @@ static double rounded(double value, int mantissa_bits, int exponent_bits) {
 static void check_narrow(float value) {
     if (isnan(value)) {
         assert_true((mw_float_to_half(value) & 0x7FFF) > 0x7C00);
-        assert_true((mw_float_to_bfloat(value) & 0x7FFF) > 0x7F80);
         return;
     }
     double half = value_of(mw_float_to_half(value), 10, 5);
-    double bfloat = value_of(mw_float_to_bfloat(value), 7, 8);
     if (half != rounded(value, 10, 5) || !signbit(half) != !signbit(value))
         fail_msg("%a as half is %a, expected %a", value, half, rounded(value, 10, 5));
-    if (bfloat != rounded(value, 7, 8) || !signbit(bfloat) != !signbit(value))
-        fail_msg("%a as bfloat is %a, expected %a", value, bfloat, rounded(value, 7, 8));
 }
 
 /* Widening has the defined value; narrowing gives the same code back (signalling NaNs become quiet). */
@@ -67,13 +63,7 @@ static void every_code(void **state) {
             assert_true(half == half_value && !signbit(half) == !signbit(half_value));
             assert_int_equal(mw_float_to_half(half), code);
         }
-        if (isnan(bfloat_value)) {
-            assert_true(isnan(bfloat));
-            assert_int_equal(mw_float_to_bfloat(bfloat), code | 0x40);
-        } else {
-            assert_true(bfloat == bfloat_value);
-            assert_int_equal(mw_float_to_bfloat(bfloat), code);
-        }
+        assert_true(isnan(bfloat_value) ? isnan(bfloat) : bfloat == bfloat_value);
     }
 }
 
@@ -88,8 +78,6 @@ static void rounding(void **state) {
             check_narrow(-float_of(middle + (uint32_t)step));
         }
     }
-    for (uint32_t code = 0; code < 0x7F80; code++)
-        for (uint32_t step = 0; step < 3; step++) check_narrow(float_of((code << 16 | 0x8000) - 1 + step));
     mw_rng rng = mw_rng_make(1, MW_RNG_TEST, 0, 0, 0);
     for (int i = 0; i < 500000; i++) {
         uint32_t bits = mw_rng_u32(&rng);
@@ -103,15 +91,12 @@ static void known_values(void **state) {
     (void)state;
     const struct {
         float value;
-        uint16_t half, bfloat;
-    } rows[] = {{1, 0x3C00, 0x3F80},          {-2, 0xC000, 0xC000},       {65504, 0x7BFF, 0x4780},
-                {65519.996f, 0x7BFF, 0x4780}, {65520, 0x7C00, 0x4780},    {0.1f, 0x2E66, 0x3DCD},
-                {0x1p-24f, 1, 0x3380},        {0x1p-25f, 0, 0x3300},      {0x1.8p-24f, 2, 0x33C0},
-                {-0.0f, 0x8000, 0x8000},      {INFINITY, 0x7C00, 0x7F80}, {0x1.FFFFFEp127f, 0x7C00, 0x7F80}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        uint16_t half;
+    } rows[] = {{1, 0x3C00},     {-2, 0xC000},    {65504, 0x7BFF},    {65519.996f, 0x7BFF},
+                {65520, 0x7C00}, {0.1f, 0x2E66},  {0x1p-24f, 1},      {0x1p-25f, 0},
+                {0x1.8p-24f, 2}, {-0.0f, 0x8000}, {INFINITY, 0x7C00}, {0x1.FFFFFEp127f, 0x7C00}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         assert_int_equal(mw_float_to_half(rows[i].value), rows[i].half);
-        assert_int_equal(mw_float_to_bfloat(rows[i].value), rows[i].bfloat);
-    }
 }
 
 /* The array path (vector instructions where there are any) has the bits of the scalar one. */
@@ -147,7 +132,8 @@ static void every_type(void **state) {
                 int64_t whole = value; /* little-endian: its first bytes are those of the shorter types */
                 double real = value + 0.5;
                 float single = (float)real;
-                uint16_t half = mw_float_to_half(single), bfloat = mw_float_to_bfloat((float)value);
+                uint16_t half = mw_float_to_half(single),
+                         bfloat = (uint16_t)(bits_of((float)value) >> 16); /* exact */
                 const void *source = type == MW_F16    ? (const void *)&half
                                      : type == MW_BF16 ? (const void *)&bfloat
                                      : type == MW_F32  ? (const void *)&single

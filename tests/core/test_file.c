@@ -312,7 +312,7 @@ int main(void) {
         TEST(refused_writes),
         TEST(full_disk),
         TEST(folders),
-        cmocka_unit_test_setup_teardown(links, scratch_setup, scratch_teardown_tree),
+        cmocka_unit_test_setup_teardown(links, scratch_setup, scratch_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

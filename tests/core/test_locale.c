@@ -92,5 +92,5 @@ static void test_replay(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_settings), cmocka_unit_test(test_bundle),
                                        cmocka_unit_test(test_behavior), cmocka_unit_test(test_replay)};
-    return cmocka_run_group_tests(tests, choose_comma, scratch_teardown_tree);
+    return cmocka_run_group_tests(tests, choose_comma, scratch_teardown);
 }

@@ -6,8 +6,6 @@
 #include "data/dataset.h"
 #include "scratch.h"
 
-#include <ftw.h>
-
 enum { FIXTURE_AGENTS = 2, FIXTURE_OBS = 3, FIXTURE_ACT = 4, FIXTURE_LIMIT = 12 };
 
 /* Options of an export that replaces what is there. */
@@ -95,22 +93,6 @@ static inline void fixture_make(const char *folder, bool discrete, bool last_kno
         CHECK_OK(mw_dataset_writer_add(writer, fixture_episode(&data, e, discrete, last_known), &error),
                  error);
     CHECK_OK(mw_dataset_writer_commit(writer, &error), error);
-}
-
-static inline int fixture_remove_entry(const char *path, const struct stat *info, int kind,
-                                       struct FTW *place) {
-    (void)info, (void)kind, (void)place;
-    return remove(path);
-}
-/* Removes a folder and everything in it. */
-static inline void fixture_remove(const char *folder) {
-    nftw(folder, fixture_remove_entry, 8, FTW_DEPTH | FTW_PHYS);
-}
-
-static inline int fixture_teardown(void **state) {
-    (void)state;
-    fixture_remove(scratch_folder);
-    return 0;
 }
 
 #endif

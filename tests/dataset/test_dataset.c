@@ -3,6 +3,7 @@
 #include "fixture.h"
 
 #include "core/json.h"
+#include "data/columns.h"
 
 #include <limits.h>
 #include <sys/wait.h>
@@ -53,7 +54,7 @@ static void test_round_trip(void **state) {
         assert_int_equal(at, d.steps);
         mw_dataset_close(&d);
         mw_dataset_close(&d);
-        fixture_remove(folder);
+        scratch_remove(folder);
     }
 }
 
@@ -83,8 +84,8 @@ static void test_same_bits(void **state) {
         assert_int_equal(size, scratch_read(scratch(b), two, sizeof two));
         assert_memory_equal(one, two, size);
     }
-    fixture_remove(scratch("one"));
-    fixture_remove(scratch("two"));
+    scratch_remove(scratch("one"));
+    scratch_remove(scratch("two"));
 }
 
 /* ---- damage -------------------------------------------------------------------------------------------- */
@@ -125,7 +126,7 @@ static void store(const char *file, const mw_npy *header, void *data) {
 }
 
 static void fresh(bool discrete) {
-    fixture_remove(scratch("bad"));
+    scratch_remove(scratch("bad"));
     fixture_make(scratch("bad"), discrete, true, EPISODES);
 }
 
@@ -305,7 +306,7 @@ static void test_description(void **state) {
         edit(cases[i].from, cases[i].to);
         expect_bad(cases[i].status, cases[i].text);
     }
-    fixture_remove(scratch("bad"));
+    scratch_remove(scratch("bad"));
 }
 
 static void test_expect(void **state) {
@@ -331,7 +332,7 @@ static void test_expect(void **state) {
     info.task = "other";
     CHECK_FAILS(mw_dataset_expect(&d, &info, &error), MW_ERR_MISMATCH, error, "data of task 'maze'");
     mw_dataset_close(&d);
-    fixture_remove(scratch("maze"));
+    scratch_remove(scratch("maze"));
 }
 
 /* ---- the writer ---------------------------------------------------------------------------------------- */
@@ -363,7 +364,7 @@ static void test_writer_refuses(void **state) {
     CHECK_FAILS(mw_dataset_writer_open(&w, scratch("x"), &spec, false, &error), MW_ERR_ARGUMENT, error,
                 "agents is 0, expected 1 to 1024");
     assert_int_equal(rmdir(scratch("new/deep")), 0); /* nothing is left in it */
-    fixture_remove(scratch("new"));
+    scratch_remove(scratch("new"));
 }
 
 static void test_overwrite(void **state) {
@@ -383,7 +384,7 @@ static void test_overwrite(void **state) {
     scratch_write(scratch("kept/thesis.txt"), "precious", 8);
     CHECK_FAILS(mw_dataset_writer_open(&w, scratch("kept"), &spec, true, &error), MW_ERR_ARGUMENT, error,
                 "it holds 'thesis.txt', which is not part of a dataset");
-    fixture_remove(scratch("kept"));
+    scratch_remove(scratch("kept"));
     scratch_write(scratch("file"), "x", 1);
     CHECK_FAILS(mw_dataset_writer_open(&w, scratch("file"), &spec, true, &error), MW_ERR_ARGUMENT, error,
                 "not a folder");
@@ -407,7 +408,7 @@ static void test_overwrite_link(void **state) {
     CHECK_OK(mw_dataset_open(&d, scratch("target"), &error), error);
     assert_int_equal(d.episodes, 4);
     mw_dataset_close(&d);
-    fixture_remove(scratch("target"));
+    scratch_remove(scratch("target"));
     CHECK_FAILS(mw_dataset_writer_open(&w, scratch("link"), &spec, true, &error), MW_ERR_IO, error,
                 "cannot follow the link");
     assert_int_equal(unlink(scratch("link")), 0);
@@ -441,7 +442,16 @@ static void test_interrupted(void **state) {
     CHECK_FAILS(mw_dataset_open(&d, scratch(hidden), &error), MW_ERR_IO, error, "dataset.json");
     fixture_make(folder, false, true, 2);
     assert_int_equal(scratch_count(false), 1); /* ... which is gone now */
-    fixture_remove(folder);
+    scratch_remove(folder);
+    /* through a link too it lies beside what the link leads to */
+    char target[80];
+    assert_int_equal(mkdir(scratch("elsewhere"), 0777) | mkdir(scratch("elsewhere/real"), 0777), 0);
+    snprintf(target, sizeof target, "elsewhere/.real.mawam-%ld-0", (long)child);
+    assert_int_equal(mkdir(scratch(target), 0777) | symlink("elsewhere/real", scratch("link")), 0);
+    mw_dataset_sweep(scratch("link"));
+    assert_false(mw_file_exists(scratch(target)));
+    assert_int_equal(unlink(scratch("link")) | rmdir(scratch("elsewhere/real")) | rmdir(scratch("elsewhere")),
+                     0);
 }
 
 /* What a killed process with this one's number left, as in containers, is stepped over. */
@@ -463,7 +473,7 @@ static void test_same_process_number(void **state) {
     snprintf(hidden, sizeof hidden, ".again.mawam-%ld-%u", process, number + 1);
     assert_int_equal(mkdir(scratch(hidden), 0777), 0);
     fixture_make(scratch("again"), false, true, 2);
-    fixture_remove(scratch("again"));
+    scratch_remove(scratch("again"));
     assert_int_equal(rmdir(scratch(hidden)), 0);
 }
 
@@ -510,7 +520,7 @@ static void changes_under_way(void **state) {
     hostile.index = &wild;
     assert_int_equal(mw_dataset_index(&hostile, 0), 0);
     mw_dataset_close(&d);
-    fixture_remove(scratch("changing"));
+    scratch_remove(scratch("changing"));
 }
 
 /* What the description tells of returns and victories is held against the columns. */
@@ -538,7 +548,7 @@ static void test_told_returns(void **state) {
         CHECK_OK(mw_dataset_open(&d, scratch("told"), &error), error);
         CHECK_FAILS(mw_dataset_check(&d, &error), MW_ERR_FORMAT, error, "tells of returns of");
         mw_dataset_close(&d);
-        fixture_remove(scratch("told"));
+        scratch_remove(scratch("told"));
     }
 }
 
@@ -575,7 +585,7 @@ static void test_told_behaviors(void **state) {
         else
             CHECK_OK(mw_dataset_check(&d, &error), error);
         mw_dataset_close(&d);
-        fixture_remove(scratch("told"));
+        scratch_remove(scratch("told"));
     }
 }
 
@@ -593,5 +603,5 @@ int main(void) {
         cmocka_unit_test(test_full_disk),      cmocka_unit_test(test_told_returns),
         cmocka_unit_test(test_told_behaviors),
     };
-    return cmocka_run_group_tests(tests, scratch_setup, fixture_teardown);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -44,5 +44,5 @@ static void every_write(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_write)};
-    return cmocka_run_group_tests(tests, scratch_setup, fixture_teardown);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

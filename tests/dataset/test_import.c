@@ -151,7 +151,7 @@ static void test_omar_jumps(void **state) {
     mw_dataset_close(&d);
     unlink(scratch("nodones/rews_1.npy"));
     CHECK_FAILS(mw_import_omar(&request, &report, &error), MW_ERR_IO, error, "rews_1.npy");
-    fixture_remove(scratch("nodones"));
+    scratch_remove(scratch("nodones"));
 }
 
 static void test_madiff(void **state) {
@@ -199,7 +199,7 @@ static void test_madiff_own(void **state) {
             assert_memory_equal(d.real, ours.real, cells * FIXTURE_ACT * sizeof(float));
         mw_dataset_close(&d);
         mw_dataset_close(&ours);
-        fixture_remove(scratch("ours"));
+        scratch_remove(scratch("ours"));
     }
 }
 
@@ -208,7 +208,7 @@ static void test_wrong_sources(void **state) {
     mw_error error;
     mw_import_report report;
     mw_import_request request = request_for("omar");
-    fixture_remove(scratch("imported"));
+    scratch_remove(scratch("imported"));
     CHECK_FAILS(mw_import_omar(&request, &report, &error), MW_ERR_ARGUMENT, error, "needs its episode limit");
     request = request_for("madiff/real");
     CHECK_FAILS(mw_import_omar(&request, &report, &error), MW_ERR_FORMAT, error,
@@ -235,7 +235,7 @@ static void test_wrong_sources(void **state) {
     request.options.overwrite = false;
     CHECK_FAILS(mw_import_madiff(&request, &report, &error), MW_ERR_ARGUMENT, error,
                 "exists and is not empty");
-    fixture_remove(scratch("imported"));
+    scratch_remove(scratch("imported"));
     assert_int_equal(scratch_count(false), 0); /* failures leave nothing */
 }
 
@@ -279,8 +279,8 @@ static void test_madiff_damage(void **state) {
              error);
     CHECK_FAILS(mw_import_madiff(&request, &report, &error), MW_ERR_FORMAT, error,
                 "path_lengths.npy: row 2 holds -1");
-    fixture_remove(scratch("theirs"));
-    fixture_remove(scratch("imported"));
+    scratch_remove(scratch("theirs"));
+    scratch_remove(scratch("imported"));
     assert_int_equal(scratch_count(false), 0);
 }
 
@@ -341,8 +341,8 @@ static void test_madiff_nonsense(void **state) {
              error);
     CHECK_FAILS(mw_import_madiff(&request, &report, &error), MW_ERR_FORMAT, error,
                 "expected a whole number from 0 to 1");
-    fixture_remove(scratch("theirs"));
-    fixture_remove(scratch("imported"));
+    scratch_remove(scratch("theirs"));
+    scratch_remove(scratch("imported"));
 }
 
 /* Every seed has the observations of the first, agent by agent. */
@@ -404,7 +404,7 @@ static void test_hdf5_wrong(void **state) {
     mw_import_report report;
     mw_import_request request = request_for("hdf5/broken.h5");
     if (!mw_hdf5_available()) skip();
-    fixture_remove(scratch("imported"));
+    scratch_remove(scratch("imported"));
     CHECK_FAILS(mw_import_hdf5(&request, &report, &error), MW_ERR_FORMAT, error,
                 "episode_0/observations has 7 rows, expected 3 or 4");
     request = request_for("hdf5/empty.h5");
@@ -425,7 +425,7 @@ static void test_hdf5_hostile(void **state) {
     mw_error error;
     mw_import_report report;
     if (!mw_hdf5_available()) skip();
-    fixture_remove(scratch("imported"));
+    scratch_remove(scratch("imported"));
     for (int i = 0; i < 4; i++) {
         char name[64];
         snprintf(name, sizeof name, "../fuzz/hdf5/%s.h5", files[i]);
@@ -502,7 +502,7 @@ static void export_two(const char *path) {
     CHECK_OK(mw_dataset_open(&d, scratch("ours"), &error), error);
     CHECK_OK(mw_export_hdf5(&d, path, NULL, &error), error);
     mw_dataset_close(&d);
-    fixture_remove(scratch("ours"));
+    scratch_remove(scratch("ours"));
 }
 #endif
 
@@ -531,7 +531,7 @@ static void test_hdf5_rewards(void **state) {
         assert_int_equal(count_of(error.message, "x.h5"), 1);
     }
     assert_int_equal(remove(scratch("x.h5")), 0);
-    fixture_remove(scratch("imported"));
+    scratch_remove(scratch("imported"));
 #endif
 }
 
@@ -597,7 +597,7 @@ static void test_hdf5_flags(void **state) {
         mw_dataset_close(&d);
     }
     assert_int_equal(remove(scratch("x.h5")), 0);
-    fixture_remove(scratch("imported"));
+    scratch_remove(scratch("imported"));
 #endif
 }
 
@@ -607,7 +607,7 @@ static void test_hdf5_full_disk(void **state) {
     mw_error error;
     mw_dataset d;
     if (!mw_hdf5_available()) skip();
-    fixture_remove(scratch("imported"));
+    scratch_remove(scratch("imported"));
     fixture_make(scratch("ours"), true, true, 30);
     CHECK_OK(mw_dataset_open(&d, scratch("ours"), &error), error);
     for (size_t size = 0; size < 200000; size = 2 * size + 100) {
@@ -621,7 +621,7 @@ static void test_hdf5_full_disk(void **state) {
     CHECK_OK(mw_export_hdf5(&d, scratch("x.h5"), NULL, &error), error);
     assert_int_equal(remove(scratch("x.h5")), 0);
     mw_dataset_close(&d);
-    fixture_remove(scratch("ours"));
+    scratch_remove(scratch("ours"));
 }
 
 static void test_hdf5_round_trip(void **state) {
@@ -696,7 +696,7 @@ static void test_hdf5_side_by_side(void **state) {
     for (int i = 0; i < 2; i++) CHECK_OK(jobs[i].status, jobs[i].error);
     for (int i = 0; i < 2; i++) assert_int_equal(remove(jobs[i].path), 0);
     mw_dataset_close(&d);
-    fixture_remove(scratch("ours"));
+    scratch_remove(scratch("ours"));
 }
 
 /* Widths beyond the limit are refused, not cut: rows of the source would be written over the room's end. */
@@ -731,7 +731,7 @@ static void test_too_wide(void **state) {
         error);
     CHECK_FAILS(mw_import_madiff(&request, &report, &error), MW_ERR_FORMAT, error,
                 "expected a whole number from 0 to 4095");
-    fixture_remove(scratch("wide"));
+    scratch_remove(scratch("wide"));
 }
 
 int main(void) {
@@ -756,5 +756,5 @@ int main(void) {
         cmocka_unit_test(test_hdf5_side_by_side),
         cmocka_unit_test(test_omar_widths),
     };
-    return cmocka_run_group_tests(tests, scratch_setup, fixture_teardown);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

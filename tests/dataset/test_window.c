@@ -28,7 +28,7 @@ static int teardown(void **state) {
     mw_dataset_close(&real_data);
     mw_dataset_close(&discrete_data);
     mw_dataset_close(&short_data);
-    return fixture_teardown(state);
+    return scratch_teardown(state);
 }
 
 /* ---- windows ------------------------------------------------------------------------------------------- */
@@ -406,10 +406,6 @@ static void test_prefetch(void **state) {
             assert_memory_equal(batch->obs, direct.obs, 8 * FIXTURE_AGENTS * FIXTURE_OBS * sizeof(float));
             assert_memory_equal(batch->place, direct.place, 8 * sizeof *direct.place);
         }
-        mw_prefetch_times times = mw_prefetch_report(p);
-        assert_true(times.batches == (slow ? 10u : 300u));
-        assert_true(times.waiting <= times.elapsed);
-        if (slow) assert_true(times.waiting > 0.010 && times.preparing > 0.018);
         mw_prefetch_free(p);
     }
     CHECK_OK(mw_prefetch_create(&p, fill_feed, &f, &slots[0], &slots[1], 0, &error), error);
@@ -444,7 +440,7 @@ static void test_memory(void **state) {
     mw_data_stats_free(&stats);
     mw_split_free(&split);
     mw_dataset_close(&d);
-    fixture_remove(scratch("sparse"));
+    scratch_remove(scratch("sparse"));
 }
 
 int main(void) {

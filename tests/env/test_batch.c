@@ -109,7 +109,24 @@ static void stays_without_seeds(void **state) {
     mw_env_batch_free(p.batch);
 }
 
+/* What is refused in one environment hides no end of the others. */
+static void refuses_one(void **state) {
+    (void)state;
+    static play p;
+    mw_error error;
+    play_create(&p, "spread", 1);
+    for (int round = 0; round + 1 < p.info->episode_limit; round++) play_round(&p);
+    const uint64_t seed = p.arrays.seeds[0];
+    CHECK_OK(mw_env_batch_script(p.batch, "random", p.arrays.seeds, p.real, NULL, &error), error);
+    p.real[2 * p.info->agents * p.info->act_size] = NAN; /* of environment 2 */
+    CHECK_FAILS(mw_env_batch_advance(p.batch, &p.arrays, &error), MW_ERR_ARGUMENT, error, "environment 2");
+    assert_int_equal(p.arrays.ended, COUNT - 1);
+    assert_true(p.arrays.seeds[0] != seed);
+    mw_env_batch_free(p.batch);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(plays_on), cmocka_unit_test(stays_without_seeds)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(plays_on), cmocka_unit_test(stays_without_seeds),
+                                       cmocka_unit_test(refuses_one)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

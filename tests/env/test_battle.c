@@ -474,5 +474,5 @@ int main(void) {
         cmocka_unit_test(move_legality),
         cmocka_unit_test(attack_legality_and_the_dead),
     };
-    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown_tree);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

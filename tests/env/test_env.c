@@ -238,7 +238,7 @@ static void bad_names(void **state) {
     float real[MAX_VALUES];
     int32_t index[MAX_AGENTS];
     CHECK_FAILS(mw_env_create(&env, "chess", NULL, &error), MW_ERR_ARGUMENT, error,
-                "unknown task 'chess'; known: spread");
+                "there is no task 'chess'; known: spread");
     CHECK_FAILS(mw_env_create(&env, NULL, NULL, &error), MW_ERR_ARGUMENT, error, "task is NULL");
     CHECK_FAILS(mw_env_batch_create(&batch, "chess", NULL, 2, 1, &error), MW_ERR_ARGUMENT, error, "chess");
     CHECK_FAILS(mw_env_batch_create(&batch, "spread", NULL, 0, 1, &error), MW_ERR_ARGUMENT, error, "got 0");

@@ -453,5 +453,5 @@ int main(void) {
         cmocka_unit_test(spread_anchors), cmocka_unit_test(pursuit_anchors), cmocka_unit_test(scripted_prey),
         cmocka_unit_test(placed),         cmocka_unit_test(prey_network),    cmocka_unit_test(frozen_prey),
     };
-    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown_tree);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

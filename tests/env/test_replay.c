@@ -28,6 +28,8 @@ static void records(void **state) {
     CHECK_OK(mw_replay_path(replay, points, 3, 0, &error), error);
     CHECK_FAILS(mw_replay_candidates(replay, points[0], NULL, 2, 0, NULL, &error), MW_ERR_ARGUMENT, error,
                 "before");
+    CHECK_FAILS(mw_replay_candidates(replay, points[0], NULL, 2, 2, NULL, &error), MW_ERR_ARGUMENT, error,
+                "");
     CHECK_OK(mw_replay_path(replay, points, 1, 1, &error), error);
     CHECK_OK(mw_replay_frame(replay, env, (const float[]){1, 2, INFINITY}, &error), error);
     mw_env *other;
@@ -131,7 +133,38 @@ static void strip(void **state) {
     mw_env_free(env);
 }
 
+/* A long subtitle is cut between two characters, and the page stays UTF-8. */
+static void long_subtitle(void **state) {
+    (void)state;
+    mw_env *env;
+    mw_replay *replay;
+    mw_error error;
+    char subtitle[242] = "";
+    for (int i = 0; i < 120; i++) strcat(subtitle, "\xc3\xa9");
+    CHECK_OK(mw_env_create(&env, "spread", NULL, &error), error);
+    for (int shift = 0; shift < 2; shift++) { /* one of the two lengths is odd */
+        if (shift) memmove(subtitle + 1, subtitle, 240);
+        subtitle[0] = shift ? 'a' : subtitle[0];
+        CHECK_OK(mw_replay_create(&replay, env, subtitle, &error), error);
+        CHECK_OK(mw_replay_frame(replay, env, NULL, &error), error);
+        char *page;
+        size_t size;
+        FILE *stream = open_memstream(&page, &size);
+        CHECK_OK(mw_replay_print(replay, stream, &error), error);
+        assert_int_equal(fclose(stream), 0);
+        const char *begin = strstr(page, "id='data'>") + strlen("id='data'>");
+        json_t *data;
+        CHECK_OK(mw_json_parse(&data, begin, (size_t)(strstr(begin, "</script>") - begin), "page", &error),
+                 error);
+        json_decref(data);
+        free(page);
+        mw_replay_free(replay);
+    }
+    mw_env_free(env);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(records), cmocka_unit_test(strip)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(records), cmocka_unit_test(strip),
+                                       cmocka_unit_test(long_subtitle)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

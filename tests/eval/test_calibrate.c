@@ -359,7 +359,7 @@ static void snippets(void **state) {
         mw_bundle_free(bundle);
         mw_split_free(&split);
         mw_dataset_close(&data);
-        fixture_remove(scratch("maze"));
+        scratch_remove(scratch("maze"));
     }
 }
 
@@ -397,14 +397,14 @@ static void refusals(void **state) {
     anchors.anchors = 4;
     anchors.assignments = pair;
     CHECK_FAILS(mw_same_state_run(&same, bundle, &anchors, &error), MW_ERR_ARGUMENT, error,
-                "unknown task 'maze'");
+                "there is no task 'maze'");
     mw_bundle_free(bundle);
     bundle = maze_bundle(true);
     CHECK_FAILS(mw_snippets_run(&result, bundle, &data, &options, &error), MW_ERR_MISMATCH, error,
                 "discrete");
     mw_bundle_free(bundle);
     mw_dataset_close(&data);
-    fixture_remove(scratch("maze"));
+    scratch_remove(scratch("maze"));
     bundle = tiny_bundle("spread", "mpe-old-0");
     anchors = few_anchors();
     CHECK_FAILS(mw_same_state_run(&same, bundle, &anchors, &error), MW_ERR_MISMATCH, error, "mpe-old-0");
@@ -456,7 +456,7 @@ static void command_line(void **state) {
     snprintf(line, sizeof line, "diagnose %s %s", scratch("spread.bundle"), scratch("maze"));
     assert_int_equal(run(line), 1);
     assert_non_null(strstr(program_output, "the data is of maze"));
-    fixture_remove(scratch("maze"));
+    scratch_remove(scratch("maze"));
 }
 
 int main(void) {

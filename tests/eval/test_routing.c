@@ -297,7 +297,7 @@ static void whole_runs(void **state) {
         mw_routing_free(one);
         mw_bundle_free(bundle);
         mw_dataset_close(&data);
-        fixture_remove(scratch("maze"));
+        scratch_remove(scratch("maze"));
     }
 }
 

@@ -122,6 +122,22 @@ async function isPausedAndScrubbed(page) {
   await page.until(`document.body.dataset.step == ${step + 1}`);
 }
 
+// A typed seed begins when the mouse takes the field's place, and stays when it lets go of the button.
+async function isBegun(page) {
+  const [x, y] = await page.see(`(() => { const r = document.getElementById('begin').getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()`);
+  const mouse = type => page.call('Input.dispatchMouseEvent', { type, x, y, button: 'left', buttons: type === 'mousePressed' ? 1 : 0, clickCount: 1 });
+  await page.see(`document.getElementById('seed').focus(); document.getElementById('seed').select()`);
+  await page.key('8');
+  await mouse('mousePressed');
+  await page.until(`document.body.dataset.seed == 8`);
+  await mouse('mouseReleased');
+  await sleep(300);
+  assert.equal(await page.see(`document.body.dataset.seed`), '8');
+  await mouse('mousePressed');
+  await mouse('mouseReleased');
+  await page.until(`document.body.dataset.seed != 8`);
+}
+
 async function isForced(page) {
   const before = await state(), other = (before.decision.chosen + 1) % before.decision.scores.length;
   await page.see(click(`#candidates button:nth-child(${other + 1})`));
@@ -242,6 +258,7 @@ try {
   await isChanged(page);
   assert.equal(page.complaints.filter(c => !c.includes('400')).join('\n'), ''); // the horizon of 99 was refused
   page.complaints.length = 0;
+  await isBegun(page);
   await isPausedAndScrubbed(page);
   await isForced(page);
   await isNamed(page);

@@ -355,6 +355,31 @@ static void refused_is_nothing(void **state) {
     }
 }
 
+static int frames_recorded(void) {
+    int found = 0;
+    assert_int_equal(ask("GET /recording HTTP/1.1\r\n" HOST "\r\n"), 200);
+    for (const char *at = reply; (at = strstr(at, "\"shapes\"")); at++) found++;
+    return found;
+}
+
+/* What followed another choice is forgotten, a choice that was made by hand already changes nothing; and what
+ * is saved says what was executed. */
+static void forced_is_another_future(void **state) {
+    (void)state;
+    assert_int_equal(command("{\"do\":\"begin\",\"seed\":5}"), 200);
+    for (int t = 0; t < 5; t++) assert_int_equal(command("{\"do\":\"step\"}"), 200);
+    assert_int_equal(frames_recorded(), 6);
+    assert_non_null(strstr(reply, "\"weights\":[")); /* this bundle executes means */
+    assert_int_equal(command("{\"do\":\"force\",\"step\":2,\"candidate\":1}"), 200);
+    assert_int_equal(frames_recorded(), 3);
+    assert_int_equal(command("{\"do\":\"step\"}"), 200);
+    assert_int_equal(command("{\"do\":\"force\",\"step\":2,\"candidate\":1}"), 200);
+    assert_int_equal(frames_recorded(), 4);
+    assert_int_equal(command("{\"do\":\"set\",\"name\":\"temperature\",\"value\":\"0\"}"), 200);
+    assert_int_equal(frames_recorded(), 3);
+    assert_non_null(strstr(reply, "plan (changed) with"));
+}
+
 /* Connections that say nothing, or never read, keep nobody else out. */
 static void silent_ones(void **state) {
     (void)state;
@@ -448,11 +473,17 @@ static int tear_down(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_served),     cmocka_unit_test(wrong_paths),
-                                       cmocka_unit_test(other_sites),        cmocka_unit_test(too_much),
-                                       cmocka_unit_test(malformed),          cmocka_unit_test(commands_work),
-                                       cmocka_unit_test(refused_is_nothing), cmocka_unit_test(silent_ones),
-                                       cmocka_unit_test(token_is_needed),    cmocka_unit_test(standard_port),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_served),
+                                       cmocka_unit_test(wrong_paths),
+                                       cmocka_unit_test(other_sites),
+                                       cmocka_unit_test(too_much),
+                                       cmocka_unit_test(malformed),
+                                       cmocka_unit_test(commands_work),
+                                       cmocka_unit_test(refused_is_nothing),
+                                       cmocka_unit_test(silent_ones),
+                                       cmocka_unit_test(forced_is_another_future),
+                                       cmocka_unit_test(token_is_needed),
+                                       cmocka_unit_test(standard_port),
                                        cmocka_unit_test(too_many_candidates)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -3,27 +3,10 @@
 #ifndef MW_TESTS_AT_WORK_H
 #define MW_TESTS_AT_WORK_H
 
-#include "core/file.h"
+#include "cli/program.h"
 #include "eval/scripted.h"
 #include "model/model.h"
-#include "scratch.h"
 #include "train/train.h"
-
-#include <unistd.h>
-
-static inline int program(const char *arguments) {
-    char command[2000];
-    snprintf(command, sizeof command, "cd '%s' && '%s' %s > out.txt 2>&1", scratch_folder, MAWAM_PROGRAM,
-             arguments);
-    return system(command);
-}
-
-static inline bool printed(const char *what) {
-    static char text[1 << 16];
-    const size_t size = scratch_read(scratch("out.txt"), text, sizeof text - 1);
-    text[size] = 0;
-    return strstr(text, what) != NULL;
-}
 
 /* The part's weights in two bundles. */
 static inline void same_weights(const char *one, const char *other, const char *name) {
@@ -63,17 +46,17 @@ static inline mw_status at_work_train(const char *name, const char *const *setti
     const mw_training_request request = {.dataset = &data,
                                          .preset = &preset,
                                          .output = out,
-                                         .only = 1u << mw_model_class_index(name),
-                                         .with = with,
-                                         .seed = 5,
-                                         .threads = threads,
-                                         .resume = resume,
-                                         .overwrite = true,
-                                         .wide = true,
-                                         .command = "test",
-                                         .stop = &observer.stop,
-                                         .progress = at_work_step,
-                                         .context = &observer};
+                                         .options.only = 1u << mw_model_class_index(name),
+                                         .options.with = with,
+                                         .options.seed = 5,
+                                         .options.threads = threads,
+                                         .options.resume = resume,
+                                         .options.overwrite = true,
+                                         .options.wide = true,
+                                         .options.command = "test",
+                                         .options.stop = &observer.stop,
+                                         .options.progress = at_work_step,
+                                         .options.context = &observer};
     const mw_status status = mw_training_run(&request, &report, error);
     mw_dataset_close(&data);
     return status;
@@ -92,36 +75,30 @@ static inline void at_work_resume(const char *name, const char *const *settings)
 /* a.safetensors: a tiny bundle without selectors. */
 static inline void at_work_bundle(void) {
     scripted_make(scratch("spread"), "spread", "greedy", 1.5, 40, 1);
-    assert_int_equal(program("train spread -o a.safetensors --set flow.dim=16 --set flow.mults=1,1,1 "
-                             "--set flow.steps=4 --set flow.batch=4 --set inverse.steps=4 "
-                             "--set inverse.hidden=8 --set rwm.steps=4 --set rwm.hidden=8"),
-                     0);
+    program_expect(0,
+                   "train %/spread -o %/a.safetensors --set flow.dim=16 --set flow.mults=1,1,1 --set "
+                   "flow.steps=4 --set flow.batch=4 --set inverse.steps=4 --set inverse.hidden=8 --set "
+                   "rwm.steps=4 --set rwm.hidden=8",
+                   "written after");
 }
 
 /* Trains `name` with these settings into b.safetensors, and judges with it. */
 static inline void at_work_run(const char *name, const char *settings, const char *help) {
-    char line[1500];
-    snprintf(line, sizeof line, "train spread -o b.safetensors --overwrite --only %s --with a.safetensors %s",
-             name, settings);
-    assert_int_equal(program(line), 0);
-    snprintf(line, sizeof line, "eval b.safetensors --arms reactive,%s --seeds 1 --episodes 2 --timed 0",
+    char line[1500], row[40], quoted[40];
+    snprintf(row, sizeof row, "\n%s ", name);
+    snprintf(quoted, sizeof quoted, "'%s'", name);
+    snprintf(line, sizeof line,
+             "train %%/spread -o %%/b.safetensors --overwrite --only %s --with %%/a.safetensors %s", name,
+             settings);
+    program_expect(0, line, "written after");
+    snprintf(line, sizeof line, "eval %%/b.safetensors --arms reactive,%s --seeds 1 --episodes 2 --timed 0",
              name);
-    assert_int_equal(program(line), 0);
-    assert_true(printed(name));
-    snprintf(line, sizeof line, "eval a.safetensors --arms %s --seeds 1 --episodes 1 --timed 0", name);
-    assert_int_equal(program(line), 256);
-    snprintf(line, sizeof line, "diagnose b.safetensors --anchors 4 --scorer %s", name);
-    assert_int_equal(program(line), 0);
-    assert_true(printed(name));
-    assert_int_equal(program("eval --help"), 0);
-    assert_true(printed(help));
-}
-
-static inline int at_work_teardown(void **state) {
-    (void)state;
-    char command[600];
-    snprintf(command, sizeof command, "rm -rf '%s'", scratch_folder);
-    return system(command);
+    program_expect(0, line, row);
+    snprintf(line, sizeof line, "eval %%/a.safetensors --arms %s --seeds 1 --episodes 1 --timed 0", name);
+    program_expect(1, line, quoted);
+    snprintf(line, sizeof line, "diagnose %%/b.safetensors --anchors 4 --scorer %s", name);
+    program_expect(0, line, row);
+    program_expect(0, "eval --help", help);
 }
 
 #endif

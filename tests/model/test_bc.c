@@ -150,30 +150,24 @@ static void at_work(void **state) {
     (void)state;
     static const char *const settings[] = {"bc.steps=20", "bc.hidden=16", "bc.batch=32", NULL};
     at_work_bundle();
-    assert_int_equal(program("train spread -o b.safetensors --only bc --with a.safetensors --set bc.steps=20 "
-                             "--set bc.hidden=16"),
-                     0);
-    assert_int_equal(program("eval b.safetensors --arms reactive,bc --seeds 1 --episodes 2 --timed 2"), 0);
-    assert_true(printed("bc "));
-    assert_int_equal(program("eval a.safetensors --arms bc --seeds 1 --episodes 1 --timed 0"), 256);
-    assert_true(printed("nobody who plays as 'bc'"));
-    assert_int_equal(program("eval --help"), 0);
-    assert_true(printed("behaviour cloning"));
+    program_expect(0,
+                   "train %/spread -o %/b.safetensors --only bc --with %/a.safetensors --set bc.steps=20 "
+                   "--set bc.hidden=16",
+                   "written after");
+    program_expect(0, "eval %/b.safetensors --arms reactive,bc --seeds 1 --episodes 2 --timed 2", "bc ");
+    program_expect(1, "eval %/a.safetensors --arms bc --seeds 1 --episodes 1 --timed 0",
+                   "nobody who plays as 'bc'");
+    program_expect(0, "eval --help", "behaviour cloning");
     at_work_resume("bc", settings);
 
     /* a bundle of it alone has nothing to plan with, and is played as what it is */
-    assert_int_equal(program("train spread -o alone.safetensors --set parts=bc --set bc.steps=20 "
-                             "--set bc.hidden=16"),
-                     0);
-    assert_int_equal(program("eval alone.safetensors --seeds 1 --episodes 2 --timed 0"), 0);
-    assert_true(printed("\nbc "));
-    assert_false(printed("\nreactive "));
-    assert_int_equal(program("train spread -o alone.safetensors --set parts=bc --set bc.steps=20 "
-                             "--set bc.hidden=16 --resume"),
-                     0);
-    assert_true(printed("is finished already"));
-    assert_int_equal(program("eval alone.safetensors --arms plan --seeds 1 --episodes 2 --timed 0"), 256);
-    assert_true(printed("no flow to draw candidates with"));
+#define ALONE "train %/spread -o %/alone.safetensors --set parts=bc --set bc.steps=20 --set bc.hidden=16"
+    program_expect(0, ALONE, "written after");
+    program_expect(0, "eval %/alone.safetensors --seeds 1 --episodes 2 --timed 0", "\nbc ");
+    assert_null(strstr(program_output, "\nreactive "));
+    program_expect(0, ALONE " --resume", "is finished already");
+    program_expect(1, "eval %/alone.safetensors --arms plan --seeds 1 --episodes 2 --timed 0",
+                   "no flow to draw candidates with");
 
     /* and a study that settles the same preset finds it as it should be */
     mw_error error;
@@ -192,5 +186,5 @@ static void at_work(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(gradients), cmocka_unit_test(learns),
                                        cmocka_unit_test(at_work)};
-    return cmocka_run_group_tests(tests, scratch_setup, at_work_teardown);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -106,5 +106,5 @@ static void at_work(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(sizes), cmocka_unit_test(equal_first_actions_tie),
                                        cmocka_unit_test(terminals), cmocka_unit_test(at_work)};
-    return cmocka_run_group_tests(tests, scratch_setup, at_work_teardown);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -207,24 +207,24 @@ static void at_work(void **state) {
     static const char *const settings[] = {"value.steps=20", "value.hidden=16", "value.batch=32", NULL};
     at_work_bundle();
     at_work_resume("value", settings);
-    assert_int_equal(program("train spread -o c.safetensors --only rwm --with a.safetensors "
-                             "--set plan.value_after=1"),
-                     256); /* which would be a bundle that cannot plan */
-    assert_true(printed("the value is not among the parts"));
-    assert_int_equal(program("train spread -o b.safetensors --only value --with a.safetensors "
-                             "--set value.steps=20 --set value.hidden=16 --set plan.value_after=2"),
-                     0);
-    assert_int_equal(
-        program("eval b.safetensors --arms reactive,plan,paper,oracle --seeds 1 --episodes 2 --timed 0"), 0);
-    assert_true(printed("value_after=2"));
-    assert_int_equal(
-        program("eval a.safetensors --arms plan --seeds 1 --episodes 1 --timed 0 --value_after 1"), 256);
-    assert_true(printed("value"));
+    program_expect(1, /* which would be a bundle that cannot plan */
+                   "train %/spread -o %/c.safetensors --only rwm --with %/a.safetensors "
+                   "--set plan.value_after=1",
+                   "the value is not among the parts");
+    program_expect(0,
+                   "train %/spread -o %/b.safetensors --only value --with %/a.safetensors "
+                   "--set value.steps=20 --set value.hidden=16 --set plan.value_after=2",
+                   "written after");
+    program_expect(0,
+                   "eval %/b.safetensors --arms reactive,plan,paper,oracle --seeds 1 --episodes 2 --timed 0",
+                   "value_after=2");
+    program_expect(1, "eval %/a.safetensors --arms plan --seeds 1 --episodes 1 --timed 0 --value_after 1",
+                   "value_after needs a value, and this bundle has none");
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(targets), cmocka_unit_test(learns),
                                        cmocka_unit_test(plans), cmocka_unit_test(mixes),
                                        cmocka_unit_test(at_work)};
-    return cmocka_run_group_tests(tests, scratch_setup, at_work_teardown);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -194,5 +194,5 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(sizes), cmocka_unit_test(influence),
                                        cmocka_unit_test(permutation), cmocka_unit_test(gradients),
                                        cmocka_unit_test(at_work)};
-    return cmocka_run_group_tests(tests, scratch_setup, at_work_teardown);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

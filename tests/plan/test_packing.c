@@ -141,6 +141,16 @@ static void bundles(void **state) {
     CHECK_OK(mw_bundle_save(first, to, true, &error), error);
     assert_int_equal(scratch_read(to, after, sizeof after), size);
     assert_memory_equal(before, after, size);
+    for (int shift = 0; shift < 2; shift++) { /* from memory too, wherever it begins */
+        memmove(before + shift, before, size);
+        CHECK_OK(mw_bundle_read(&second, before + shift, size, &error), error);
+        assert_string_equal(second->checksum, first->checksum);
+        mw_bundle_free(second);
+        CHECK_FAILS(mw_bundle_read(&second, before + shift, size - 1, &error), MW_ERR_FORMAT, error,
+                    "memory");
+        assert_null(second);
+        memmove(before, before + shift, size);
+    }
     CHECK_FAILS(mw_bundle_pack(from, to, 9, &error), MW_ERR_ARGUMENT, error, "4 to 8 bits");
     CHECK_FAILS(mw_bundle_pack(from, to, 3, &error), MW_ERR_ARGUMENT, error, "4 to 8 bits");
     CHECK_FAILS(mw_bundle_pack(scratch("no"), to, 8, &error), MW_ERR_IO, error, "no");

@@ -113,7 +113,7 @@ static void choose_by(mw_planner *planner, const choice_case *cases, int count, 
     for (int c = 0; c < count; c++) {
         CHECK_OK(mw_planner_propose(planner, obs, NULL, NULL, &error), error);
         memcpy(mw_planner_scores(planner, 0), cases[c].scores, sizeof cases[c].scores);
-        mw_planner_choose(planner, NULL, executed + c * N * D, NULL);
+        mw_planner_choose(planner, executed + c * N * D, NULL);
         assert_int_equal(mw_planner_candidates(planner, 0).chosen, cases[c].expected);
     }
 }
@@ -279,7 +279,7 @@ static void temperature(void **state) {
         float obs[N * O] = {0.3f}, real[STEP];
         CHECK_OK(mw_planner_propose(planner, obs, NULL, NULL, &error), error);
         memcpy(mw_planner_scores(planner, 0), scores, sizeof scores);
-        mw_planner_choose(planner, NULL, real, NULL);
+        mw_planner_choose(planner, real, NULL);
         const mw_candidates c = mw_planner_candidates(planner, 0);
         assert_int_equal(c.chosen, 0);
         double mean = 0, square = 0, total = 0, plan[64] = {0};
@@ -298,7 +298,7 @@ static void temperature(void **state) {
         const float *rest = mw_planner_actions(planner, 0) + 7 * c.horizon * STEP;
         for (int k = 0; k < (c.horizon - 1) * STEP; k++) CHECK_NEAR(rest[k], plan[STEP + k] / total, 1e-5);
         memset(mw_planner_scores(planner, 0), 0, sizeof scores); /* no difference: all alike */
-        mw_planner_choose(planner, NULL, real, NULL);
+        mw_planner_choose(planner, real, NULL);
         const float *same = mw_planner_candidates(planner, 0).actions;
         for (int k = 0; k < STEP; k++) {
             double sum = 0;
@@ -404,7 +404,7 @@ static void mean_bounds(void **state) {
         CHECK_OK(mw_planner_create(&planner, bundle, &options, &error), error);
         CHECK_OK(mw_planner_propose(planner, obs, NULL, NULL, &error), error);
         memcpy(mw_planner_scores(planner, 0), (float[]){NAN, 1, 2}, 3 * sizeof(float));
-        mw_planner_choose(planner, NULL, real, NULL);
+        mw_planner_choose(planner, real, NULL);
         for (int k = 0; k < N * D; k++) {
             assert_true(fabsf(real[k]) <= 1);
             ends += fabsf(real[k]) > 0.999f;

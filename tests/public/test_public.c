@@ -47,6 +47,19 @@ static void wrong_requests(void **state) {
                 MW_ERR_ARGUMENT, error, "'zip'");
     CHECK_FAILS(mw_study_report(&(const char *){"nowhere"}, 1, "nowhere", false, NULL, &error), MW_ERR_IO,
                 error, "no summaries in nowhere");
+    mw_measure_options play;
+    mw_measure_options_init(&play, sizeof play);
+    play.noise = NAN;
+    CHECK_FAILS(mw_behavior_play("spread", NULL, &play, &measure, &error), MW_ERR_ARGUMENT, error, "noise");
+    play.noise = -1;
+    play.episodes = 0;
+    CHECK_FAILS(mw_behavior_play("spread", NULL, &play, &measure, &error), MW_ERR_ARGUMENT, error,
+                "episodes is 0");
+    mw_import_options import;
+    mw_import_options_init(&import, sizeof import);
+    import.agents = -3;
+    CHECK_FAILS(mw_dataset_import("omar", "nothing", "nowhere", "toy", &import, &imported, &error),
+                MW_ERR_ARGUMENT, error, "-3 agents");
     mw_make_options make;
     mw_make_result made;
     mw_make_options_init(&make, sizeof make);

@@ -100,12 +100,21 @@ def test_export_and_import(dataset, tmp_path):
     back = mawam.Dataset(tmp_path / "back")
     assert found.steps == back.steps == dataset.steps and back.rules == dataset.rules
     assert np.array_equal(back.obs, dataset.obs) and np.array_equal(back.actions, dataset.actions)
+    assert not found.changed
     with pytest.raises(mawam.Error, match="exists"):
         dataset.export(tmp_path / "episodes.hdf5")
+    raw = bytearray((tmp_path / "episodes.hdf5").read_bytes())
+    raw[raw.find(dataset[0].rewards.tobytes())] ^= 1  # the smallest change of one reward
+    (tmp_path / "changed.hdf5").write_bytes(raw)
+    found = mawam.import_dataset("hdf5", tmp_path / "changed.hdf5", tmp_path / "other", "spread")
+    other = mawam.Dataset(tmp_path / "other")
+    assert found.changed and other.rules == "hdf5-import" and other.imported and other.quality == ""
 
 
 def test_rules_are_compared_and_declared(dataset, data_folder, tmp_path):
     dataset.check()
+    with pytest.raises(mawam.ArgumentError, match="expected an Env; found VectorEnv"):
+        dataset.expect(mawam.VectorEnv("spread", 1))
     report = dataset.replay(sample=50)
     assert report.compared >= report.agreed and report.values > 0 and report.outside == 0
     copy = tmp_path / "copy"

@@ -218,6 +218,24 @@ def test_other_numbers_fit_too():
         mawam.verify("nothing", ".")
 
 
+def test_numbers_are_no_texts(tmp_path):
+    """ctypes takes a number for an address."""
+    env = mawam.Env("spread")
+    for attempt in (lambda: mawam.Env("tag", mawam.WorldOptions(prey_file=True)), lambda: mawam.Env(3),
+                    lambda: mawam.make_dataset("spread-medium", tmp_path / "d", behaviors=7),
+                    lambda: mawam.Replay(env).beside(env, "x")):
+        with pytest.raises(mawam.ArgumentError, match="expected a"):
+            attempt()
+
+
+def test_a_new_batch_plays_the_episodes_that_it_names():
+    many = mawam.VectorEnv("spread", 3)
+    first = many.obs.copy()
+    obs, _ = many.reset(seed=0)
+    assert np.array_equal(first, obs) and not np.array_equal(obs[0], obs[1])
+    assert many.seeds.tolist() == [0, 1, 2]
+
+
 def test_masks_and_bounds_of_spaces():
     many = mawam.VectorEnv("3m", 1)
     _, infos = many.reset(seed=1)

@@ -412,14 +412,11 @@ static void test_folders(void **state) {
 /* Of an earlier report nothing stays that is not of this one; a study's own files do. */
 static void test_leftovers(void **state) {
     (void)state;
-    static const char *const left[] = {"settings/3m-poor.json",
-                                       "selectors/3m-poor.json",
-                                       "sweeps/3m-poor.json",
-                                       "paper/routing/3m-poor.json",
-                                       "longer/settings/3m-poor.json",
-                                       "seeds/2/settings/3m-poor.json",
-                                       "cost.json"};
-    static const char *const folders[] = {"settings",      "selectors",       "sweeps",
+    static const char *const left[] = {"settings/3m-poor.json",         "selectors/3m-poor.json",
+                                       "baselines/3m-poor.json",        "sweeps/3m-poor.json",
+                                       "paper/routing/3m-poor.json",    "longer/settings/3m-poor.json",
+                                       "seeds/2/settings/3m-poor.json", "cost.json"};
+    static const char *const folders[] = {"settings",      "selectors",       "baselines",       "sweeps",
                                           "paper/routing", "longer/settings", "seeds/2/settings"};
     mw_error error;
     char path[128];
@@ -443,7 +440,7 @@ static void test_leftovers(void **state) {
         CHECK_OK(mw_sources_read(&sources, from, 1, scratch("report5"), &error), error);
         if (!studied)
             CHECK_FAILS(mw_report_write(&sources, scratch("report5"), false, &error), MW_ERR_MISMATCH, error,
-                        "3m-poor.json' and 6 more would be lost");
+                        "3m-poor.json' and 7 more would be lost");
         if (studied) /* what it has read goes to no file there either: that would be thinner */
             make_file("report5/settings/spread-expert.json", "{}");
         CHECK_OK(mw_report_write(&sources, scratch("report5"), !studied, &error), error);
@@ -504,8 +501,37 @@ static void test_protocols(void **state) {
     mw_sources_free(&sources);
     text[scratch_read(scratch("report4/README.md"), text, sizeof text - 1)] = 0;
     assert_non_null(strstr(text, "- 3m-good: budget quick, most full; episodes 20, most 160\n- 8m-poor: "));
+    assert_non_null(strstr(text, "budget &lt;b>, most full"));
     text[scratch_read(scratch("report4/index.html"), text, sizeof text - 1)] = 0;
     assert_non_null(strstr(text, "8m-poor: budget &lt;b&gt;, most full</p>"));
+}
+
+/* Of two that differ neither is like most; a reactive score of zero has no relative gain. */
+static void test_two(void **state) {
+    (void)state;
+    mw_error error;
+    CHECK_OK(mw_dir_make(scratch("two/results"), &error), error);
+    for (int i = 0; i < 2; i++) {
+        char name[64], path[128];
+        mw_setting_name(mw_setting_at(i), name, sizeof name);
+        json_t *root = json_pack("{s:s, s:{s:i, s:{s:{s:f, s:f}, s:{s:f, s:f}}}}", "setting", name, "eval",
+                                 "seeds", 5 - i, "arms", "reactive", "return", 0.0, "score", 0.0, "plan",
+                                 "return", 5.0, "score", 5.0);
+        snprintf(path, sizeof path, "two/results/%s.json", name);
+        CHECK_OK(mw_json_write(root, scratch(path), &error), error);
+        json_decref(root);
+    }
+    const char *from[] = {scratch("two")};
+    CHECK_OK(mw_sources_read(&sources, from, 1, scratch("report8"), &error), error);
+    CHECK_OK(mw_report_write(&sources, scratch("report8"), true, &error), error);
+    mw_sources_free(&sources);
+    for (int page = 0; page < 2; page++) {
+        text[scratch_read(scratch(page ? "report8/index.html" : "report8/README.md"), text,
+                          sizeof text - 1)] = 0;
+        assert_non_null(strstr(text, "seeds 4, others 5"));
+        assert_non_null(strstr(text, "2 of 2"));
+        assert_null(strstr(text, "nan"));
+    }
 }
 
 /* A study of a single setting, or of a single arm, says nothing of what it has not played. */
@@ -572,8 +598,8 @@ static void test_planned(void **state) {
 static void test_beside(void **state) {
     (void)state;
     static const char *const folders_made[] = {
-        "beside/results",   "beside/sweeps",        "beside/routing",       "beside/paper/routing",
-        "beside/selectors", "beside/paper/results", "beside/longer/results"};
+        "beside/results",   "beside/sweeps",        "beside/routing",        "beside/paper/routing",
+        "beside/selectors", "beside/paper/results", "beside/longer/results", "beside/baselines"};
     mw_error error;
     for (size_t i = 0; i < sizeof folders_made / sizeof *folders_made; i++)
         CHECK_OK(mw_dir_make(scratch(folders_made[i]), &error), error);
@@ -625,6 +651,9 @@ static void test_beside(void **state) {
     make_file("beside/selectors/tag-expert.json", /* as mawam eval writes it */
               "{\"task\": \"tag\", \"quality\": \"expert\", \"arms\": {\"paper\": {\"score\": 61.5}, "
               "\"direct\": {\"score\": 63.5}}}");
+    make_file("beside/baselines/spread-expert.json", "{\"eval\": {\"task\": \"spread\", \"quality\": "
+                                                     "\"expert\", \"arms\": {\"reactive\": {\"score\": 99}, "
+                                                     "\"bc\": {\"score\": 1.75}}}}");
     make_file(
         "beside/paper/results/tag-medium.json",
         "{\"setting\": \"tag-medium\", \"bundle\": \"00dd\", \"eval\": {\"first_seed\": 1, \"seeds\": 2, "
@@ -695,6 +724,8 @@ static void test_beside(void **state) {
         {"rollout", "Snippets of 16 steps exist in 4 of 4 settings with snippets of 8"},
         {"main", ">bc</th>"}, /* who plays without candidates has a column where it has played, */
         {"main", ">38.8<"},
+        {"main", ">1.8<"}, /* among the baselines too */
+        {"main", "above every baseline that was trained here in 1 of 1 setting."},
         {"controls", "better than its reactive policy in 1 of 1 (1 with an interval above zero)"}};
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         char path[300];
@@ -712,14 +743,23 @@ static void test_beside(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_paper_settings), cmocka_unit_test(test_paper),
-        cmocka_unit_test(test_table),          cmocka_unit_test(test_files),
-        cmocka_unit_test(test_again),          cmocka_unit_test(test_replays),
-        cmocka_unit_test(test_json),           cmocka_unit_test(test_folders),
-        cmocka_unit_test(test_beside),         cmocka_unit_test(test_near_zero),
-        cmocka_unit_test(test_ratios),         cmocka_unit_test(test_sparse),
-        cmocka_unit_test(test_protocols),      cmocka_unit_test(test_leftovers),
-        cmocka_unit_test(test_strangers),      cmocka_unit_test(test_planned),
+        cmocka_unit_test(test_paper_settings),
+        cmocka_unit_test(test_paper),
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_again),
+        cmocka_unit_test(test_replays),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_folders),
+        cmocka_unit_test(test_beside),
+        cmocka_unit_test(test_near_zero),
+        cmocka_unit_test(test_ratios),
+        cmocka_unit_test(test_sparse),
+        cmocka_unit_test(test_protocols),
+        cmocka_unit_test(test_leftovers),
+        cmocka_unit_test(test_strangers),
+        cmocka_unit_test(test_planned),
+        cmocka_unit_test(test_two),
     };
-    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown_tree);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -108,5 +108,5 @@ static void test_published(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_mixture), cmocka_unit_test(test_training_seeds),
                                        cmocka_unit_test(test_published)};
-    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown_tree);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -59,7 +59,7 @@ static mw_study_options options_of(const char *folder, const char *const *names,
     o.anchors = 2;
     o.snippets = 8;
     o.command = "test";
-    o.parts = 1u << MW_STUDY_MAIN;
+    o.parts = 1u << MW_STUDY_PART_MAIN;
     o.play_again = true;
     o.stop = &seen.stop;
     o.progress = listen;
@@ -366,5 +366,5 @@ int main(void) {
         cmocka_unit_test(test_failure),      cmocka_unit_test(test_kept_parts),
         cmocka_unit_test(test_interruption), cmocka_unit_test(test_program),
     };
-    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown_tree);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

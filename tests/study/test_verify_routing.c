@@ -55,7 +55,7 @@ static void spoiled_numbers_fail(void **state) {
     assert_int_equal(report.failed, 0);
     spoil("model_3m", NULL); /* without its weights beside it */
     CHECK_FAILS(verify(&report, &error), MW_ERR_IO, error, "net/3m/world.safetensors");
-    fixture_remove(scratch("diagnostics"));
+    scratch_remove(scratch("diagnostics"));
 }
 
 int main(void) {
@@ -63,5 +63,5 @@ int main(void) {
         cmocka_unit_test(recorded_numbers),
         cmocka_unit_test(spoiled_numbers_fail),
     };
-    return cmocka_run_group_tests(tests, scratch_setup, fixture_teardown);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

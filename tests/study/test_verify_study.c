@@ -187,5 +187,5 @@ int main(void) {
         cmocka_unit_test(selectors_in_any_order), cmocka_unit_test(graphs_of_two),
         cmocka_unit_test(tables_with_tensors),    cmocka_unit_test(other_files_are_refused),
     };
-    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown_tree);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -25,6 +25,9 @@ static const char *const tiny[] = {"flow.dim=16",
                                    "q.batch=8",
                                    "direct.hidden=8",
                                    "direct.batch=8",
+                                   "bc.hidden=8",
+                                   "bc.steps=6",
+                                   "bc.batch=4",
                                    "plan.target=0.9",
                                    "flow.forecast=8",
                                    "flow.forecast_batch=8",
@@ -101,11 +104,17 @@ static mw_study_options options(void) {
     return o;
 }
 
-static const char *const written[] = {"results/tag-medium",        "results/3m-medium",
-                                      "paper/results/3m-medium",   "paper/routing/tag-medium",
-                                      "longer/results/tag-medium", "seeds/1/results/3m-medium",
-                                      "routing/3m-medium",         "selectors/tag-medium",
-                                      "sweeps/3m-medium",          "cost"};
+static const char *const written[] = {"results/tag-medium",
+                                      "results/3m-medium",
+                                      "paper/results/3m-medium",
+                                      "paper/routing/tag-medium",
+                                      "longer/results/tag-medium",
+                                      "seeds/1/results/3m-medium",
+                                      "routing/3m-medium",
+                                      "selectors/tag-medium",
+                                      "baselines/tag-medium",
+                                      "sweeps/3m-medium",
+                                      "cost"};
 
 static json_t *result(const char *name) {
     char path[128];
@@ -119,11 +128,11 @@ static json_t *result(const char *name) {
 static void test_chain(void **state) {
     (void)state;
     mw_study_options o = options();
-    assert_int_equal(expect(&o, "dddddd ddddddd kdddd kdddd kddd kdd kdd d"), 0);
+    assert_int_equal(expect(&o, "ddddddd dddddddd kdddd kdddd kddd kdd kdd d"), 0);
     assert_true(isfinite(seen.left) && seen.left > 0);
     assert_non_null(strstr(seen.longer, "flow kept")); /* a branch trains only what its base does not have */
     o.resume = true;
-    assert_int_equal(expect(&o, "kkkkkk kkkkkkk kkkkk kkkkk kkkk kkk kkk k"), 0);
+    assert_int_equal(expect(&o, "kkkkkkk kkkkkkkk kkkkk kkkkk kkkk kkk kkk k"), 0);
     for (size_t i = 0; i < sizeof written / sizeof *written; i++) {
         json_t *root = result(written[i]);
         const json_t *stamp = json_object_get(root, "study");
@@ -138,7 +147,7 @@ static void test_protocol(void **state) {
     (void)state;
     json_t *summary = result("results/tag-medium"), *selectors = result("selectors/tag-medium"),
            *sweeps = result("sweeps/3m-medium"), *other = result("seeds/1/results/3m-medium"),
-           *paper = result("paper/results/3m-medium");
+           *paper = result("paper/results/3m-medium"), *baselines = result("baselines/3m-medium");
     const json_t *eval = json_object_get(summary, "eval"), *compared = json_object_get(selectors, "eval");
     assert_int_equal(json_integer_value(json_object_get(eval, "first_seed")), 21000);
     assert_int_equal(json_integer_value(json_object_get(eval, "episodes")), 2);
@@ -150,6 +159,10 @@ static void test_protocol(void **state) {
     const json_t *settings =
         json_object_get(json_object_get(json_object_get(selectors, "study"), "inputs"), "settings");
     assert_int_equal(json_integer_value(json_object_get(json_object_get(settings, "q"), "steps")), 6);
+    assert_int_equal(json_object_size(mw_json_at(baselines, "eval.arms")), 2); /* reactive, bc */
+    assert_true(isfinite(mw_json_number(baselines, "eval.arms.bc.gain.mean")));
+    assert_null(json_object_get(baselines, "same_state"));
+    assert_non_null(mw_json_at(baselines, "training.bc.revision"));
     assert_int_equal(json_integer_value(json_object_get(json_object_get(sweeps, "inputs"), "first_seed")),
                      21100);
     /* whoever wrote it, a file names its bundle as the summary does */
@@ -173,6 +186,7 @@ static void test_protocol(void **state) {
     json_decref(sweeps);
     json_decref(other);
     json_decref(paper);
+    json_decref(baselines);
     mw_study_options o = options();
     o.episodes = o.family_episodes[0] = 0;
     assert_int_equal(mw_study_episodes(&o, "mpe"), 40);
@@ -205,11 +219,12 @@ static void test_scope(void **state) {
     assert_int_equal(counts[MW_STUDY_EVAL], n);
     assert_int_equal(counts[MW_STUDY_ROUTING], 60);
     assert_int_equal(counts[MW_STUDY_SELECTORS], 10);
+    assert_int_equal(counts[MW_STUDY_BASELINES], 30);
     assert_int_equal(counts[MW_STUDY_SWEEPS], 3);
-    o.parts = 1u << MW_STUDY_MORE_SEEDS; /* the main line need not be there again */
+    o.parts = 1u << MW_STUDY_PART_SEEDS; /* the main line need not be there again */
     assert_int_equal(mw_study_lines(lines, &o), 2 * 9);
     assert_string_equal(lines[0].folder, "seeds/1");
-    o.parts |= 1u << MW_STUDY_ROUTINGS;
+    o.parts |= 1u << MW_STUDY_PART_ROUTING;
     assert_int_equal(mw_study_lines(lines, &o), 30 + 2 * 9);
     o.parts = 0;
     o.method = "paper";
@@ -242,7 +257,7 @@ static void test_mixture(void **state) {
     mw_study_options o = options();
     o.resume = true;
     o.count = 1;
-    o.parts = 1u << MW_STUDY_MAIN | 1u << MW_STUDY_COMPARED;
+    o.parts = 1u << MW_STUDY_PART_MAIN | 1u << MW_STUDY_PART_SELECTORS;
     assert_int_equal(expect(&o, "kkkkd"), 0);
     json_t *summary = result("results/tag-medium"), *selectors = result("selectors/tag-medium");
     assert_string_equal(revision_in(summary, "revisions.eval"), "v0");
@@ -266,12 +281,12 @@ static void test_other_revision(void **state) {
     mw_study_options o = options();
     o.resume = true;
     mw_log_set(hear, NULL);
-    expect(&o, "kkkkkk kkkkkkk kkkkk kkkkk kkkk kkk kkk k");
+    expect(&o, "kkkkkkk kkkkkkkk kkkkk kkkkk kkkk kkk kkk k");
     assert_string_equal(warning, "");
     FILE *record = fopen(scratch("whole/stages.jsonl"), "a");
     assert_true(record && fputs("{\"setting\":\"tag-medium\",\"revision\":\"v0\"}\n", record) >= 0 &&
                 fclose(record) == 0);
-    expect(&o, "kkkkkk kkkkkkk kkkkk kkkkk kkkk kkk kkk k");
+    expect(&o, "kkkkkkk kkkkkkkk kkkkk kkkkk kkkk kkk kkk k");
     assert_non_null(strstr(warning, "revision v0 has worked in"));
     mw_log_set(NULL, NULL);
 }
@@ -284,7 +299,7 @@ static void test_cost(void **state) {
     mw_study_options o = options();
     o.resume = true;
     o.count = 1;
-    o.parts = 1u << MW_STUDY_MAIN | 1u << MW_STUDY_COSTS;
+    o.parts = 1u << MW_STUDY_PART_MAIN | 1u << MW_STUDY_PART_COST;
     assert_int_equal(expect(&o, "kkkk k"), 0);
     o.threads = 2; /* other times */
     halts_at = MW_STUDY_COST;
@@ -306,7 +321,7 @@ static void test_played_once(void **state) {
     mw_study_options o = options();
     o.resume = true;
     o.count = 1;
-    o.parts = 1u << MW_STUDY_MAIN;
+    o.parts = 1u << MW_STUDY_PART_MAIN;
     o.family_episodes[0] = 3;
     assert_int_equal(expect(&o, "kkdk"), 0);
     /* a play that the record has lost is recorded again where its result is kept */
@@ -326,10 +341,11 @@ static void test_played_once(void **state) {
             !strcmp(json_string_value(json_object_get(summary, "bundle")), mw_source_bundle(routing)), again);
         json_decref(summary);
         json_decref(routing);
-        o.parts = 1u << MW_STUDY_MAIN | 1u << MW_STUDY_ROUTINGS;
+        o.parts = 1u << MW_STUDY_PART_MAIN | 1u << MW_STUDY_PART_ROUTING;
         assert_int_equal(expect(&o, again ? "kkkkk" : "kkkkd"), 0);
     }
-    o.parts = 1u << MW_STUDY_MAIN | 1u << MW_STUDY_COMPARED; /* selectors take seeds of their own */
+    o.parts = 1u << MW_STUDY_PART_MAIN | 1u << MW_STUDY_PART_SELECTORS; /* selectors take seeds of their own
+                                                                         */
     assert_int_equal(expect(&o, "kkkkd"), 0);
     const char *wider[TINY + 1] = {0};
     memcpy(wider, tiny, sizeof tiny);
@@ -340,7 +356,7 @@ static void test_played_once(void **state) {
     assert_non_null(strstr(seen.failure, "of tag-medium selectors has played them"));
     o.assignments = tiny;
     o.assignment_count = TINY;
-    o.parts = 1u << MW_STUDY_MAIN;
+    o.parts = 1u << MW_STUDY_PART_MAIN;
     o.first_seed = 21000;
     o.play_again = true;
     assert_int_equal(expect(&o, "kkdk"), 0);
@@ -360,5 +376,5 @@ int main(void) {
         cmocka_unit_test(test_scope),          cmocka_unit_test(test_chain), cmocka_unit_test(test_protocol),
         cmocka_unit_test(test_other_revision), cmocka_unit_test(test_cost),  cmocka_unit_test(test_mixture),
         cmocka_unit_test(test_played_once)};
-    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown_tree);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -195,5 +195,5 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gradient), cmocka_unit_test(test_finds_what_deviations_earn),
         cmocka_unit_test(test_actions_that_never_vary), cmocka_unit_test(test_refuses)};
-    return cmocka_run_group_tests(tests, scratch_setup, fixture_teardown);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

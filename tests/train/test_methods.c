@@ -147,7 +147,25 @@ static void rows(void **state) {
                 "known: mawam, paper");
 }
 
+/* Where little is wanted, what is no part of the method learns for a tenth of its steps. */
+static void quick(void **state) {
+    (void)state;
+    static const struct {
+        const char *model;
+        int share;
+    } expected[] = {{"bc", 10}, {"q", 10}, {"mono", 10}, {"value", 10}, {"advantage", 1}};
+    const mw_preset whole = preset_of(NULL, "tag", MW_BUDGET_FULL),
+                    little = preset_of(NULL, "tag", MW_BUDGET_QUICK);
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "%s.steps", expected[i].model);
+        const long steps = strtol(value_of(&whole, name), NULL, 10);
+        assert_int_equal(strtol(value_of(&little, name), NULL, 10), steps / expected[i].share);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(paper), cmocka_unit_test(rows)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(paper), cmocka_unit_test(rows),
+                                       cmocka_unit_test(quick)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

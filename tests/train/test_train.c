@@ -65,19 +65,19 @@ static void run_begin(run *r, const char *data, const char *output) {
     CHECK_OK(mw_dataset_open(&r->data, data, &r->error), r->error);
     r->preset = tiny_preset(r->data.spec.task);
     r->request = (mw_training_request){.output = output,
-                                       .overwrite = true,
-                                       .threads = 1,
-                                       .wide = true,
-                                       .seed = 5,
-                                       .command = "test",
-                                       .progress = observe};
+                                       .options.overwrite = true,
+                                       .options.threads = 1,
+                                       .options.wide = true,
+                                       .options.seed = 5,
+                                       .options.command = "test",
+                                       .options.progress = observe};
 }
 
 static mw_status run_go(run *r) {
     r->request.dataset = &r->data;
     r->request.preset = &r->preset;
-    r->request.stop = &r->observer.stop;
-    r->request.context = &r->observer;
+    r->request.options.stop = &r->observer.stop;
+    r->request.options.context = &r->observer;
     mw_status status = mw_training_run(&r->request, &r->report, &r->error);
     mw_dataset_close(&r->data);
     return status;
@@ -195,8 +195,8 @@ static void test_resume_gives_the_same_bits(void **state) {
     static const long stops[] = {7, 10, 25, 25, 0};
     for (int i = 0; i < 5; i++) {
         run_begin(&r, scratch("spread"), scratch("pieces.safetensors"));
-        r.request.resume = i > 0;
-        r.request.threads = 1 + i % 2;
+        r.request.options.resume = i > 0;
+        r.request.options.threads = 1 + i % 2;
         r.observer.stop_at = stops[i];
         if (!stops[i]) {
             CHECK_OK(run_go(&r), r.error);
@@ -211,12 +211,12 @@ static void test_resume_gives_the_same_bits(void **state) {
     check_same_weights(scratch("whole.safetensors"), scratch("pieces.safetensors"));
     check_same_log(scratch("whole.jsonl"), scratch("pieces.jsonl"));
     run_begin(&r, scratch("spread"), scratch("pieces.safetensors"));
-    r.request.resume = true; /* nothing is left to do */
+    r.request.options.resume = true; /* nothing is left to do */
     CHECK_OK(run_go(&r), r.error);
     assert_true(r.report.finished_before);
     assert_int_equal(r.observer.steps, 0);
     run_begin(&r, scratch("spread"), scratch("pieces.safetensors"));
-    r.request.resume = true; /* but a bundle that plans otherwise is not what is asked for */
+    r.request.options.resume = true; /* but a bundle that plans otherwise is not what is asked for */
     CHECK_OK(mw_preset_set(&r.preset, "plan.caution=0.5", &r.error), r.error);
     CHECK_FAILS(run_go(&r), MW_ERR_MISMATCH, r.error, "another plan.caution");
 }
@@ -231,7 +231,7 @@ static void test_resume_after_a_crash(void **state) {
     static char checkpoint[1 << 22];
     const size_t size = scratch_read(scratch("crash.train.safetensors"), checkpoint, sizeof checkpoint);
     run_begin(&r, scratch("spread"), scratch("crash.safetensors"));
-    r.request.resume = true;
+    r.request.options.resume = true;
     r.observer.stop_at = 12;
     CHECK_FAILS(run_go(&r), MW_ERR_INTERRUPTED, r.error, "rwm");
     scratch_write(scratch("crash.train.safetensors"), checkpoint, size);
@@ -239,7 +239,7 @@ static void test_resume_after_a_crash(void **state) {
     fputs("{\"part\": \"rw", log); /* torn in the middle of a line */
     fclose(log);
     run_begin(&r, scratch("spread"), scratch("crash.safetensors"));
-    r.request.resume = true;
+    r.request.options.resume = true;
     CHECK_OK(run_go(&r), r.error);
     check_same_weights(scratch("whole.safetensors"), scratch("crash.safetensors"));
     check_same_log(scratch("whole.jsonl"), scratch("crash.jsonl"));
@@ -252,7 +252,7 @@ static void test_threads_do_not_matter(void **state) {
         run r;
         run_begin(&r, scratch("spread"), scratch(threads == 1 ? "one.safetensors" : "threads.safetensors"));
         for (int i = 0; i < PARTS; i++) CHECK_OK(mw_preset_set(&r.preset, few[i], &r.error), r.error);
-        r.request.threads = threads;
+        r.request.options.threads = threads;
         CHECK_OK(run_go(&r), r.error);
         check_same_weights(scratch("one.safetensors"), r.request.output);
     }
@@ -264,7 +264,7 @@ static void test_seed_matters(void **state) {
     mw_error error;
     mw_bundle *a, *b;
     run_begin(&r, scratch("spread"), scratch("seed.safetensors"));
-    r.request.seed = 6;
+    r.request.options.seed = 6;
     CHECK_OK(run_go(&r), r.error);
     CHECK_OK(mw_bundle_load(&a, scratch("whole.safetensors"), &error), error);
     CHECK_OK(mw_bundle_load(&b, scratch("seed.safetensors"), &error), error);
@@ -299,7 +299,7 @@ static void test_bundle(void **state) {
     run r;
     mw_bundle *bundle;
     run_begin(&r, scratch("3m"), scratch("battle.safetensors"));
-    r.request.wide = false;
+    r.request.options.wide = false;
     CHECK_OK(run_go(&r), r.error);
     CHECK_OK(mw_bundle_load(&bundle, scratch("battle.safetensors"), &r.error), r.error);
     assert_string_equal(bundle->info.task, "3m");
@@ -357,18 +357,18 @@ static void test_refuses_to_continue_something_else(void **state) {
     run_begin(&r, scratch("spread"), scratch("begun.safetensors"));
     CHECK_FAILS(run_go(&r), MW_ERR_ARGUMENT, r.error, "unfinished training");
     run_begin(&r, scratch("other"), scratch("begun.safetensors"));
-    r.request.resume = true;
+    r.request.options.resume = true;
     CHECK_FAILS(run_go(&r), MW_ERR_MISMATCH, r.error, "other data");
     run_begin(&r, scratch("spread"), scratch("begun.safetensors"));
-    r.request.resume = true;
+    r.request.options.resume = true;
     CHECK_OK(mw_preset_set(&r.preset, "rwm.rate=1e-4", &r.error), r.error);
     CHECK_FAILS(run_go(&r), MW_ERR_MISMATCH, r.error, "rwm.rate = 0.003, not 0.0001");
     run_begin(&r, scratch("spread"), scratch("begun.safetensors"));
-    r.request.resume = true;
-    r.request.seed = 6;
+    r.request.options.resume = true;
+    r.request.options.seed = 6;
     CHECK_FAILS(run_go(&r), MW_ERR_MISMATCH, r.error, "seed 5, not 6");
     run_begin(&r, scratch("spread"), scratch("begun.safetensors"));
-    r.request.resume = true;
+    r.request.options.resume = true;
     r.preset.plan.guidance = 2; /* has nothing to do with training */
     r.observer.stop_at = 1;
     CHECK_FAILS(run_go(&r), MW_ERR_INTERRUPTED, r.error, "step 6 of 30");
@@ -406,13 +406,13 @@ static void test_broken_checkpoints(void **state) {
     const size_t size = scratch_read(scratch("broken.train.safetensors"), bytes, sizeof bytes);
     scratch_write(scratch("broken.train.safetensors"), bytes, size - 100);
     run_begin(&r, scratch("spread"), scratch("broken.safetensors"));
-    r.request.resume = true;
+    r.request.options.resume = true;
     CHECK_FAILS(run_go(&r), MW_ERR_FORMAT, r.error, "broken.train.safetensors");
     for (size_t at = size / 2; at < size; at += size / 9) { /* a bit anywhere among the numbers */
         bytes[at] ^= 4;
         scratch_write(scratch("broken.train.safetensors"), bytes, size);
         run_begin(&r, scratch("spread"), scratch("broken.safetensors"));
-        r.request.resume = true;
+        r.request.options.resume = true;
         CHECK_FAILS(run_go(&r), MW_ERR_FORMAT, r.error, "is damaged: its checksum is not");
         bytes[at] ^= 4;
     }
@@ -420,7 +420,7 @@ static void test_broken_checkpoints(void **state) {
     scratch_write(scratch("broken.train.safetensors"), bytes, size);
     seal(scratch("broken.train.safetensors"));
     run_begin(&r, scratch("spread"), scratch("broken.safetensors"));
-    r.request.resume = true;
+    r.request.options.resume = true;
     CHECK_FAILS(run_go(&r), MW_ERR_FORMAT, r.error, "impossible counters");
 }
 
@@ -462,11 +462,11 @@ static void test_memory_is_foreseen(void **state) {
             CHECK_OK(mw_preset_set(&r.preset, wide[k], &r.error), r.error);
         CHECK_OK(mw_preset_set(&r.preset, cases[i].parts, &r.error), r.error);
         if (cases[i].only) {
-            r.request.only = set_of(cases[i].only);
-            r.request.with = scratch("whole.safetensors");
+            r.request.options.only = set_of(cases[i].only);
+            r.request.options.with = scratch("whole.safetensors");
         }
-        r.request.threads = 2;
-        r.request.begin = note_estimate;
+        r.request.options.threads = 2;
+        r.request.options.begin = note_estimate;
         const long before = allocated_bytes();
         CHECK_OK(run_go(&r), r.error);
         const double peak = (double)(allocated_most() - before - (cases[i].only ? other : 0)),
@@ -524,7 +524,7 @@ static void test_not_a_number_stops(void **state) {
     seal(scratch("nan.train.safetensors"));
     scratch_read(scratch("nan.train.safetensors"), bytes, sizeof bytes);
     run_begin(&r, scratch("spread"), scratch("nan.safetensors"));
-    r.request.resume = true;
+    r.request.options.resume = true;
     CHECK_FAILS(run_go(&r), MW_ERR_NUMERIC, r.error, "training of the rwm diverged at step 11 of 30");
     assert_non_null(strstr(r.error.message, "the last good state is in"));
     assert_int_equal(scratch_read(scratch("nan.train.safetensors"), after, sizeof after), size);
@@ -542,7 +542,7 @@ static void test_full_disk_keeps_the_old_checkpoint(void **state) {
     assert_int_equal(status, MW_ERR_IO);
     assert_non_null(strstr(r.error.message, "full.train.safetensors"));
     run_begin(&r, scratch("spread"), scratch("full.safetensors"));
-    r.request.resume = true;
+    r.request.options.resume = true;
     CHECK_OK(run_go(&r), r.error);
     assert_int_equal(r.observer.steps, PARTS * STEPS - 10);
     check_same_weights(scratch("whole.safetensors"), scratch("full.safetensors"));
@@ -553,22 +553,22 @@ static void test_parts(void **state) {
     (void)state;
     run r;
     run_begin(&r, scratch("spread"), scratch("parts.safetensors"));
-    r.request.only = set_of("rwm");
+    r.request.options.only = set_of("rwm");
     CHECK_OK(run_go(&r), r.error);
     assert_false(r.report.complete);
     assert_false(mw_file_exists(scratch("parts.safetensors")));
     run_begin(&r, scratch("spread"), scratch("parts.safetensors"));
-    r.request.only = set_of("flow,inverse");
-    r.request.resume = true;
+    r.request.options.only = set_of("flow,inverse");
+    r.request.options.resume = true;
     CHECK_OK(run_go(&r), r.error);
     assert_true(r.report.complete);
     check_same_weights(scratch("whole.safetensors"), scratch("parts.safetensors"));
 
     mw_bundle *paper, *whole;
     run_begin(&r, scratch("spread"), scratch("paper.safetensors"));
-    r.request.only = set_of("rwm");
-    r.request.with = scratch("whole.safetensors");
-    r.request.command = "paper";
+    r.request.options.only = set_of("rwm");
+    r.request.options.with = scratch("whole.safetensors");
+    r.request.options.command = "paper";
     CHECK_OK(mw_preset_set(&r.preset, "rwm.variant=paper", &r.error), r.error);
     CHECK_OK(mw_preset_set(&r.preset, "flow.steps=99", &r.error), r.error); /* not true of what is kept */
     CHECK_OK(run_go(&r), r.error);
@@ -586,13 +586,13 @@ static void test_parts(void **state) {
     mw_bundle_free(paper);
     mw_bundle_free(whole);
     run_begin(&r, scratch("3m"), scratch("mixed.safetensors"));
-    r.request.only = set_of("rwm");
-    r.request.with = scratch("whole.safetensors");
+    r.request.options.only = set_of("rwm");
+    r.request.options.with = scratch("whole.safetensors");
     CHECK_FAILS(run_go(&r), MW_ERR_MISMATCH, r.error, "the bundle is for spread");
     run_begin(&r, scratch("spread"), scratch("paper.safetensors"));
-    r.request.only = set_of("rwm");
-    r.request.with = scratch("whole.safetensors");
-    r.request.resume = true; /* of nothing: what is there is finished */
+    r.request.options.only = set_of("rwm");
+    r.request.options.with = scratch("whole.safetensors");
+    r.request.options.resume = true; /* of nothing: what is there is finished */
     CHECK_FAILS(run_go(&r), MW_ERR_ARGUMENT, r.error, "nothing is left to continue");
     mw_dataset data;
     mw_train_options options;
@@ -617,9 +617,9 @@ static void test_units(void **state) {
     mw_bundle_free(whole);
     for (int other = 0; other < 2; other++) {
         run_begin(&r, scratch("spread"), scratch("units.safetensors"));
-        r.request.only = set_of("inverse");
-        r.request.with = scratch(other ? "shifted.safetensors" : "whole.safetensors");
-        r.request.resume = other;
+        r.request.options.only = set_of("inverse");
+        r.request.options.with = scratch(other ? "shifted.safetensors" : "whole.safetensors");
+        r.request.options.resume = other;
         r.observer.stop_at = 5;
         CHECK_FAILS(run_go(&r), other ? MW_ERR_MISMATCH : MW_ERR_INTERRUPTED, r.error,
                     other ? "normalisers differ" : "step 5");
@@ -708,9 +708,9 @@ static void test_advantage_part(void **state) {
                               : way == 1 ? "stopped.safetensors"
                                          : "alone.safetensors"));
             for (int i = 0; i < 5; i++) CHECK_OK(mw_preset_set(&r.preset, settings[i], &r.error), r.error);
-            r.request.resume = way == 1;
-            if (way == 2) r.request.only = set_of("advantage");
-            if (way == 2) r.request.with = scratch("whole.safetensors");
+            r.request.options.resume = way == 1;
+            if (way == 2) r.request.options.only = set_of("advantage");
+            if (way == 2) r.request.options.with = scratch("whole.safetensors");
             r.observer.stop_at = piece ? 0 : PARTS * STEPS;
             if (!piece)
                 CHECK_FAILS(run_go(&r), MW_ERR_INTERRUPTED, r.error, "--resume");
@@ -732,9 +732,9 @@ static void test_advantage_part(void **state) {
             */
     run_begin(&r, scratch("spread"), scratch("seeded.safetensors"));
     for (int i = 0; i < 5; i++) CHECK_OK(mw_preset_set(&r.preset, settings[i], &r.error), r.error);
-    r.request.only = set_of("advantage");
-    r.request.with = scratch("whole.safetensors");
-    r.request.seed = 6;
+    r.request.options.only = set_of("advantage");
+    r.request.options.with = scratch("whole.safetensors");
+    r.request.options.seed = 6;
     CHECK_OK(run_go(&r), r.error);
     CHECK_OK(mw_bundle_load(&judged, scratch("alone.safetensors"), &error), error);
     const double return_error = judged->plan.return_error;
@@ -1014,5 +1014,5 @@ int main(void) {
         cmocka_unit_test(test_program_usage),
         cmocka_unit_test(test_documentation),
     };
-    return cmocka_run_group_tests(tests, setup, fixture_teardown);
+    return cmocka_run_group_tests(tests, setup, scratch_teardown);
 }

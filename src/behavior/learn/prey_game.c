@@ -6,6 +6,7 @@
 #include "core/numbers.h"
 #include "core/options.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -188,7 +189,7 @@ static mw_status last_snapshot(mw_behavior *behavior, const char *folder, const 
                                mw_error *error) {
     char path[600];
     const double collected = (double)preset->envs * preset->horizon;
-    const long iterations = (long)((preset->steps + collected - 1) / collected);
+    const long iterations = (long)ceil(preset->steps / collected);
     snprintf(path, sizeof path, "%.500s/snapshots/%012.0f.safetensors", folder,
              (double)iterations * collected);
     return mw_behavior_load(behavior, path, error);

@@ -74,12 +74,6 @@ float mw_bfloat_to_float(uint16_t bits) {
     return float_of((wide & 0x7FFFFFFF) > 0x7F800000 ? wide | 0x400000 : wide);
 }
 
-uint16_t mw_float_to_bfloat(float value) {
-    uint32_t bits = bits_of(value);
-    if ((bits & 0x7FFFFFFF) > 0x7F800000) return (uint16_t)(bits >> 16 | 0x40);
-    return (uint16_t)((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
-}
-
 static uint16_t load_u16(const unsigned char *at) {
     uint16_t value;
     memcpy(&value, at, sizeof value);

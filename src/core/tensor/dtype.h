@@ -29,8 +29,7 @@ const char *mw_dtype_name(mw_dtype type); /* "f16", "bool", ... */
  * payload and becomes quiet, as the processor's own conversions do. */
 float mw_half_to_float(uint16_t half);
 uint16_t mw_float_to_half(float value);
-float mw_bfloat_to_float(uint16_t bits);
-uint16_t mw_float_to_bfloat(float value);
+float mw_bfloat_to_float(uint16_t bits); /* which is read and never written */
 
 /* count little-endian elements at data (any alignment) as float or double. Booleans become 0 or 1. */
 void mw_dtype_to_floats(mw_dtype type, const void *data, size_t count, float *out);

@@ -1,6 +1,7 @@
 /* Writing HDF5 episodes in Minari's layout: observations and actions as one member per agent (what its
  * dictionary spaces look like), rewards as [steps][n]; see import.h. The library is used in a child process:
  * after a write that failed its exit handlers crash. */
+#include "core/file.h"
 #include "core/machine/child.h"
 #include "core/options.h"
 #include "data/exchange/hdf5_common.h"
@@ -147,7 +148,15 @@ static bool write_all(sink *s, const char *path) {
               write_text(s->file, "quality", d->spec.quality) &&
               write_number(s->file, "total_steps", d->steps) &&
               write_number(s->file, "total_episodes", d->episodes);
-    for (long e = 0; e < d->episodes && ok; e++) ok = write_episode(s, e);
+    uint64_t hash = MW_HASH_START;
+    char checksum[17];
+    for (long e = 0; e < d->episodes && ok; e++) {
+        const mw_episode episode = mw_dataset_episode(d, e);
+        hash = mw_exchange_hash(hash, &d->spec, &episode);
+        ok = write_episode(s, e);
+    }
+    snprintf(checksum, sizeof checksum, "%016llx", (unsigned long long)hash);
+    ok = ok && write_text(s->file, "checksum", checksum);
     return H5Fclose(s->file) >= 0 && ok; /* closing writes what is cached, so its success counts */
 }
 

@@ -1,6 +1,7 @@
 /* The table of importers, and what they share; see import_common.h. */
 #include "data/exchange/import_common.h"
 
+#include "core/file.h"
 #include "core/numbers.h"
 #include "core/options.h"
 
@@ -40,6 +41,13 @@ mw_status mw_dataset_import(const char *layout, const char *source, const char *
     MW_TRY(mw_options_take(&request.options, sizeof request.options,
                            MW_FIELD_END(mw_import_options, overwrite), options, "mw_import_options_init",
                            error));
+    const mw_import_options *o = &request.options;
+    if (o->agents < 0 || o->agents > MW_IMPORT_AGENTS || o->act_size < 0 || o->episode_limit < 0)
+        return mw_fail(
+            error, MW_ERR_ARGUMENT,
+            "%d agents, %d actions, episodes of %d steps: 0 is what the data say, and there are at "
+            "most %d agents",
+            o->agents, o->act_size, o->episode_limit, MW_IMPORT_AGENTS);
     for (int i = 0; i < IMPORTERS; i++)
         if (!strcmp(importers[i].layout, layout)) return importers[i].import(&request, report, error);
     return mw_fail(error, MW_ERR_ARGUMENT, "cannot import '%.32s'; layouts are omar, madiff and hdf5",
@@ -100,6 +108,19 @@ mw_status mw_import_add(const mw_import_request *request, mw_dataset_writer *wri
         return mw_fail(error, MW_ERR_INTERRUPTED, "stopped after %ld steps; nothing is kept",
                        mw_dataset_writer_steps(writer));
     return mw_dataset_writer_add(writer, episode, error);
+}
+
+uint64_t mw_exchange_hash(uint64_t hash, const mw_dataset_spec *spec, const mw_episode *e) {
+    const size_t rows = (size_t)e->length * (size_t)spec->agents, o = (size_t)spec->obs_size * sizeof *e->obs,
+                 d = (size_t)spec->act_size;
+    const int64_t head[] = {e->length, e->outcome, e->last_obs != NULL};
+    hash = mw_hash(hash, head, sizeof head);
+    hash = mw_hash(hash, e->obs, rows * o);
+    if (e->last_obs) hash = mw_hash(hash, e->last_obs, (size_t)spec->agents * o);
+    if (e->real) hash = mw_hash(hash, e->real, rows * d * sizeof *e->real);
+    if (e->index) hash = mw_hash(hash, e->index, rows * sizeof *e->index);
+    if (e->legal) hash = mw_hash(hash, e->legal, rows * d);
+    return mw_hash(hash, e->rewards, rows * sizeof *e->rewards);
 }
 
 /* ---- the description ----------------------------------------------------------------------------------- */

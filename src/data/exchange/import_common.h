@@ -30,6 +30,10 @@ typedef struct mw_import_origin {
     char task[64], rules[64], quality[64];
 } mw_import_origin;
 
+/* Of all values of episodes in their order, beginning with MW_HASH_START: exported files hold it, because
+ * data that were changed are of nobody's rules. */
+uint64_t mw_exchange_hash(uint64_t hash, const mw_dataset_spec *spec, const mw_episode *episode);
+
 /* The dataset's description from the request and the sizes found; fails where they contradict the built-in
  * task. Where the origin is the same task its rules and quality stay, otherwise the rules are `foreign`; all
  * must outlive the spec. */
@@ -37,6 +41,7 @@ mw_status mw_import_spec(mw_dataset_spec *spec, const mw_import_request *request
                          const mw_import_origin *origin, const char *foreign, int agents, int obs_size,
                          int act_size, bool discrete, int episode_limit, mw_error *error);
 
+#define MW_IMPORT_AGENTS       1024      /* at most */
 #define MW_IMPORT_WIDEST       (1 << 20) /* features, action values or actions of one agent */
 #define MW_IMPORT_MOST_ACTIONS 4096      /* where only the largest action taken tells their number */
 

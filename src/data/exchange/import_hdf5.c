@@ -29,6 +29,8 @@ bool mw_hdf5_available(void) {
     return true;
 }
 
+#define FOREIGN          "hdf5-import" /* rules of data that are not ours */
+
 /* What a file may unpack to: compression and the padding of narrow agents gain no more. Reading then takes an
  * array in double precision, an episode in single, what the library needs, and a second for every megabyte.
  */
@@ -54,6 +56,7 @@ typedef struct source {
     long *widths;              /* of the agents' observations, where they are grouped */
     mw_dataset_spec spec;
     mw_import_origin origin;
+    uint64_t hash; /* of the episodes so far */
     bool legals;
     mw_import_room room;
     char where[420]; /* the array that is read, for messages */
@@ -171,7 +174,9 @@ static mw_status read_obs_size(source *s, mw_error *error) {
     hsize_t widest = 0, narrowest = ~(hsize_t)0;
     if (!obs.grouped) {
         MW_TRY(mw_hdf5_look(&s->in, first, "observations", NULL, error));
-        s->spec.agents = s->in.rank == 3 ? (s->in.dims[1] < 1024 ? (int)s->in.dims[1] : 1025) : 1;
+        s->spec.agents = s->in.rank == 3
+                             ? (s->in.dims[1] < MW_IMPORT_AGENTS ? (int)s->in.dims[1] : MW_IMPORT_AGENTS + 1)
+                             : 1;
         widest = s->in.dims[s->in.rank - 1];
     } else {
         char group[160];
@@ -190,7 +195,8 @@ static mw_status read_obs_size(source *s, mw_error *error) {
         s->report->padded = narrowest < widest;
     }
     s->spec.obs_size = widest < 1 << 20 ? (int)widest : (1 << 20) + 1;
-    if (s->spec.agents < 1 || s->spec.agents > 1024 || s->spec.obs_size < 1 || s->spec.obs_size > 1 << 20)
+    if (s->spec.agents < 1 || s->spec.agents > MW_IMPORT_AGENTS || s->spec.obs_size < 1 ||
+        s->spec.obs_size > 1 << 20)
         return mw_fail(error, MW_ERR_FORMAT, "%s: %s/observations has %d agents with %d features", s->in.path,
                        first, s->spec.agents, s->spec.obs_size);
     if (s->request->options.agents && s->request->options.agents != s->spec.agents)
@@ -225,7 +231,7 @@ static mw_status read_sizes(source *s, mw_error *error) {
     int limit;
     MW_TRY(mw_import_limit(s->request, longest, &limit, error));
     mw_dataset_spec found = s->spec;
-    return mw_import_spec(&s->spec, s->request, &s->origin, "hdf5-import", found.agents, found.obs_size,
+    return mw_import_spec(&s->spec, s->request, &s->origin, FOREIGN, found.agents, found.obs_size,
                           found.act_size, discrete, limit, error);
 }
 
@@ -386,6 +392,7 @@ static mw_status read_episode(source *s, const char *episode, mw_dataset_writer 
     mw_episode view = mw_import_room_episode(&s->room, spec, length, last, outcome);
     s->report->episodes++;
     s->report->steps += length;
+    s->hash = mw_exchange_hash(s->hash, spec, &view);
     const mw_status status = mw_import_add(s->request, writer, &view, error);
     return status == MW_OK ? MW_OK : mw_fail_within(error, status, "%s", s->in.path);
 }
@@ -401,6 +408,16 @@ static char *find_file(const char *given) {
         free(path);
     }
     return mw_path_join(given, inside[0]);
+}
+
+/* A file that says to be of our rules is, if its values are those that were exported. */
+static mw_status settle_rules(source *s, mw_dataset_writer *writer, mw_error *error) {
+    char told[64] = "", found[17];
+    snprintf(found, sizeof found, "%016llx", (unsigned long long)s->hash);
+    mw_hdf5_text(&s->in, "checksum", told);
+    s->report->changed = s->spec.rules == s->origin.rules && strcmp(told, found) != 0;
+    return s->report->changed ? mw_dataset_writer_foreign(writer, FOREIGN, s->request->options.quality, error)
+                              : MW_OK;
 }
 
 static mw_status import(source *s, mw_error *error) {
@@ -421,6 +438,7 @@ static mw_status import(source *s, mw_error *error) {
         status = read_episode(s, s->episodes.name[e], writer, error);
     if (status == MW_OK && s->in.failed)
         status = mw_fail(error, MW_ERR_FORMAT, "%s: not all of it can be read", s->in.path);
+    if (status == MW_OK) status = settle_rules(s, writer, error);
     if (status == MW_OK) return mw_dataset_writer_commit(writer, error);
     mw_dataset_writer_abandon(writer);
     return status;
@@ -435,7 +453,8 @@ static mw_status work(void *context, void *result, mw_error *error) {
 }
 
 mw_status mw_import_hdf5(const mw_import_request *request, mw_import_report *report, mw_error *error) {
-    source s = {.request = request, .in = {.file = -1, .path = find_file(request->source)}};
+    source s = {
+        .request = request, .hash = MW_HASH_START, .in = {.file = -1, .path = find_file(request->source)}};
     struct stat info;
     mw_status status = MW_OK;
     *report = (mw_import_report){0};

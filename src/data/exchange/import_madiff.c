@@ -152,7 +152,7 @@ static mw_status read_sizes(source *s, mw_error *error) {
     MW_TRY(mw_shape_expect(s->paths[OBS], obs->dims, obs->shape, 3,
                            (long[]){-1, r->agents ? r->agents : -1, -1}, error));
     long steps = (long)obs->shape[0], n = (long)obs->shape[1], o = (long)obs->shape[2];
-    if (n > 1024 || o > 1 << 20)
+    if (n > MW_IMPORT_AGENTS || o > 1 << 20)
         return mw_fail(error, MW_ERR_FORMAT, "%s: %ld agents with %ld features are too many", s->paths[OBS],
                        n, o);
     bool discrete;

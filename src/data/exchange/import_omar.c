@@ -106,7 +106,7 @@ static mw_status read_sizes(source *s, mw_error *error) {
     const mw_import_options *r = &s->request->options;
     int agents = r->agents ? r->agents : r->info ? r->info->agents : 0;
     if (!agents)
-        while (agents < 1024 && has_file(s->folders.name[0], OBS, agents)) agents++;
+        while (agents < MW_IMPORT_AGENTS && has_file(s->folders.name[0], OBS, agents)) agents++;
     s->widths = calloc((size_t)agents + 1, sizeof *s->widths);
     if (!s->widths) return mw_fail(error, MW_ERR_MEMORY, "out of memory for %d agents", agents);
     seed d;

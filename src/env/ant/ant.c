@@ -113,7 +113,7 @@ static mw_status fill(mw_env *env, const mw_ant_split *split, mw_error *error) {
 }
 
 static mw_status create(mw_env *env, const char *task, const mw_env_options *options, mw_error *error) {
-    if (options->prey_file || options->spawn_jitter >= 0)
+    if (options->prey_file || !(options->spawn_jitter < 0))
         return mw_fail(error, MW_ERR_ARGUMENT, "%s has no %s; that option must not be given", task,
                        options->prey_file ? "prey" : "units whose start could jitter");
     const mw_ant_split *split = mw_ant_splits;

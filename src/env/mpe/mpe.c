@@ -37,7 +37,7 @@ static mw_status choose_prey(mw_mpe_model *model, const char *path, mw_error *er
 }
 
 static mw_status create(mw_env *env, const char *name, const mw_env_options *options, mw_error *error) {
-    if (options->spawn_jitter >= 0)
+    if (!(options->spawn_jitter < 0))
         return mw_fail(error, MW_ERR_ARGUMENT,
                        "%s has no units whose start could jitter; that option must not be given", name);
     mw_mpe_model *model = env->model = calloc(1, sizeof *model);

@@ -19,15 +19,23 @@ static void baseline_cells(mw_sheet *sheet, const mw_study_row *row, const mw_pa
     }
 }
 
+/* Where the setting has played an arm without candidates: among the baselines or the study's own arms. */
+static const mw_study_row *played_in(const mw_sources *s, int setting, int arm) {
+    const mw_study_row *row = &s->rivals[MW_RIVALS_BASELINES].rows[setting];
+    return isnan(row->value[MW_COL_OF(arm, MW_FIELD_REPORTED)]) ? &s->table.rows[setting] : row;
+}
+
 /* Arms that play without candidates, as far as a setting of the family has played them. */
-static int players_of(const mw_study_table *t, const char *family, int players[MW_ARMS]) {
-    double x[MW_TABLE_ROWS];
+static int players_of(const mw_sources *s, const char *family, int players[MW_ARMS]) {
     mw_arm arm;
     int n = 0;
-    for (int a = 0; mw_arm_at(a, &arm); a++)
-        if (strcmp(arm.controller, "planner") &&
-            mw_table_collect(t, family, MW_COL_OF(a, MW_FIELD_REPORTED), x))
-            players[n++] = a;
+    for (int a = 0; mw_arm_at(a, &arm); a++) {
+        bool played = false;
+        for (int i = 0; i < MW_TABLE_ROWS; i++)
+            played = played || (!strcmp(s->table.rows[i].family, family) &&
+                                !isnan(played_in(s, i, a)->value[MW_COL_OF(a, MW_FIELD_REPORTED)]));
+        if (played && strcmp(arm.controller, "planner")) players[n++] = a;
+    }
     return n;
 }
 
@@ -40,7 +48,7 @@ static void arm_cell(mw_sheet *sheet, const mw_study_row *row, int arm) {
 static void family_results(mw_page *page, const char *family) {
     const mw_paper_methods *methods = mw_paper_methods_of(family);
     int players[MW_ARMS];
-    const int others = players_of(page->table, family, players);
+    const int others = players_of(page->sources, family, players);
     const mw_study_table *by_paper = &page->sources->branches[MW_BRANCH_PAPER];
     mw_sheet *sheet = mw_page_settings_sheet();
     mw_sheet_column(sheet, "mawam", "planning", NULL);
@@ -66,10 +74,30 @@ static void family_results(mw_page *page, const char *family) {
         mw_sheet_number(sheet, mw_row_format(row), row->value[MW_COL_DATA]);
         mw_sheet_number(sheet, "%.0f", row->value[MW_COL_EVAL_K]);
         if (by_paper->present) arm_cell(sheet, &by_paper->rows[i], MW_ARM_PLAN);
-        for (int k = 0; k < others; k++) arm_cell(sheet, row, players[k]);
+        for (int k = 0; k < others; k++) arm_cell(sheet, played_in(page->sources, i, players[k]), players[k]);
         baseline_cells(sheet, row, methods);
     }
     mw_page_table(page, sheet, mw_report_family_title(family));
+}
+
+/* How often planning has a larger mean than every baseline that was trained and played here. */
+static void say_baselines(mw_page *page) {
+    const mw_study_table *t = &page->sources->rivals[MW_RIVALS_BASELINES];
+    int compared = 0, above = 0;
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        const double plan = page->table->rows[i].value[MW_COL_PLAN];
+        double most = -INFINITY;
+        mw_arm arm;
+        for (int a = 0; mw_arm_at(a, &arm); a++) /* fmax passes over a NaN */
+            if (strcmp(arm.controller, "planner"))
+                most = fmax(most, t->rows[i].value[MW_COL_OF(a, MW_FIELD_REPORTED)]);
+        if (isnan(plan) || isinf(most)) continue;
+        compared++;
+        above += plan > most;
+    }
+    if (compared)
+        mw_page_say(page, "It lies above every baseline that was trained here in %d of %d setting%s.", above,
+                    compared, mw_plural(compared));
 }
 
 void mw_item_main_results(mw_page *page) {
@@ -98,6 +126,7 @@ void mw_item_main_results(mw_page *page) {
     if (compared)
         mw_page_say(page, "Our planning lies above every published number in %d of %d setting%s.", first,
                     compared, mw_plural(compared));
+    say_baselines(page);
     for (int f = 0; f < 3; f++) family_results(page, mw_report_families[f]);
 }
 

@@ -117,7 +117,7 @@ void mw_item_origin(mw_page *page) {
         snprintf(place, sizeof place, "%s/settings", mw_branch_folders[k]);
         origin_rows(sheet, &s->branches[k], place);
     }
-    origin_rows(sheet, &s->selectors, "selectors");
+    for (int k = 0; k < MW_RIVALS; k++) origin_rows(sheet, &s->rivals[k], mw_rivals_folders[k]);
     for (int k = 0; k < MW_SOURCES_SEEDS; k++) {
         snprintf(place, sizeof place, "seeds/%d/settings", k + 1);
         origin_rows(sheet, &s->seeds[k], place);

@@ -35,8 +35,8 @@ static void factor_cell(FILE *out, const mw_cell *cell, double x, double y) {
         fprintf(out, "%+.1f%%</text>\n", 100 * cell->mean);
     else
         fputs("none</text>\n", out);
-    fprintf(out, "<text x='%.0f' y='%.0f' text-anchor='middle' style='fill:%s'>%d settings</text>\n", x + 75,
-            y + 64, mw_colour_text(colour), cell->count);
+    fprintf(out, "<text x='%.0f' y='%.0f' text-anchor='middle' style='fill:%s'>%d setting%s</text>\n", x + 75,
+            y + 64, mw_colour_text(colour), cell->count, mw_plural(cell->count));
     if (cell->count)
         fprintf(out, "<text x='%.0f' y='%.0f' text-anchor='middle' style='fill:%s'>median %+.1f%%</text>\n",
                 x + 75, y + 80, mw_colour_text(colour), 100 * cell->median);
@@ -168,7 +168,8 @@ static void quality_map(mw_page *page, mw_column_id column, const int *place, co
         line += i == 0 || strcmp(t->rows[i].setting->task, t->rows[i - 1].setting->task) != 0;
         if (place[i] < MOST_PLACES && place[i] > most) most = place[i];
     }
-    const double width = LABEL + CELL * (most + 1) + 8, height = 26 * (line + 1) + 44;
+    enum { WORDS = 350 }; /* that they need however few cells there are */
+    const double width = fmax(LABEL + CELL * (most + 1) + 8, WORDS), height = 26 * (line + 1) + 44;
     mw_svg_begin(page->out, width, height, whose);
     line = -1;
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
@@ -188,8 +189,7 @@ static void quality_map(mw_page *page, mw_column_id column, const int *place, co
             LABEL + CELL * place[i] + CELL / 2, 26 * line + 36, mw_colour_text(colour), 100 * gain);
     }
     mw_svg_text(page->out, LABEL, 13, "start", "label", "%s: relative gain; colour ends at 60%%", whose);
-    mw_svg_text(page->out, LABEL + CELL * (most + 1) / 2.0, height - 6, "middle", "label",
-                "best data to worst data of the task");
+    mw_svg_text(page->out, LABEL, height - 6, "start", "label", "best data to worst data of the task");
     mw_svg_end(page->out);
 }
 

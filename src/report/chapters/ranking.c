@@ -86,7 +86,7 @@ static mw_sheet *band_sheet(void) {
     mw_sheet *sheet = mw_sheet_create();
     mw_sheet_column(sheet, NULL, "what", NULL);
     mw_sheet_column(sheet, NULL, "horizon", NULL);
-    mw_sheet_column(sheet, NULL, "median", "over settings");
+    mw_sheet_column(sheet, NULL, "value", "of a setting, or the median over a family's");
     mw_sheet_column(sheet, NULL, "lower quartile", NULL);
     mw_sheet_column(sheet, NULL, "upper quartile", NULL);
     return sheet;
@@ -318,21 +318,9 @@ static void state_table(mw_page *page, const mw_column_id *ids, const char *capt
 }
 
 void mw_item_same_state(mw_page *page) {
-    int drawn = 0, unsaid = 0;
     double planned[MW_TABLE_ROWS];
     say_sizes(page, "States", "same_state.anchors");
     say_sizes(page, "Candidates (M)", "same_state.M");
-    for (int i = 0; i < MW_TABLE_ROWS; i++) {
-        const json_t *state = mw_json_at(page->table->rows[i].summary, "same_state");
-        drawn += json_object_get(state, "candidates") != NULL;
-        unsaid += state && !json_object_get(state, "candidates");
-    }
-    if (unsaid)
-        mw_page_say(
-            page,
-            "%d settings were diagnosed by an earlier version, whose candidates had the planner's own "
-            "offsets; %d have candidates as the policy draws them.",
-            unsaid, drawn);
     state_table(page, state_drawn, "Candidates as the policy draws them");
     const int own = mw_table_collect(page->table, NULL, MW_COL_PLANNED_TOP1, planned);
     int shifted = 0; /* settings that plan among others than they draw */
@@ -377,6 +365,14 @@ void mw_item_rollout(mw_page *page) {
     mw_plot_boxes(page->out, "(b) distribution over settings at H = 8",
                   mw_axis_fit(all, n, true, "mean squared error"), boxes, FAMILIES);
     band_rows(sheet, &b, "rollout error", "%.3g");
+    for (int i = 0; i < MW_TABLE_ROWS; i++) { /* the points of (b) */
+        const mw_study_row *row = &page->table->rows[i];
+        if (isnan(row->snippets[MW_SNIPPET_ERROR][7])) continue;
+        mw_sheet_row(sheet, row->name, NULL);
+        mw_sheet_number(sheet, "%.0f", 8);
+        mw_sheet_number(sheet, "%.3g", row->snippets[MW_SNIPPET_ERROR][7]);
+        for (int k = 0; k < 2; k++) mw_sheet_number(sheet, "%.3g", (double)NAN);
+    }
     mw_page_figure_end(page, sheet);
     mw_sheet_column(medians, NULL, "median over settings", NULL);
     mw_sheet_column(medians, "H = 8", "mawam", NULL);
@@ -415,8 +411,9 @@ static void add_points(cloud *c, const mw_study_row *row, int series, mw_sheet *
     const json_t *points = mw_json_at(row->summary, "snippets.alignment.points");
     for (size_t i = 0; i < json_array_size(points) && c->count < MOST_POINTS; i++) {
         const json_t *pair = json_array_get(points, i);
-        const double x = json_number_value(json_array_get(pair, 0)),
-                     y = json_number_value(json_array_get(pair, 1));
+        const json_t *first = json_array_get(pair, 0), *second = json_array_get(pair, 1);
+        const double x = json_number_value(first), y = json_number_value(second);
+        if (!json_is_number(first) || !json_is_number(second)) continue;
         c->points[c->count++] = (mw_point){x, y, series, row->name};
         if (!sheet) continue;
         mw_sheet_row(sheet, row->name, NULL);
@@ -514,7 +511,8 @@ static int points_beyond(const cloud *c) {
 }
 
 static void say_beyond(mw_page *page, int beyond) {
-    if (beyond) mw_page_say(page, "%d points lie beyond the axes and are drawn at their ends.", beyond);
+    if (beyond == 1) mw_page_say(page, "One point lies beyond the axes and is drawn at their end.");
+    if (beyond > 1) mw_page_say(page, "%d points lie beyond the axes and are drawn at their ends.", beyond);
 }
 
 /* All families together, then each for itself. */

@@ -191,7 +191,8 @@ static mw_sheet *count_sheet(const mw_study_table *t, const int *arms, int count
 
 /* In a folder of their own, or among the arms of the study. */
 static const mw_study_table *table_of(const mw_sources *sources) {
-    return sources->selectors.present ? &sources->selectors : &sources->table;
+    const mw_study_table *own = &sources->rivals[MW_RIVALS_SELECTORS];
+    return own->present ? own : &sources->table;
 }
 
 mw_selector_counts mw_selectors_count(const mw_sources *sources) {

@@ -76,7 +76,7 @@ static int plot_axis(mw_page *page, mw_sheet *sheet, int i, const char *name, co
                      const json_t *front, const int *arms, int arm_count) {
     series *all = calloc((size_t)arm_count, sizeof *all);
     mw_curve curves[MW_ARM_STANDARD];
-    double ends[2 * MW_ARM_STANDARD * MOST_POINTS], values[MOST_POINTS];
+    double ends[2 * MW_ARM_STANDARD * MOST_POINTS], values[MW_ARM_STANDARD * MOST_POINTS];
     const char *symbol = json_string_value(json_object_get(axis, "symbol"));
     int count = 0, n = 0, m = 0;
     bool whole = true;
@@ -89,7 +89,7 @@ static int plot_axis(mw_page *page, mw_sheet *sheet, int i, const char *name, co
         for (int k = 0; k < s->count; k++) {
             ends[n++] = isnan(s->low[k]) ? s->mean[k] : s->low[k];
             ends[n++] = isnan(s->high[k]) ? s->mean[k] : s->high[k];
-            if (count == 1) values[m++] = s->value[k];
+            values[m++] = s->value[k];
             whole &= s->value[k] == floor(s->value[k]);
             mw_sheet_row(sheet, page->table->rows[i].name, NULL);
             mw_sheet_text(sheet, "%s", mw_arm_name(arms[a]));
@@ -265,6 +265,8 @@ static void say_best(mw_page *page, int i, const json_t *points) {
     collect(&oracle, points, mw_arm_name(MW_ARM_ORACLE));
     collect(&reactive, points, mw_arm_name(MW_ARM_REACTIVE));
     if (!oracle.count || reactive.count != oracle.count) return;
+    for (int k = 0; k < oracle.count; k++)
+        if (reactive.value[k] != oracle.value[k]) return;
     for (int k = 1; k < oracle.count; k++)
         if (oracle.mean[k] > oracle.mean[best]) best = k;
     const int first = 0, last = oracle.count - 1;

@@ -1,20 +1,12 @@
 /* The program's env and verify commands, run as a user runs them: exit codes, help, JSON that parses, results
  * that do not depend on batch and threads, and a replay page whose data are complete. */
-#include "cli/program.h"
+#include "program.h"
 
 #include <jansson.h>
-#include <unistd.h>
-
-/* Runs the program with these arguments, keeps what it prints (errors too) and returns its exit code. */
-static int run(const char *arguments) {
-    char command[1024];
-    snprintf(command, sizeof command, "'%s' %s", MAWAM_PROGRAM, arguments);
-    return program_shell(command);
-}
 
 static json_t *run_json(const char *arguments) {
     json_error_t error;
-    if (run(arguments)) fail_msg("%s: %s", arguments, program_output);
+    if (program_run(arguments)) fail_msg("%s: %s", arguments, program_output);
     json_t *value = json_loads(program_output, JSON_REJECT_DUPLICATES, &error);
     if (!value) fail_msg("%s: %s in %s", arguments, error.text, program_output);
     return value;
@@ -47,21 +39,17 @@ static void exit_codes(void **state) {
         {"env play spread --episodes 0", "must be a whole number from 1", 2},
         {"env play spread --speed 3", "unknown option", 2},
         {"env play spread --policy", "needs a value", 2},
-        {"env play chess", "unknown task 'chess'; known: spread", 2},
-        {"env describe chess", "unknown task 'chess'", 2},
+        {"env play chess", "there is no task 'chess'; known: spread", 2},
+        {"env describe chess", "there is no task 'chess'", 2},
         {"env play spread --policy genius", "no scripted policy 'genius'; known: random", 2},
         {"env play tag --prey /nonexistent/prey", "/nonexistent/prey", 1},
         {"env play spread --replay /nonexistent/folder/page.html", "/nonexistent/folder", 1},
         {"verify env", "name the folder", 2},
         {"verify env /nonexistent", "/nonexistent", 1},
     };
-    for (size_t i = 0; i < sizeof fine / sizeof *fine; i++)
-        if (run(fine[i]) != 0) fail_msg("%s: %s", fine[i], program_output);
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        int code = run(wrong[i].arguments);
-        if (code != wrong[i].code || !strstr(program_output, wrong[i].text))
-            fail_msg("%s: exit code %d, printed %s", wrong[i].arguments, code, program_output);
-    }
+    for (size_t i = 0; i < sizeof fine / sizeof *fine; i++) program_expect(0, fine[i], "");
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        program_expect(wrong[i].code, wrong[i].arguments, wrong[i].text);
 }
 
 static void listing(void **state) {
@@ -136,13 +124,13 @@ static json_t *page_data(const char *path) {
 
 static void replays(void **state) {
     (void)state;
-    char folder[] = "/tmp/mawam-replay-XXXXXX", path[64], command[256];
+    char command[256];
     const char *task;
-    assert_non_null(mkdtemp(folder));
-    snprintf(path, sizeof path, "%s/page.html", folder);
     for (int i = 0; (task = mw_env_task(i)); i++) {
-        snprintf(command, sizeof command, "env play %s --episodes 1 --json --replay %s", task, path);
-        json_t *result = run_json(command), *data = page_data(path), *frame, *step;
+        snprintf(command, sizeof command, "env play %s --episodes 1 --json --replay %%/%s.html", task, task);
+        json_t *result = run_json(command), *frame, *step;
+        snprintf(command, sizeof command, "%s.html", task);
+        json_t *data = page_data(scratch(command));
         const json_t *frames = json_object_get(data, "frames"), *rewards = json_object_get(data, "rewards");
         CHECK_NEAR((double)json_array_size(frames), number(result, "episode_length") + 1, 0);
         CHECK_NEAR((double)json_array_size(rewards), number(result, "episode_length"), 0);
@@ -156,20 +144,17 @@ static void replays(void **state) {
             assert_true(json_array_size(json_object_get(frame, "shapes")) > 0);
         json_decref(data);
         json_decref(result);
-        unlink(path);
     }
-    rmdir(folder);
 }
 
 static void verifying(void **state) {
     (void)state;
-    assert_int_equal(run("verify env " TEST_DATA "/mpe"), 0);
-    assert_non_null(strstr(program_output, "31 checks, 0 failed"));
+    program_expect(0, "verify env @/tests/data/mpe", "31 checks, 0 failed");
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(exit_codes), cmocka_unit_test(listing),
                                        cmocka_unit_test(playing), cmocka_unit_test(replays),
                                        cmocka_unit_test(verifying)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

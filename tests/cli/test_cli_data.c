@@ -1,59 +1,36 @@
 /* The data commands, run as a user runs them: exit codes, help, messages, and files that parse. */
-#include "cli/program.h"
-#include "fixture.h"
+#include "dataset/fixture.h"
+#include "program.h"
 
 #include <jansson.h>
 
-/* Runs "mawam data ..." with "%" replaced by the test's folder and "@" by the foreign files; keeps what it
- * prints (errors too) and returns its exit code. */
-static int run(const char *arguments) {
-    char command[2048], *end = command;
-    end += snprintf(end, 512, "'%s' data ", MAWAM_PROGRAM);
-    for (const char *c = arguments; *c && end < command + 1500; c++) {
-        if (*c == '%')
-            end += sprintf(end, "%s", scratch_folder);
-        else if (*c == '@')
-            end += snprintf(end, 400, "%s/import", TEST_DATA);
-        else
-            *end++ = *c;
-    }
-    *end = 0;
-    return program_shell(command);
-}
-
-static void expect(int code, const char *arguments, const char *text) {
-    int seen = run(arguments);
-    if (seen != code)
-        fail_msg("data %s: exit code %d, expected %d: %s", arguments, seen, code, program_output);
-    if (!strstr(program_output, text)) fail_msg("data %s: '%s' lacks '%s'", arguments, program_output, text);
-}
-
 static void test_help(void **state) {
     (void)state;
-    expect(0, "--help", "import");
-    expect(0, "info --help", "example");
-    expect(0, "check --help", "example");
-    expect(0, "import --help", "example");
-    expect(0, "export --help", "example");
-    expect(2, "", "usage");
-    expect(2, "dance", "unknown command 'dance'");
-    expect(2, "info", "name a dataset's folder");
-    expect(2, "check", "name a dataset's folder");
-    expect(2, "import", "name the source");
-    expect(2, "import @/omar -o %/x --task t", "--from is missing");
-    expect(2, "import @/omar --from omar --task t", "import: -o is missing");
-    expect(2, "import @/omar --from omar -o %/x", "--task is missing");
-    expect(2, "import @/omar --from xml -o %/x --task t", "--from must be omar, madiff or hdf5, not 'xml'");
-    expect(2, "export %/real -o %/x.h5 --to csv", "--to must be hdf5");
-    expect(1, "info %/nothing", "nothing/dataset.json");
-    expect(1, "check %/nothing", "mawam: ");
+    program_expect(0, "data --help", "import");
+    program_expect(0, "data info --help", "example");
+    program_expect(0, "data check --help", "example");
+    program_expect(0, "data import --help", "example");
+    program_expect(0, "data export --help", "example");
+    program_expect(2, "data", "usage");
+    program_expect(2, "data dance", "unknown command 'dance'");
+    program_expect(2, "data info", "name a dataset's folder");
+    program_expect(2, "data check", "name a dataset's folder");
+    program_expect(2, "data import", "name the source");
+    program_expect(2, "data import @/tests/data/import/omar -o %/x --task t", "--from is missing");
+    program_expect(2, "data import @/tests/data/import/omar --from omar --task t", "import: -o is missing");
+    program_expect(2, "data import @/tests/data/import/omar --from omar -o %/x", "--task is missing");
+    program_expect(2, "data import @/tests/data/import/omar --from xml -o %/x --task t",
+                   "--from must be omar, madiff or hdf5, not 'xml'");
+    program_expect(2, "data export %/real -o %/x.h5 --to csv", "--to must be hdf5");
+    program_expect(1, "data info %/nothing", "nothing/dataset.json");
+    program_expect(1, "data check %/nothing", "mawam: ");
 }
 
 static void test_info(void **state) {
     (void)state;
     fixture_make(scratch("real"), false, true, 30);
     fixture_make(scratch("discrete"), true, true, 30);
-    expect(0, "info %/real --svg %/returns.svg", "dead features: 1 of 3");
+    program_expect(0, "data info %/real --svg %/returns.svg", "dead features: 1 of 3");
     assert_non_null(strstr(program_output, "maze-medium"));
     assert_non_null(strstr(program_output, "noise 0.1"));
     assert_non_null(strstr(program_output, "policy.safetensors  000000000000abcd  30 episodes"));
@@ -62,8 +39,8 @@ static void test_info(void **state) {
     svg[scratch_read(scratch("returns.svg"), svg, sizeof svg - 1)] = 0;
     assert_non_null(strstr(svg, "returns of 30 episodes"));
     assert_non_null(strstr(svg, "</svg>"));
-    expect(0, "info %/discrete", "of 4 are legal");
-    expect(0, "info %/discrete --json", "quartiles");
+    program_expect(0, "data info %/discrete", "of 4 are legal");
+    program_expect(0, "data info %/discrete --json", "quartiles");
     json_t *root = json_loads(program_output, JSON_REJECT_DUPLICATES, NULL), *bars;
     assert_non_null(root);
     bars = json_object_get(json_object_get(json_object_get(root, "returns"), "histogram"), "counts");
@@ -77,12 +54,13 @@ static void test_info(void **state) {
     static const char *const also[] = {"mawam", "command", "seed", "episode_limit", "shortest", "longest"};
     for (size_t i = 0; i < sizeof also / sizeof *also; i++) assert_non_null(json_object_get(root, also[i]));
     json_decref(root);
-    expect(1, "info %/real --svg %/no/such/place.svg", "place.svg");
+    program_expect(1, "data info %/real --svg %/no/such/place.svg", "place.svg");
 }
 
 static void test_check(void **state) {
     (void)state;
-    expect(0, "check %/real %/discrete", "rules maze-1 (not a built-in task: rules not compared)");
+    program_expect(0, "data check %/real %/discrete",
+                   "rules maze-1 (not a built-in task: rules not compared)");
     mw_error error;
     static float zeros[1 << 12];
     mw_dataset d;
@@ -90,8 +68,8 @@ static void test_check(void **state) {
     size_t shape[] = {(size_t)d.steps, FIXTURE_AGENTS};
     mw_dataset_close(&d);
     CHECK_OK(mw_npy_write(scratch("real/rewards.npy"), MW_F32, 2, shape, zeros, &error), error);
-    expect(1, "info %/real", "real/rewards.npy: checksum");
-    expect(1, "check %/real %/discrete", "real/rewards.npy: checksum");
+    program_expect(1, "data info %/real", "real/rewards.npy: checksum");
+    program_expect(1, "data check %/real %/discrete", "real/rewards.npy: checksum");
     assert_non_null(strstr(program_output, "discrete: ok")); /* the others are looked at all the same */
 }
 
@@ -119,11 +97,11 @@ static void test_rules(void **state) {
         CHECK_OK(mw_dataset_writer_add(w, &episode, &error), error);
         CHECK_OK(mw_dataset_writer_commit(w, &error), error);
         if (wrong == 0) {
-            expect(0, "check %/spread", "ok: 1 episodes, 3 steps");
-            expect(0, "info %/spread", feature.name);
+            program_expect(0, "data check %/spread", "ok: 1 episodes, 3 steps");
+            program_expect(0, "data info %/spread", feature.name);
         }
-        if (wrong == 1) expect(1, "check %/spread", "made under rules 'mpe-0' of task 'spread'");
-        if (wrong == 2) expect(1, "check %/spread", "but task 'spread' has 3, 18, 2 real");
+        if (wrong == 1) program_expect(1, "data check %/spread", "made under rules 'mpe-0' of task 'spread'");
+        if (wrong == 2) program_expect(1, "data check %/spread", "but task 'spread' has 3, 18, 2 real");
     }
     mw_env_free(env);
 }
@@ -133,36 +111,48 @@ static void test_read_only(void **state) {
     (void)state;
     fixture_make(scratch("kept"), false, true, 3);
     assert_int_equal(chmod(scratch("kept/obs.npy"), 0444), 0);
-    expect(1, "import --from madiff @/madiff/battle -o %/kept --task toy --overwrite",
-           "kept/obs.npy': it is read-only");
+    program_expect(
+        1, "data import --from madiff @/tests/data/import/madiff/battle -o %/kept --task toy --overwrite",
+        "kept/obs.npy': it is read-only");
     assert_int_equal(chmod(scratch("kept/obs.npy"), 0644), 0);
     assert_int_equal(chmod(scratch("kept"), 0555), 0);
-    expect(1, "import --from madiff @/madiff/battle -o %/kept --task toy --overwrite",
-           "kept': it is read-only");
+    program_expect(
+        1, "data import --from madiff @/tests/data/import/madiff/battle -o %/kept --task toy --overwrite",
+        "kept': it is read-only");
     assert_int_equal(chmod(scratch("kept"), 0755), 0);
-    expect(0, "check %/kept", "task maze");
-    expect(0, "import --from madiff @/madiff/battle -o %/kept --task toy --overwrite", "3 episodes");
+    program_expect(0, "data check %/kept", "task maze");
+    program_expect(
+        0, "data import --from madiff @/tests/data/import/madiff/battle -o %/kept --task toy --overwrite",
+        "3 episodes");
 }
 
 static void test_import_export(void **state) {
     (void)state;
-    expect(0, "import --from omar @/omar -o %/omar --task toy --episode-limit 5 --quality expert",
-           "4 episodes, 18 steps");
+    program_expect(0,
+                   "data import --from omar @/tests/data/import/omar -o %/omar --task toy --episode-limit 5 "
+                   "--quality expert",
+                   "4 episodes, 18 steps");
     assert_non_null(strstr(program_output, "left out: 2 steps"));
     assert_non_null(strstr(program_output, "filled up"));
-    expect(0, "check %/omar", "imported: no simulator is assumed");
-    expect(1, "import --from omar @/omar -o %/omar --task toy --episode-limit 5", "exists and is not empty");
-    expect(0, "import --from madiff @/madiff/battle -o %/battle --task toy", "3 episodes, 10 steps");
-    expect(1, "import --from madiff @/madiff/real -o %/bad --task spread",
-           "but task 'spread' has 3, 18, 2 real");
+    program_expect(0, "data check %/omar", "imported: no simulator is assumed");
+    program_expect(1,
+                   "data import --from omar @/tests/data/import/omar -o %/omar --task toy --episode-limit 5",
+                   "exists and is not empty");
+    program_expect(0, "data import --from madiff @/tests/data/import/madiff/battle -o %/battle --task toy",
+                   "3 episodes, 10 steps");
+    program_expect(1, "data import --from madiff @/tests/data/import/madiff/real -o %/bad --task spread",
+                   "but task 'spread' has 3, 18, 2 real");
 #ifdef MAWAM_HAVE_HDF5
-    expect(0, "import --from hdf5 @/hdf5/battle.h5 -o %/h5 --task toy --overwrite", "2 episodes, 6 steps");
-    expect(0, "export --to hdf5 %/battle -o %/battle.h5", "3 episodes, 10 steps");
-    expect(0, "import --from hdf5 %/battle.h5 -o %/again --task toy", "3 episodes, 10 steps");
-    expect(0, "info %/again", "on average 3.50 of 6 are legal");
+    program_expect(
+        0, "data import --from hdf5 @/tests/data/import/hdf5/battle.h5 -o %/h5 --task toy --overwrite",
+        "2 episodes, 6 steps");
+    program_expect(0, "data export --to hdf5 %/battle -o %/battle.h5", "3 episodes, 10 steps");
+    program_expect(0, "data import --from hdf5 %/battle.h5 -o %/again --task toy", "3 episodes, 10 steps");
+    program_expect(0, "data info %/again", "on average 3.50 of 6 are legal");
 #else
-    expect(1, "import --from hdf5 @/hdf5/battle.h5 -o %/h5 --task toy", "HDF5 is not built in");
-    expect(1, "export --to hdf5 %/battle -o %/battle.h5", "HDF5 is not built in");
+    program_expect(1, "data import --from hdf5 @/tests/data/import/hdf5/battle.h5 -o %/h5 --task toy",
+                   "HDF5 is not built in");
+    program_expect(1, "data export --to hdf5 %/battle -o %/battle.h5", "HDF5 is not built in");
 #endif
 }
 
@@ -171,5 +161,5 @@ int main(void) {
         cmocka_unit_test(test_help),  cmocka_unit_test(test_info),      cmocka_unit_test(test_check),
         cmocka_unit_test(test_rules), cmocka_unit_test(test_read_only), cmocka_unit_test(test_import_export),
     };
-    return cmocka_run_group_tests(tests, scratch_setup, fixture_teardown);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }
