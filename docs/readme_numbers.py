@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""The numbers of the README, from the files in results/.
+"""The numbers of the README and of docs/selectors.md, from the files in results/.
 
 What stands between `<!-- NAME: from FILE -->` and `<!-- end -->` is written here (`make numbers`) and nowhere else;
 `--check` compares instead, also docs/speed.md with the measurements it shows, and refuses a README that has a result
 outside such a block."""
+import collections
 import csv
 import json
 import pathlib
@@ -12,6 +13,7 @@ import statistics
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+PAGES = ("README.md", "docs/selectors.md")  # those with blocks
 FAMILIES = (("all", "all"), ("mpe", "particle worlds"), ("battle", "battles"), ("ant", "Ant"))
 
 
@@ -105,6 +107,19 @@ def over_training_seeds(summary):
                f"{min(spread):.1f} to {max(spread):.1f}).")
 
 
+JUDGES = {"rwm": "paper", "mono": "mono", "independent": "independent", "q": "q", "direct": "direct"}  # their arms
+
+
+def gains_of(result):
+    return {name: result["eval"]["arms"][arm]["gain"] for name, arm in JUDGES.items()}
+
+
+def best_judges():
+    """In how many settings each has the largest mean, where all have learned for as long."""
+    every = map(gains_of, read("equal_time.json")["settings"].values())
+    return collections.Counter(max(gains, key=lambda name: gains[name]["mean"]) for gains in every)
+
+
 def results():
     summary = read("summary.json")
     with (ROOT / "results/settings.csv").open() as file:
@@ -137,7 +152,9 @@ def results():
         yield (f"- Of five learned judges of the same candidates as drawn ([docs/selectors.md](docs/selectors.md)), the "
                f"routed world model has the largest mean in {judges['rwm_best']} of {judges['settings']} settings; against "
                f"the best of the others it is clearly better in {judges['clear_wins']}, clearly worse in "
-               f"{judges['clear_losses']} (which one is the best was seen in the same episodes, so luck is on its side).")
+               f"{judges['clear_losses']} (which one is the best was seen in the same episodes, so luck is on its side). With "
+               f"as much training time for each, on tuning seeds: largest in {best_judges()['rwm']} of "
+               f"{len(read('equal_time.json')['settings'])}.")
     yield from over_training_seeds(summary)
     ant = summary["families"]["ant"]["oracle_vs_reactive"]
     yield (f"- On Ant a learned advantage judges the candidates: as judge of eight steps even the true simulator is clearly "
@@ -168,7 +185,39 @@ def quickstart():
     yield "```"
 
 
-BLOCKS = {"results": results, "decisions": decisions, "quickstart": quickstart}
+def equal_time():
+    """What each selector gains over the policy alone, and how often it is the best of the five."""
+    report = read("equal_time.json")
+    settings = report["settings"]
+    best, clear = best_judges(), collections.Counter()
+    yield f"| setting | policy alone | random | {' | '.join(JUDGES)} | ceiling |"
+    yield "|---|---|---|" + "---|" * (len(JUDGES) + 1)
+    for setting, result in settings.items():
+        arms = result["eval"]["arms"]
+        gains = gains_of(result)
+        top = max(gains, key=lambda name: gains[name]["mean"])
+        clear.update(name for name, gain in gains.items() if gain["low"] > 0)
+        digits = 2 if arms["reactive"]["return"] < 1000 else 0
+        interval = {name: f"{gain['mean']:+.{digits}f} [{written(gain['low'], digits)}, {written(gain['high'], digits)}]"
+                    for name, gain in gains.items()}
+        interval[top] = f"**{interval[top]}**"
+        others = [f"{arms[arm]['gain']['mean']:+.{digits}f}" if arm in arms else "-" for arm in ("random", "ceiling")]
+        yield (f"| {setting} | {arms['reactive']['return']:.{digits}f} | {others[0]} | {' | '.join(interval.values())} | "
+               f"{others[1]} |")
+    yield ""
+    yield "| same-state normalised regret; steps | random | " + " | ".join(JUDGES) + " |"
+    yield "|---|---|" + "---|" * len(JUDGES)
+    for setting, result in settings.items():
+        same = result["same_state"]
+        cells = [f"{same['scorers'][name]['normalized_regret']:.3f}; {result['steps'][name]:,}" for name in JUDGES]
+        yield f"| {setting} | {same['random_normalized_regret']:.3f} | {' | '.join(cells)} |"
+    yield ""
+    yield (f"- Largest mean: {', '.join(f'`{name}` in {best[name]}' for name in JUDGES)} of {len(settings)}; above the "
+           f"policy alone with an interval without zero: {', '.join(f'`{name}` in {clear[name]}' for name in JUDGES)}.")
+    yield f"- {report['command']}; revision {report['revision']}, {report['cpu']}."
+
+
+BLOCKS = {"results": results, "decisions": decisions, "quickstart": quickstart, "equal_time": equal_time}
 MARK = re.compile(r"(<!-- (\w+): from [^>]*-->\n).*?(<!-- end -->)", re.S)
 
 
@@ -198,9 +247,11 @@ def speed_rows():
 
 
 def complaints(readme):
+    for page in PAGES:
+        text = (ROOT / page).read_text()
+        if filled(text) != text:
+            yield f"{page}: numbers differ from results/; `make numbers` writes them"
     text = readme.read_text()
-    if filled(text) != text:
-        yield "README.md: numbers differ from results/; `make numbers` writes them"
     bare = re.sub(r"95%|```.*?```|https?://\S+", "", MARK.sub("", text), flags=re.S)
     for found in re.findall(r".*\d(?:\.\d+)?(?:%|x\b| ms).*", bare):
         yield f"README.md: a result outside a block from results/: {found.strip()}"
@@ -217,7 +268,8 @@ def complaints(readme):
 def main():
     readme = ROOT / "README.md"
     if sys.argv[1:] != ["--check"]:
-        readme.write_text(filled(readme.read_text()))
+        for page in PAGES:
+            (ROOT / page).write_text(filled((ROOT / page).read_text()))
         return 0
     found = list(complaints(readme))
     print("\n".join(found) or "README and docs agree with results/")
