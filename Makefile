@@ -54,8 +54,8 @@ zoo: all
 # The Python package has tests too; nothing else needs these two. With clang there the fuzz targets are built too, for the short run among the tests; not under sanitizers.
 test: PACKAGES += python3-numpy python3-pytest
 test: all
-	@$(if $(OPTIONS),,if command -v clang >/dev/null; then $(MAKE) --no-print-directory fuzzers; fi)
-	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+	@$(if $(OPTIONS),,if command -v clang >/dev/null && cmake/need.sh clang libclang-rt-14-dev; then $(MAKE) --no-print-directory fuzzers; fi)
+	@ctest --test-dir $(BUILD) --output-on-failure --timeout 3600 -j $(JOBS)
 
 # The live view in a real browser; pictures of it go to PICTURES, if given.
 test-browser: all

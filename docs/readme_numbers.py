@@ -60,7 +60,7 @@ def trained_longer():
         regrets = [run["same_state"]["normalized_regret"] for run in (usual, longer)]
         digits = 1 if plans[1].get("score") is not None else 0
         told.append(f"{path.stem} {written(after, digits)} instead of {written(before, digits)} "
-                    f"({clearly(plans[1], plans[0])}; regret in one state {regrets[1]:.3f} instead of {regrets[0]:.3f})")
+                    f"({clearly(plans[1], plans[0])}; same-state regret {regrets[1]:.3f} instead of {regrets[0]:.3f})")
     if told:
         yield ""
         yield f"- Planning with its world model trained for the published 100,000 steps: {'; '.join(told)}."
@@ -73,7 +73,7 @@ def by_the_paper():
         return
     yield ""
     yield "The paper's own method (`--method paper`, at the size of a CPU), as far as it has been run here; spread, tag and"
-    yield "world in normalised scores, the others in returns:"
+    yield "world in normalised scores (0: random play, 100: expert), the others in returns:"
     yield ""
     yield "| setting | data | policy alone | planning | by the true simulator | mawam's: policy alone | planning |"
     yield "|---|---|---|---|---|---|---|"
@@ -102,9 +102,9 @@ def over_training_seeds(summary):
         yield (f"- Trained again from other seeds on {len(spread)} of the settings ({len(again)} further bundles, same "
                f"data, same episodes): planning is better than the policy alone in {sum(g['mean'] > 0 for g in again)} of "
                f"{len(again)}, clearly in {sum(g['low'] > 0 for g in again)}, clearly worse in "
-               f"{sum(g['high'] < 0 for g in again)}; its gain varies over training seeds "
-               f"{statistics.median(spread):.1f} times as much as from one evaluation seed to another (median; "
-               f"{min(spread):.1f} to {max(spread):.1f}).")
+               f"{sum(g['high'] < 0 for g in again)}. The standard deviation of its gain over training seeds is "
+               f"{statistics.median(spread):.1f} times that over evaluation seeds (median; {min(spread):.1f} to "
+               f"{max(spread):.1f}).")
 
 
 JUDGES = {"rwm": "paper", "mono": "mono", "independent": "independent", "q": "q", "direct": "direct"}  # their arms
@@ -146,23 +146,25 @@ def results():
            f"{ranking['clear_wins']}, clearly worse in {ranking['clear_losses']}.")
     yield f"- Above the mean return of the data that was learned from: {data['wins']} of {data['settings']}."
     yield (f"- Where choosing by the true simulator clearly gains ({every['oracle_share_settings']} settings), planning by "
-           f"the learned models reaches {every['oracle_share_median']:.2f} of that gain (median).")
+           f"the learned models reaches {every['oracle_share_median']:.2f} of that gain (median; particle worlds "
+           f"{summary['families']['mpe']['oracle_share_median']:.2f}, battles "
+           f"{summary['families']['battle']['oracle_share_median']:.2f}).")
     judges = summary["selectors"]
     if judges["settings"]:
         yield (f"- Of five learned judges of the same candidates as drawn ([docs/selectors.md](docs/selectors.md)), the "
                f"routed world model has the largest mean in {judges['rwm_best']} of {judges['settings']} settings; against "
                f"the best of the others it is clearly better in {judges['clear_wins']}, clearly worse in "
-               f"{judges['clear_losses']} (which one is the best was seen in the same episodes, so luck is on its side). With "
-               f"as much training time for each, on tuning seeds: largest in {best_judges()['rwm']} of "
-               f"{len(read('equal_time.json')['settings'])}.")
+               f"{judges['clear_losses']} (the best of the others was picked on these same episodes, which favours it). With "
+               f"as much training time for each, on tuning seeds (revision {read('equal_time.json')['revision']}): largest in "
+               f"{best_judges()['rwm']} of {len(read('equal_time.json')['settings'])}.")
     yield from over_training_seeds(summary)
     ant = summary["families"]["ant"]["oracle_vs_reactive"]
-    yield (f"- On Ant a learned advantage judges the candidates: as judge of eight steps even the true simulator is clearly "
-           f"better than the policy alone in only {ant['clear_wins']} of {ant['settings']} settings, clearly worse in "
-           f"{ant['clear_losses']}.")
+    yield (f"- On Ant a learned advantage judges the candidates, because eight steps are too few to judge by: with even the "
+           f"true simulator as judge of them, planning is clearly better than the policy alone in only {ant['clear_wins']} of "
+           f"{ant['settings']} settings, clearly worse in {ant['clear_losses']}.")
     worse = [row for row in played if float(row["relative_gain_reactive"]) < 0]
     yield f"- Where planning came out below the policy alone: {'; '.join(map(gain, worse)) or 'nowhere'}."
-    yield f"- Revision {summary['revision']}."
+    yield f"- All else is of revision {summary['revision']}."
     yield from by_the_paper()
 
 
@@ -189,7 +191,7 @@ def equal_time():
     """What each selector gains over the policy alone, and how often it is the best of the five."""
     report = read("equal_time.json")
     settings = report["settings"]
-    best, clear = best_judges(), collections.Counter()
+    best, clear, worse = best_judges(), collections.Counter(), collections.Counter()
     yield f"| setting | policy alone | random | {' | '.join(JUDGES)} | ceiling |"
     yield "|---|---|---|" + "---|" * (len(JUDGES) + 1)
     for setting, result in settings.items():
@@ -197,6 +199,7 @@ def equal_time():
         gains = gains_of(result)
         top = max(gains, key=lambda name: gains[name]["mean"])
         clear.update(name for name, gain in gains.items() if gain["low"] > 0)
+        worse.update(name for name, gain in gains.items() if gain["high"] < 0)
         digits = 2 if arms["reactive"]["return"] < 1000 else 0
         interval = {name: f"{gain['mean']:+.{digits}f} [{written(gain['low'], digits)}, {written(gain['high'], digits)}]"
                     for name, gain in gains.items()}
@@ -212,8 +215,9 @@ def equal_time():
         cells = [f"{same['scorers'][name]['normalized_regret']:.3f}; {result['steps'][name]:,}" for name in JUDGES]
         yield f"| {setting} | {same['random_normalized_regret']:.3f} | {' | '.join(cells)} |"
     yield ""
-    yield (f"- Largest mean: {', '.join(f'`{name}` in {best[name]}' for name in JUDGES)} of {len(settings)}; above the "
-           f"policy alone with an interval without zero: {', '.join(f'`{name}` in {clear[name]}' for name in JUDGES)}.")
+    yield (f"- Largest mean: {', '.join(f'`{name}` in {best[name]}' for name in JUDGES)} of {len(settings)}; clearly "
+           f"above the policy alone: {', '.join(f'`{name}` in {clear[name]}' for name in JUDGES)}; clearly below: "
+           f"{', '.join(f'`{name}` in {worse[name]}' for name in JUDGES if worse[name]) or 'none'}.")
     yield f"- {report['command']}; revision {report['revision']}, {report['cpu']}."
 
 

@@ -132,7 +132,7 @@ MW_API mw_status mw_planner_act(mw_planner *planner, const float *obs, const uin
 
 /* What the last decision did. With a deadline it draws as many candidates, in as many sampling steps, as
  * earlier decisions say there is time for; when drawing them took so long that none is left for scoring, and
- * where nothing else fits, it is the policy's own first idea. A planner with a deadline measures itself a few
+ * where nothing else fits, it is the policy's own first candidate. A planner with a deadline measures itself a few
  * times when it is made. Time that the system takes away from the process cannot be promised. */
 typedef struct mw_effort {
     int candidates, sampling_steps;

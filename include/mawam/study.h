@@ -32,9 +32,9 @@ MW_API const char *mw_study_stage_name(mw_study_stage stage); /* "data", "train"
 
 /* What a study consists of; docs/study.md says on which settings. */
 typedef enum mw_study_part {
-    MW_STUDY_PART_MAIN,   /* data, training, evaluation, diagnosis of every setting; the others need it */
+    MW_STUDY_PART_MAIN,   /* data, training, evaluation, diagnosis of every setting; the five last need it */
     MW_STUDY_PART_PAPER,  /* the same by the paper's method */
-    MW_STUDY_PART_LONGER, /* that with the world model's steps as published, where the paper ranks one state
+    MW_STUDY_PART_LONGER, /* that with the published steps of its world model, where the paper ranks a state
                            */
     MW_STUDY_PART_SEEDS,  /* further training seeds of the nine middle settings */
     MW_STUDY_PART_ROUTING,

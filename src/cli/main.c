@@ -5,10 +5,10 @@
 #include <string.h>
 
 static const mw_command commands[] = {
-    {"behavior", "policies that collect datasets: list, train, measure", mw_cli_behavior},
+    {"behavior", "policies that collect datasets: list, train, pick, eval", mw_cli_behavior},
     {"bench", "how fast this machine scores, generates and trains", mw_cli_bench},
     {"bundle", "what a bundle holds: parts, sizes, provenance; packing it", mw_cli_bundle},
-    {"data", "datasets: make, inspect, check, import, export", mw_cli_data},
+    {"data", "datasets: make, info, check, import, export", mw_cli_data},
     {"demo", "shipped bundles at work: a table and replays", mw_cli_demo},
     {"diagnose", "how well a bundle's world model ranks futures", mw_cli_diagnose},
     {"env", "worlds: list, describe, play", mw_cli_env},

@@ -8,9 +8,9 @@
 
 const char *mw_cli_arm_words(int arm) {
     static const char *const words[MW_ARM_STANDARD] = {[MW_ARM_REACTIVE] = "the policy alone",
-                                                       [MW_ARM_RANDOM] = "any of its ideas, by chance",
+                                                       [MW_ARM_RANDOM] = "a candidate at random",
                                                        [MW_ARM_PLAN] = "planning",
-                                                       [MW_ARM_PAPER] = "planning among ideas as drawn",
+                                                       [MW_ARM_PAPER] = "planning among candidates as drawn",
                                                        [MW_ARM_ORACLE] = "if the simulator itself judged"};
     return arm >= 0 && arm < MW_ARM_STANDARD ? words[arm] : mw_arm_name(arm);
 }
@@ -33,13 +33,14 @@ static const char *reason(char out[256], const mw_eval_report *oracle) {
     if (oracle->gain.low > 0)
         snprintf(
             out, 256,
-            " Better ideas were there: the simulator as judge gains %s. The world model did not tell them.",
+            " There were better candidates: with the simulator as judge planning gains %s. The world model did "
+            "not recognise them.",
             gain_text(gain, oracle));
     else
         snprintf(
             out, 256,
-            " Nor does the simulator as judge gain for certain, %s: as far as it looks, the ideas hardly "
-            "differ in worth.",
+            " Nor does the simulator as judge gain for certain, %s: as far as it looks, the candidates "
+            "hardly differ in worth.",
             gain_text(gain, oracle));
     return out;
 }

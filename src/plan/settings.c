@@ -14,7 +14,7 @@ static const mw_field fields[] = {
     {"sampling_steps",  MW_FIELD_INT,    AT(sampling_steps),  "3",    1, 5,     "steps from noise to a candidate", {0}, "K"},
     {"guidance",        MW_FIELD_REAL,   AT(guidance),        "1.2",  -10, 100, "omega: weight of the return condition", {0}, NULL},
     {"target",          MW_FIELD_REAL,   AT(target),          "auto", -1e6, 1e6, "target return in units of flow.return_scale; auto, in training: the quantile of the data's returns", {"auto"}, NULL},
-    {"quantile",        MW_FIELD_REAL,   AT(quantile),        "0.95", 0, 1,     "of the returns of the data's episodes, for the target", {0}, NULL},
+    {"quantile",        MW_FIELD_REAL,   AT(quantile),        "0.95", 0, 1,     "which quantile of the returns of the data's episodes is the target", {0}, NULL},
     {"return_to_go",    MW_FIELD_SWITCH, AT(return_to_go),    "off",  0, 1,     "the target shrinks by what was earned during the episode", {0}, NULL},
     {"scorer",          MW_FIELD_WORD,   AT(scorer),          "rwm",  0, 0,     "what judges candidates; see the list of scorers", {0}, NULL},
     {"advantage_share", MW_FIELD_REAL,   AT(advantage_share), "0.5",  0, 1,     "scorer mixture: weight of the advantage; scorer q_mixture: weight of Q, in its place; the imagined return has the rest", {0}, NULL},
@@ -22,10 +22,10 @@ static const mw_field fields[] = {
     {"temperature",     MW_FIELD_REAL,   AT(temperature),     "0",    0, 1e6,   "real actions: execute the mean of all candidates weighted as in MPPI by exp(-d/temperature), d: standard deviations of score below the best; 0: the best alone", {0}, NULL},
     {"warm_start",      MW_FIELD_SWITCH, AT(warm_start),      "off",  0, 1,     "real actions: the last candidate is the rest of the plan chosen before, once there is one", {0}, NULL},
     {"choice",          MW_FIELD_CHOICE, AT(choice),          "best", 0, 2,     "which candidate is executed: by score, any of them, or the first", {"best", "random", "first"}, NULL},
-    {"caution",         MW_FIELD_REAL,   AT(caution),         "0",    0, 1e6,   "leave the policy's own candidate, the first, only for a score that is higher by so many return_errors; 0: for any higher one", {0}, NULL},
+    {"caution",         MW_FIELD_REAL,   AT(caution),         "0",    0, 1e6,   "leave the policy's own candidate (the first) only for a score that is higher by this many return_errors; 0: for any higher score", {0}, NULL},
     {"return_error",    MW_FIELD_REAL,   AT(return_error),    "auto", 0, 1e12,  "standard deviation of the error of an imagined return, of all agents; auto, in training: over the steps that are scored, and the value after them, on held-out data", {"auto"}, NULL},
-    {"value_after",     MW_FIELD_INT,    AT(value_after),     "0",    0, 256,   "so many imagined steps, and then the bundle's value of where they lead in place of further rewards; 0: rewards alone, to the horizon", {0}, NULL},
-    {"recombine",       MW_FIELD_INT,    AT(recombine),       "0",    0, 64,    "rounds after scoring, in each of which the lower half of the candidates, but not the first, gives way to mixtures of the upper half, every agent following one of those, and all are scored again", {0}, NULL},
+    {"value_after",     MW_FIELD_INT,    AT(value_after),     "0",    0, 256,   "imagined steps after which the bundle's value of where they lead stands for all further rewards; 0: rewards alone, to the horizon", {0}, NULL},
+    {"recombine",       MW_FIELD_INT,    AT(recombine),       "0",    0, 64,    "rounds after scoring: in each the lower half of the candidates (never the first) is replaced by mixtures in which every agent follows a candidate of the upper half, and all are scored again", {0}, NULL},
 };
 /* clang-format on */
 

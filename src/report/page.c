@@ -26,7 +26,9 @@ void mw_page_begin(FILE *out, const char *title, const char *chapter) {
 
 void mw_page_finish(FILE *out) {
     fprintf(out,
-            "<footer>Written by mawam study report, version %s.</footer>\n</main>\n<script>\n%s</script>\n"
+            "<footer>SMAC: the paper's battles are StarCraft's, ours those of mawam's own simulator. Tag and "
+            "world: our prey is not the paper's, which is not public. On those tasks numbers are alike, not "
+            "equal. Written by mawam study report, version %s.</footer>\n</main>\n<script>\n%s</script>\n"
             "</body>\n</html>\n",
             mw_version(), mw_page_script);
 }

@@ -46,7 +46,7 @@ const char *mw_relative_words(char out[480], const mw_study_table *t) {
 
 static mw_report_line *add(mw_report_line *lines, int *count, const char *what) {
     mw_report_line *line = &lines[(*count)++];
-    *line = (mw_report_line){.paper = "-", .ours = "-", .met = -1};
+    *line = (mw_report_line){.goal = "-", .ours = "-", .met = -1};
     snprintf(line->what, sizeof line->what, "%s", what);
     return line;
 }
@@ -65,12 +65,12 @@ __attribute__((format(printf, 2, 3))) static void append(mw_report_line *line, c
 static void comparison_line(mw_report_line *line, mw_comparison ours, int paper_count, int paper_wins,
                             double paper_relative, double paper_median) {
     if (paper_wins) {
-        snprintf(line->paper, sizeof line->paper, "%d of %d; ", paper_wins, paper_count);
-        const size_t used = strlen(line->paper);
+        snprintf(line->goal, sizeof line->goal, "%d of %d; ", paper_wins, paper_count);
+        const size_t used = strlen(line->goal);
         if (isnan(paper_median))
-            snprintf(line->paper + used, sizeof line->paper - used, "mean %+.1f%%", 100 * paper_relative);
+            snprintf(line->goal + used, sizeof line->goal - used, "mean %+.1f%%", 100 * paper_relative);
         else
-            snprintf(line->paper + used, sizeof line->paper - used, "median %+.1f%%, mean %+.1f%%",
+            snprintf(line->goal + used, sizeof line->goal - used, "median %+.1f%%, mean %+.1f%%",
                      100 * paper_median, 100 * paper_relative);
     }
     if (!ours.count) return;
@@ -88,15 +88,14 @@ static void comparison_line(mw_report_line *line, mw_comparison ours, int paper_
 /* Compared as they are shown: the paper's figures are rounded. */
 static void number_line(mw_report_line *line, double ours, double paper, const char *format, bool less,
                         bool complete) {
-    if (!isnan(paper)) snprintf(line->paper, sizeof line->paper, format, paper);
+    if (!isnan(paper)) snprintf(line->goal, sizeof line->goal, format, paper);
     if (isnan(ours)) return;
     snprintf(line->ours, sizeof line->ours, format, ours);
     const double shown = strtod(line->ours, NULL);
     if (!isnan(paper) && complete) line->met = less ? shown <= paper : shown >= paper;
 }
 
-/* Mean of a column over the settings of which the paper has same-state figures. */
-static double state_mean(const mw_study_table *t, mw_column_id column, int *missing) {
+double mw_report_state_mean(const mw_study_table *t, mw_column_id column, int *missing) {
     double sum = 0;
     int count = 0;
     *missing = 0;
@@ -153,7 +152,7 @@ static void gain_lines(const mw_study_table *t, mw_report_line *lines, int *n) {
                                                   MW_COL_PUBLISHED_REACTIVE_WON);
     mw_report_line *line = add(lines, n, "SMAC win rate improved");
     count_line(line, won);
-    snprintf(line->paper, sizeof line->paper, "%d of %d", theirs.wins, theirs.count);
+    snprintf(line->goal, sizeof line->goal, "%d of %d", theirs.wins, theirs.count);
     if (won.count == theirs.count) line->met = won.wins >= theirs.wins;
     count_line(add(lines, n, "Planning above the dataset's mean return"),
                mw_table_compare(t, NULL, MW_COL_PLAN, MW_COL_DATA));
@@ -188,7 +187,7 @@ static void spearman_numbers(mw_report_line *line, const mw_study_table *t) {
         snprintf(paper + used, sizeof paper - used, "%s%.2f", f ? ", " : "",
                  mw_paper_gains_of(mw_report_families[f])->spearman);
     }
-    snprintf(line->paper, sizeof line->paper, "%s", paper);
+    snprintf(line->goal, sizeof line->goal, "%s", paper);
 }
 
 int mw_report_lines(const mw_study_table *t, mw_report_line lines[MW_REPORT_LINES]) {
@@ -213,10 +212,10 @@ int mw_report_lines(const mw_study_table *t, mw_report_line lines[MW_REPORT_LINE
                 mw_table_mean(t, NULL, MW_COL_SNIPPET_PAIRS), paper->pairs, "%.2f", false, all);
     number_line(add(lines, &n, "Snippets at H=8: normalised regret (mean)"),
                 mw_table_mean(t, NULL, MW_COL_SNIPPET_REGRET), paper->regret, "%.2f", true, all);
-    double mean = state_mean(t, MW_COL_STATE_SPEARMAN, &missing);
+    double mean = mw_report_state_mean(t, MW_COL_STATE_SPEARMAN, &missing);
     number_line(add(lines, &n, "Same state, the paper's five settings: Spearman (mean)"),
                 missing ? NAN : mean, state.spearman, "%.3f", false, !missing);
-    mean = state_mean(t, MW_COL_STATE_REGRET, &missing);
+    mean = mw_report_state_mean(t, MW_COL_STATE_REGRET, &missing);
     number_line(add(lines, &n, "Same state, the paper's five settings: normalised regret (mean)"),
                 missing ? NAN : mean, state.regret, "%.3f", true, !missing);
     char candidates[48];
@@ -429,6 +428,17 @@ static void write_wrapped(FILE *out, const char *text) {
     }
 }
 
+/* What was to be reached, decided before the seeds were played. */
+static void write_goals(const mw_study_table *t, FILE *out) {
+    static const char *const marks[] = {"", "not reached", "reached"};
+    mw_report_line lines[MW_REPORT_LINES];
+    const int count = mw_report_goals(t, lines);
+    fputs("\n| set before the seeds were played | goal | mawam | |\n|---|---|---|---|\n", out);
+    for (int i = 0; i < count; i++)
+        fprintf(out, "| %s | %s | %s | %s |\n", lines[i].what, lines[i].goal, lines[i].ours,
+                marks[1 + lines[i].met]);
+}
+
 static void write_markdown(const mw_sources *sources, FILE *out) {
     const mw_study_table *t = &sources->table;
     mw_report_line lines[MW_REPORT_LINES];
@@ -448,7 +458,8 @@ static void write_markdown(const mw_sources *sources, FILE *out) {
     write_differences(t, out);
     fputs("| | paper | mawam |\n|---|---|---|\n", out);
     for (int i = 0; i < count; i++)
-        fprintf(out, "| %s | %s | %s |\n", lines[i].what, lines[i].paper, lines[i].ours);
+        fprintf(out, "| %s | %s | %s |\n", lines[i].what, lines[i].goal, lines[i].ours);
+    write_goals(t, out);
     fputs("\nMPE in normalised score, SMAC and Ant in return; SMAC stands for mawam's own battles\n"
           "([docs/battles.md](../docs/battles.md)). Gains are (planning - other) / |other| over settings; a\n"
           "score near zero rules their mean, not their median. Clearly: the 95% interval of the difference\n"

@@ -26,13 +26,17 @@ typedef struct mw_selector_counts {
 } mw_selector_counts;
 mw_selector_counts mw_selectors_count(const mw_sources *sources);
 
-/* One line of "what, paper, ours": texts are for people, "-" where a number is missing. */
+/* One line of "what, what it is held against, ours": texts are for people, "-" where a number is missing. */
 typedef struct mw_report_line {
-    char what[96], paper[64], ours[112];
-    int met; /* 1: at least as good as the paper (gains: by mean and median), 0: not, -1: cannot be said yet
-              */
+    char what[96], goal[64], ours[112];
+    int met; /* 1: ours is at least as good, 0: not, -1: cannot be said yet */
 } mw_report_line;
 enum { MW_REPORT_LINES = 24 };
-int mw_report_lines(const mw_study_table *table, mw_report_line lines[MW_REPORT_LINES]); /* how many */
+/* Both return how many. Against the paper's figures; gains are reached by mean and median. */
+int mw_report_lines(const mw_study_table *table, mw_report_line lines[MW_REPORT_LINES]);
+int mw_report_goals(const mw_study_table *table, mw_report_line lines[MW_REPORT_LINES]); /* goals.c */
+
+/* Mean of a column over the settings of which the paper has same-state figures; how many of them lack it. */
+double mw_report_state_mean(const mw_study_table *table, mw_column_id column, int *missing);
 
 #endif

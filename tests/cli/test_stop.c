@@ -9,7 +9,10 @@
 #include <sys/wait.h>
 #include <time.h>
 
-enum { SOON = 5, LATE = 60 }; /* seconds of a processor, for a sanitizer; on a busy machine */
+enum {
+    SOON = 60,
+    LATE = 600
+}; /* seconds of a processor, at level v2 or with a sanitizer; on a busy machine */
 
 static double seconds_of(clockid_t clock) {
     struct timespec time = {0};
@@ -58,6 +61,7 @@ static pid_t start(const char *words) {
     if (chdir(scratch("out")) != 0) _exit(99);
     dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
     dup2(STDOUT_FILENO, STDERR_FILENO);
+    signal(SIGHUP, SIG_DFL); /* nohup had it ignored, and the program would heed that */
     execv(MAWAM_PROGRAM, argument);
     _exit(99);
 }

@@ -121,20 +121,20 @@ static void every_table(void **state) {
 
 static void episodes_and_intervals_are_named(void **state) {
     (void)state;
-    program_expect(0, "eval %/tiny.safetensors " FEW,
-                   "1 seeds from 1000 x 1 episodes = 1 episodes of each arm");
-    program_expect(0, "eval %/tiny.safetensors " FEW, "95% bootstrap interval over episodes");
-    program_expect(0, "eval %/tiny.safetensors --sweep H=1,2 " FEW, "1 seeds x 1 episodes for every value");
+    program_expect(0, "eval %/tiny.safetensors " FEW, "1 seed from 1000 x 1 episode = 1 of each arm");
+    program_expect(0, "eval %/tiny.safetensors " FEW, "bootstrap interval over episodes");
+    program_expect(0, "eval %/tiny.safetensors --sweep H=1,2 " FEW,
+                   "seeds x episodes for every value: 1 x 1");
     program_expect(0, "demo %/tiny.safetensors --episodes 1 --threads 1 --M 2 -o %/demo",
                    "1 episode cannot tell planning from the policy alone, ");
     assert_null(strstr(program_output, "interval"));
     assert_null(strstr(program_output, "nan"));
-    assert_non_null(strstr(program_output, "planning among ideas as drawn"));
+    assert_non_null(strstr(program_output, "planning among candidates as drawn"));
     program_expect(0,
                    "demo %/tiny.safetensors --episodes 1 --threads 1 --M 2 -o %/demo --action_offset 0 "
                    "--temperature 0 --warm_start off",
                    "if the simulator itself judged");
-    assert_null(strstr(program_output, "planning among ideas as drawn")); /* which planning does then */
+    assert_null(strstr(program_output, "planning among candidates as drawn")); /* which planning does then */
     program_expect(0, "demo %/tiny.safetensors %/packed.safetensors --episodes 1 --threads 1 --M 2 -o %/demo",
                    "-2: 1 episode cannot tell"); /* of one setting, with pictures of their own */
     program_expect(0, "env play spread --episodes 3", "3 episodes, seed 0; +-: standard error");

@@ -244,7 +244,7 @@ kills() {
         sleep 0.$((RANDOM % 2))$((RANDOM % 10))$((RANDOM % 10))
         kill -9 $pid 2>/dev/null
         wait $pid 2>/dev/null
-        sleep 0.01 # a child of it dies with it
+        sleep 0.3 # a child of it dies with it
         recover "$1" "killed"
         count[kills]=$((count[kills] + 1))
     done

@@ -29,8 +29,7 @@ static void start(const char *at, const char *host) {
         close(pipes[0]);
         close(pipes[1]);
         setenv("MAWAM_DATA", SOURCE_DIR, 1);
-        unsetenv("DISPLAY");
-        execl(MAWAM_PROGRAM, "mawam", "live", "spread-medium", "--port", at, "--threads", "1",
+        execl(MAWAM_PROGRAM, "mawam", "live", "spread-medium", "--port", at, "--threads", "1", "--no-open",
               host ? "--host" : NULL, host, (char *)NULL);
         _exit(127);
     }

@@ -14,7 +14,7 @@ strip "$folder/plan_static"
 ! ldd "$folder/plan_static" 2> /dev/null | grep -q '=>' || fail "the program needs libraries"
 if nm -D --undefined-only "$folder/libmawam.so" | grep -qE ' (H5|mj)'; then fail "HDF5 or MuJoCo is still needed"; fi
 bundle=$source/bundles/spread-medium.safetensors
-awk 'BEGIN { for (t = 0; t < 3; t++) for (i = 0; i < 54; i++) printf "%g%s", (i * 7 + t) % 11 / 10, i < 53 ? " " : "\n" }' > "$folder/obs"
+LC_ALL=C awk 'BEGIN { for (t = 0; t < 3; t++) for (i = 0; i < 54; i++) printf "%g%s", (i * 7 + t) % 11 / 10, i < 53 ? " " : "\n" }' > "$folder/obs"
 "$folder/plan_static" "$bundle" < "$folder/obs" > "$folder/slim.txt"
 "$build/examples/plan_outside" "$bundle" < "$folder/obs" > "$folder/whole.txt"
 [ "$(wc -l < "$folder/slim.txt")" -eq 3 ] || fail "no decisions"

@@ -70,7 +70,9 @@ def test_control_c_saves_and_ends(data_folder, tmp_path):
     settings = dict(TINY, **{"flow.mults": "1,1,1", "flow.steps": 100000})
     command = [sys.executable, "-c", PROGRAM, str(data_folder), str(tmp_path / "a.safetensors")]
     command += [f"{name}={value}" for name, value in settings.items()]
-    program = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # A script's background job has the signal ignored, and Python would heed that.
+    program = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     try:
         assert program.stdout.readline() == "started\n", program.stderr.read()
         time.sleep(0.2)

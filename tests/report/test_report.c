@@ -629,7 +629,9 @@ static void test_beside(void **state) {
               "\"front\": [{\"ms\": 2, \"return\": 5}]}");
     make_file(
         "beside/routing/tag-medium.json",
-        "{\"study\": {\"bundle\": \"00bb\"}, \"routing\": {\"trained\": {\"experts\": 8, \"affinity\": "
+        "{\"study\": {\"bundle\": \"00bb\"}, \"routing\": {\"influence\": {\"rwm\": {\"pearson\": 0.5, "
+        "\"normalized_error\": 0.25}, \"untrained\": {\"pearson\": 0.75, \"normalized_error\": 2}}, "
+        "\"trained\": {\"experts\": 8, \"affinity\": "
         "[[0.25, 0.75], [\"x\"]], \"increase\": "
         "[0.5, 1, 2], "
         "\"graphs\": {\"influence\": [[1, 2], [3, 4]], \"routing_flow\": [[0.5, 0.5], [0.125, 0.875]]}, "
@@ -661,6 +663,9 @@ static void test_beside(void **state) {
         "{\"score\": 44.5, \"seed_returns\": [7, 9], \"gain\": {\"mean\": 9, \"low\": 8, \"high\": 10}}}}, "
         "\"same_state\": "
         "{\"normalized_regret\": 0.5}}");
+    make_file("beside/paper/results/spread-medium.json",
+              "{\"setting\": \"spread-medium\", \"snippets\": {\"horizons\": [{\"horizon\": 8, "
+              "\"spearman\": -0.25, \"rollout_mse\": 2.5}]}}");
     make_file(
         "beside/longer/results/tag-medium.json",
         "{\"setting\": \"tag-medium\", \"training\": {\"rwm\": {\"configuration\": {\"steps\": "
@@ -705,6 +710,10 @@ static void test_beside(void **state) {
         {"routing", "in 1 of 1 setting; mean difference 0.25, p = 1."},
         {"routing", "Before training: 0 of 1 setting; mean difference -0.12, p = 1."},
         {"routing", "in 1 of 1 setting; mean difference 0.5, p = 1."},
+        {"routing",
+         "The correlation (Pearson) is better than before training in 0 of 1 setting; not on tag-medium."},
+        {"routing", "The error is better than before training in 1 of 1 setting."},
+        {"ranking", "orders snippets worse than mawam&#39;s in 1 of 1 setting (Spearman)"},
         {"selectors", "largest mean in 0 of 2 settings"},
         {"ranking", "Snippets that the model may have been trained on: tag-expert."},
         {"ranking", "Trained longer: 1 of the 5 settings"},
@@ -741,25 +750,47 @@ static void test_beside(void **state) {
     }
 }
 
+/* Goals have a mark once all settings are there. */
+static void test_goals(void **state) {
+    (void)state;
+    static const struct {
+        const char *what, *ours;
+        int met;
+    } expected[] = {{"Planning above the policy alone", "20 of 30", 0},
+                    {"clearly above it", "16 of 30", 0},
+                    {"clearly below it", "0 of 30", 1},
+                    {"Planning above a random choice as drawn", "20 of 30", 0}};
+    mw_report_line lines[MW_REPORT_LINES];
+    mw_error error;
+    make_study("every", NULL, 0);
+    for (int part = 0; part < 2; part++) { /* all settings; all but some */
+        const char *folders[] = {scratch(part ? "study" : "every")};
+        CHECK_OK(mw_sources_read(&sources, folders, 1, scratch("none"), &error), error);
+        const int count = mw_report_goals(&sources.table, lines);
+        int found = 0;
+        for (int i = 0; i < count; i++)
+            for (size_t k = 0; k < sizeof expected / sizeof *expected; k++) {
+                if (strcmp(lines[i].what, expected[k].what) != 0) continue;
+                found++;
+                assert_int_equal(lines[i].met, part ? -1 : expected[k].met);
+                if (!part) assert_string_equal(lines[i].ours, expected[k].ours);
+            }
+        assert_int_equal(found, sizeof expected / sizeof *expected);
+        mw_sources_free(&sources);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_paper_settings),
-        cmocka_unit_test(test_paper),
-        cmocka_unit_test(test_table),
-        cmocka_unit_test(test_files),
-        cmocka_unit_test(test_again),
-        cmocka_unit_test(test_replays),
-        cmocka_unit_test(test_json),
-        cmocka_unit_test(test_folders),
-        cmocka_unit_test(test_beside),
-        cmocka_unit_test(test_near_zero),
-        cmocka_unit_test(test_ratios),
-        cmocka_unit_test(test_sparse),
-        cmocka_unit_test(test_protocols),
-        cmocka_unit_test(test_leftovers),
-        cmocka_unit_test(test_strangers),
-        cmocka_unit_test(test_planned),
-        cmocka_unit_test(test_two),
+        cmocka_unit_test(test_paper_settings), cmocka_unit_test(test_paper),
+        cmocka_unit_test(test_table),          cmocka_unit_test(test_files),
+        cmocka_unit_test(test_goals),          cmocka_unit_test(test_again),
+        cmocka_unit_test(test_replays),        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_folders),        cmocka_unit_test(test_beside),
+        cmocka_unit_test(test_near_zero),      cmocka_unit_test(test_ratios),
+        cmocka_unit_test(test_sparse),         cmocka_unit_test(test_protocols),
+        cmocka_unit_test(test_leftovers),      cmocka_unit_test(test_strangers),
+        cmocka_unit_test(test_planned),        cmocka_unit_test(test_two),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

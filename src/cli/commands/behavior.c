@@ -272,7 +272,7 @@ static const char eval_help[] =
     "  --prey FILE   tag, world: a prey network in place of the default prey\n"
     "  --json, --csv as JSON, or as comma-separated values\n"
     "\n"
-    "example: mawam behavior eval behaviors/spread-*.safetensors\n";
+    "example: mawam behavior eval runs/spread/snapshots/*\n";
 
 enum { MOST_FILES = 512 };
 

@@ -11,20 +11,19 @@ static const char help[] =
     "usage: mawam demo [BUNDLE ...] [-o DIR] [--episodes N] [--seeds N] [--threads N]\n"
     "                  [PLAN SETTINGS]\n"
     "\n"
-    "Plays episodes of every bundle, the same ones in every way: the policy alone (its first idea), any\n"
-    "of its ideas (one of eight by chance), planning (the idea that it judges best), planning among\n"
-    "ideas as drawn (the best by the world model; left out where planning does just that), and if the\n"
-    "simulator itself judged (which no world model can exceed by much). The last two are left out on\n"
-    "Ant, where they take minutes and eight steps are too few to judge by: mawam eval has them. Prints\n"
-    "what all earn, what was found and how sure that is, and writes DIR/index.html (demo/) with a replay\n"
-    "of a planned episode each.\n"
+    "Plays the same episodes of every bundle in several ways: the policy alone (its first candidate), a\n"
+    "candidate at random, planning, planning among candidates as drawn (the best by the world model; left\n"
+    "out where planning does just that), and if the simulator itself judged (which no world model can\n"
+    "exceed by much). The last two are left out on Ant, where they take minutes and eight steps are too\n"
+    "few to judge by: mawam eval has them. Prints what all earn, what was found and how sure that is, and\n"
+    "writes DIR/index.html (demo/) with a replay of a planned episode each.\n"
     "\n"
     "If no bundle is named: of those that come with mawam (mawam zoo) one for each family of worlds,\n"
-    "the medium setting of its first task. By itself it plays 40 episodes of a particle world, 100 of a\n"
+    "the medium setting of its first task. By default it plays 40 episodes of a particle world, 100 of a\n"
     "battle and 40 of Ant, of seed 1000, on which mawam has been tuned: a taste, not a result. More:\n"
     "--episodes, mawam eval, and mawam study for all worlds.\n"
     "\n"
-    "example: mawam demo bundles/spread-medium.safetensors -o demo\n";
+    "example: mawam demo spread-medium -o demo\n";
 
 #define MAX_BUNDLES 32
 

@@ -20,7 +20,7 @@ static const char help[] =
     "  --anchors N     states (64); 0: no same-state test\n"
     "  --snippets N    recorded snippets (2000)\n"
     "  --seed S        of anchors and snippets (2000)\n"
-    "  --split-seed S  the training's seed of held-out episodes (as the bundle says)\n"
+    "  --split-seed S  seed of the split that training held episodes out by (as the bundle says)\n"
     "  --threads N     (one per core)\n"
     "  --prey FILE     tag, world: a prey network (safetensors) in place of the default prey\n"
     "  --accept-rules  play although the bundle was trained under other rules; results say so\n"

@@ -115,9 +115,11 @@ static void print_table(const mw_eval_result *result) {
     if (about.accepted_rules) printf("trained under other rules, accepted: %s\n", about.accepted_rules);
     if (about.packed_of) printf("packed of the bundle %s\n", about.packed_of);
     print_plan(&about.plan);
-    printf("%d seeds from %llu x %d episodes = %d episodes of each arm; +-: over seeds; gain: paired, with\n"
-           "its 95%% bootstrap interval over episodes\n",
-           about.seeds, (unsigned long long)about.first_seed, about.episodes, about.seeds * about.episodes);
+    printf(
+        "%d seed%s from %llu x %d episode%s = %d of each arm; +-: over seeds; gain: paired, with its 95%%\n"
+        "bootstrap interval over episodes\n",
+        about.seeds, about.seeds == 1 ? "" : "s", (unsigned long long)about.first_seed, about.episodes,
+        about.episodes == 1 ? "" : "s", about.seeds * about.episodes);
     printf("%-9s %16s", "arm", "return");
     if (scaled) printf(" %14s", "normalised");
     if (battle) printf(" %14s", "won %");

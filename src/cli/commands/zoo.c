@@ -15,7 +15,7 @@ static const char help[] =
     "Lists the bundles that come with mawam (docs/install.md says where they are looked for): size,\n"
     "method, the revision that trained them, and what the policy alone and planning reach in the study's\n"
     "results, with the gain's 95% interval. Scores marked * are of another training of the same setting;\n"
-    "those of a packed bundle (mawam bundle pack) are of the bundle before.\n"
+    "those of a packed bundle (mawam bundle pack) are of the bundle before packing.\n"
     "\n"
     "  --json, --csv  the same for programs\n"
     "\n"
@@ -191,9 +191,9 @@ static void print_all(const json_t *list, mw_show show) {
         bytes += number(json_array_get(list, i), NULL, "bytes");
     }
     if (show == MW_SHOW_CSV) return;
-    printf("%d bundles, %.1f MB. alone: the policy's first idea. * of another training of the setting.\n"
+    printf("%d bundles, %.1f MB. alone: the policy's first candidate. * of another training of the setting.\n"
            "spread, tag and world in normalised scores, the others in returns.\n"
-           "bits: of a packed bundle's weights; its scores are of the bundle before.\n"
+           "bits: of a packed bundle's weights; its scores are of the bundle before packing.\n"
            "Any other setting: mawam study run SETTING --parts main\n",
            (int)json_array_size(list), bytes / 1e6);
 }

@@ -63,11 +63,32 @@ static size_t own_limit(void) {
     return most > now ? most - now : 0;
 }
 
+/* Of a group's memory, files that the system keeps and would drop for somebody who needs the room. */
+static size_t cached(void) {
+    char line[128];
+    unsigned long long bytes;
+    size_t sum = 0;
+    FILE *file = fopen("/sys/fs/cgroup/memory.stat", "r");
+    if (!file) return 0;
+    while (fgets(line, sizeof line, file))
+        if (sscanf(line, "inactive_file %llu", &bytes) == 1 || sscanf(line, "active_file %llu", &bytes) == 1)
+            sum += (size_t)bytes;
+    fclose(file);
+    return sum;
+}
+
+/* What the limit of the container leaves. */
+static size_t group_limit(void) {
+    const size_t most = number_in("/sys/fs/cgroup/memory.max"),
+                 now = number_in("/sys/fs/cgroup/memory.current"), files = cached();
+    if (most == SIZE_MAX || now == SIZE_MAX) return SIZE_MAX;
+    const size_t held = now > files ? now - files : 0;
+    return most > held ? most - held : 0;
+}
+
 /* A container's or the process's own limit counts where it is below what the machine has. */
 size_t mw_memory_free(void) {
-    const size_t machine = available(), own = own_limit(), most = number_in("/sys/fs/cgroup/memory.max"),
-                 now = number_in("/sys/fs/cgroup/memory.current");
-    const size_t group = most == SIZE_MAX || now == SIZE_MAX ? SIZE_MAX : most > now ? most - now : 0;
+    const size_t machine = available(), own = own_limit(), group = group_limit();
     const size_t least = machine < group ? machine : group;
     return own < least ? own : least;
 }

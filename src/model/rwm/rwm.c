@@ -24,7 +24,7 @@ static const mw_field fields[] = {
     {"experts",           MW_FIELD_INT,    AT(experts),           "8",   1, MW_MAX_EXPERTS, "experts of the dynamics", {0}, NULL},
     {"slots",             MW_FIELD_INT,    AT(slots),             "0",   0, 64,   "slots of each; 0: the variant's own, 1 or the paper's 4", {0}, NULL},
     {"reward_experts",    MW_FIELD_INT,    AT(reward_experts),    "4",   1, MW_MAX_EXPERTS, "experts of the reward", {0}, NULL},
-    {"top_k",             MW_FIELD_INT,    AT(top_k),             "2",   1, MW_MAX_EXPERTS, "how many of them an agent meets", {0}, NULL},
+    {"top_k",             MW_FIELD_INT,    AT(top_k),             "2",   1, MW_MAX_EXPERTS, "experts of the reward that each agent uses", {0}, NULL},
     {"reward_features",   MW_FIELD_INT,    AT(reward_features),   "64",  0, 1024, "norm features of the reward's tokens", {0}, NULL},
     {"dynamics_features", MW_FIELD_INT,    AT(dynamics_features), "64",  0, 1024, "the same of the dynamics' tokens", {0}, NULL},
     {"shared",            MW_FIELD_INT,    AT(shared),            "256", 0, 4096, "width of an expert that meets every token of the dynamics; 0: none", {0}, NULL},

@@ -15,7 +15,7 @@ static const mw_chapter chapters[] = {
     {"routing", "Routing", "What the world model's experts do."},
     {"cost", "Cost", "Milliseconds of decisions, and what they buy."},
     {"method", "Method", "The paper's drawings, algorithms and notation, and where they are told here."},
-    {"origin", "Origin", "Commands, versions and checksums behind every number."},
+    {"origin", "Origin", "Commands, versions and checksums behind the study's numbers."},
 };
 
 static const mw_item items[] = {
@@ -103,6 +103,10 @@ static const mw_item items[] = {
      "Candidates of one state are scored by the world model, then executed in the restored simulator. Chance "
      "among M: Top-1 1/M, Top-2 2/M, pairs 0.5.",
      mw_item_same_state},
+    {"own:snippets_paper", "ranking", "Recorded snippets by the paper's world model",
+     "World models trained by the paper's method at compact size and budget, beside mawam's on the same "
+     "settings. The plan's H is the horizon that candidates are scored over.",
+     mw_item_snippets_paper},
     {"own:longer", "ranking", "The paper's world model, trained for as long as the paper says",
      "By the paper's method with the budget of the study and with its published steps; policy and candidates "
      "are the same, unless it is said. Ours is among its own candidates.",
@@ -129,8 +133,14 @@ static const mw_item items[] = {
      "three "
      "agents have three pairs, which say little.",
      mw_item_routing_examples},
+    {"own:influence", "routing", "Predicted against true influence",
+     "One agent's action is exchanged in states of real play: how far do the others' observations move, in "
+     "the model and in the restored simulator? Error: mean |predicted - true| over the mean true one; 1 is "
+     "what a model that predicts no influence has. Beside each model the same before training.",
+     mw_item_influence},
     {"selector_comparison_bars", "selectors", "World model against other selectors",
-     "All choose among candidates as the policy draws them, on the same episodes. Read within a setting.",
+     "All choose among candidates as the policy draws them, on the same episodes, after as many training "
+     "steps as the world model's. Read within a setting. At equal training time: docs/selectors.md.",
      mw_item_selectors},
     {"cost", "cost", "Generation and scoring by number of candidates",
      "Milliseconds for several environments together with guidance 1.2; the paper's are of four, with K = 3. "

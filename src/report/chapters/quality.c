@@ -78,9 +78,9 @@ void mw_item_two_factor_cells(mw_page *page) {
     if (most < 0) return;
     mw_page_say(page, "Medians: headroom %.2f, reliability %.2f.", t.headroom, t.reliability);
     mw_page_say(page,
-                "The largest mean gain is in the cell of %s reliability and %s headroom; the paper's: high "
-                "and high, its values are in its figure only. The largest median, which no reactive score "
-                "near zero rules: %s and %s.",
+                "The largest mean gain is where reliability is %s and headroom %s; the paper's: high and "
+                "high, its values are in its figure only. The largest median, which no reactive score near "
+                "zero rules: reliability %s, headroom %s. Colours end at 100%%.",
                 levels[most / 2], levels[most % 2], levels[most_median / 2], levels[most_median % 2]);
 }
 

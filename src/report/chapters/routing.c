@@ -393,3 +393,70 @@ void mw_item_routing_examples(mw_page *page) {
         }
     graphs_by(page, MW_SOURCE_PAPER_ROUTING);
 }
+
+/* ---- predicted against true influence ---- */
+
+enum { EFFECTS = 3 };
+static const struct {
+    const char *key, *title, *words;
+    bool less; /* is better */
+} effects[EFFECTS] = {{"pearson", "Pearson", "The correlation (Pearson)", false},
+                      {"spearman", "Spearman", "The rank correlation", false},
+                      {"normalized_error", "error", "The error", true}};
+
+static double effect_of(const mw_page *page, mw_source_kind kind, int i, const char *model, int k) {
+    char path[96];
+    snprintf(path, sizeof path, "influence.%s.%s", model, effects[k].key);
+    return mw_json_number(routing_by(page, kind, i), path);
+}
+
+/* In how many settings training has made it better, and where not. */
+static void say_learned(mw_page *page, mw_source_kind kind, int k) {
+    char worse[512] = "";
+    int better = 0, all = 0;
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        const double trained = effect_of(page, kind, i, "rwm", k),
+                     before = effect_of(page, kind, i, "untrained", k);
+        if (isnan(trained) || isnan(before)) continue;
+        const bool gains = effects[k].less ? trained < before : trained > before;
+        const size_t used = strlen(worse);
+        all++;
+        better += gains;
+        if (!gains)
+            snprintf(worse + used, sizeof worse - used, "%s%s", used ? ", " : "", page->table->rows[i].name);
+    }
+    if (all)
+        mw_page_say(page, "%s is better than before training in %d of %d setting%s%s%s%s.", effects[k].words,
+                    better, all, mw_plural(all), better < all ? "; not on " : "", worse, titles[kind]);
+}
+
+static void influence_by(mw_page *page, mw_source_kind kind) {
+    mw_sheet *sheet = mw_page_settings_sheet();
+    mw_sheet_column(sheet, "mean influence", "true", "observation units");
+    mw_sheet_column(sheet, "mean influence", "predicted", "observation units");
+    for (int k = 0; k < EFFECTS; k++) mw_sheet_column(sheet, "trained", effects[k].title, NULL);
+    for (int k = 0; k < EFFECTS; k++) mw_sheet_column(sheet, "before training", effects[k].title, NULL);
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        const json_t *routing = routing_by(page, kind, i);
+        if (!json_object_get(routing, "influence")) continue;
+        mw_page_setting(page, sheet, &page->table->rows[i]);
+        mw_sheet_number(sheet, "%.3g", mw_json_number(routing, "influence.rwm.true_mean"));
+        mw_sheet_number(sheet, "%.3g", mw_json_number(routing, "influence.rwm.predicted_mean"));
+        for (int k = 0; k < EFFECTS; k++) mw_sheet_number(sheet, "%.2f", effect_of(page, kind, i, "rwm", k));
+        for (int k = 0; k < EFFECTS; k++)
+            mw_sheet_number(sheet, "%.2f", effect_of(page, kind, i, "untrained", k));
+    }
+    for (int k = 0; k < EFFECTS; k++)
+        if (k != 1) say_learned(page, kind, k);
+    mw_page_table(page, sheet,
+                  kind == MW_SOURCE_ROUTING ? "mawam's world models" : "World models by the paper's method");
+}
+
+void mw_item_influence(mw_page *page) {
+    if (present(page, "no result of the routing diagnosis")) influence_by(page, MW_SOURCE_ROUTING);
+    for (int i = 0; i < MW_TABLE_ROWS; i++)
+        if (routing_by(page, MW_SOURCE_PAPER_ROUTING, i)) {
+            influence_by(page, MW_SOURCE_PAPER_ROUTING);
+            break;
+        }
+}

@@ -9,17 +9,20 @@
 
 enum { MOST_SELECTORS = MW_ARMS };
 
+/* In any setting. */
+static bool was_played(const mw_study_table *t, int arm) {
+    double x[MW_TABLE_ROWS];
+    return mw_table_collect(t, NULL, MW_COL_OF(arm, MW_FIELD_REPORTED), x) > 0;
+}
+
 /* Arms that let a model judge candidates as drawn, the world model first, as far as any setting has played
  * them. */
 static int selectors_of(const mw_study_table *t, int arms[MOST_SELECTORS]) {
     int n = 0;
     mw_arm arm;
     for (int a = MW_ARM_PAPER; mw_arm_at(a, &arm); a++) {
-        int played = 0;
         if (strncmp(arm.settings, "scorer=", 7) || !strncmp(arm.settings, "scorer=oracle", 13)) continue;
-        for (int i = 0; i < MW_TABLE_ROWS; i++)
-            played += !isnan(t->rows[i].value[MW_COL_OF(a, MW_FIELD_REPORTED)]);
-        if (played) arms[n++] = a;
+        if (was_played(t, a)) arms[n++] = a;
     }
     return n;
 }
@@ -79,10 +82,12 @@ static mw_sheet *selector_sheet(const mw_study_table *t, const int *arms, int co
     mw_sheet *sheet = mw_page_settings_sheet();
     mw_sheet_column(sheet, NULL, "episodes", "of an arm, of all seeds");
     for (int k = 0; k < LINES; k++)
-        mw_sheet_column(sheet, "lines", mw_arm_name(lines[k]),
-                        lines[k] == MW_ARM_ORACLE    ? "of the candidates and steps of the task's own plan"
-                        : lines[k] == MW_ARM_CEILING ? "the true simulator's choice among the same candidates"
-                                                     : NULL);
+        if (was_played(t, lines[k]))
+            mw_sheet_column(sheet, "lines", mw_arm_name(lines[k]),
+                            lines[k] == MW_ARM_ORACLE ? "of the candidates and steps of the task's own plan"
+                            : lines[k] == MW_ARM_CEILING
+                                ? "the true simulator's choice among the same candidates"
+                                : NULL);
     for (int k = 0; k < count; k++) mw_sheet_column(sheet, "selectors", title_of(arms[k]), NULL);
     mw_sheet_column(sheet, NULL, "best", NULL);
     mw_sheet_column(sheet, NULL, "strongest other", "than RWM");
@@ -95,7 +100,9 @@ static mw_sheet *selector_sheet(const mw_study_table *t, const int *arms, int co
         mw_sheet_row(sheet, row->name, NULL);
         mw_sheet_number(sheet, "%.0f", row->value[MW_COL_EVAL_SEEDS] * row->value[MW_COL_EVAL_EPISODES]);
         for (int k = 0; k < LINES; k++)
-            mw_sheet_number(sheet, mw_row_format(row), row->value[MW_COL_OF(lines[k], MW_FIELD_REPORTED)]);
+            if (was_played(t, lines[k]))
+                mw_sheet_number(sheet, mw_row_format(row),
+                                row->value[MW_COL_OF(lines[k], MW_FIELD_REPORTED)]);
         for (int k = 0; k < count; k++) {
             mw_sheet_spread(sheet, mw_row_format(row), row->value[MW_COL_OF(arms[k], MW_FIELD_REPORTED)],
                             row->value[MW_COL_OF(arms[k], MW_FIELD_REPORTED_STD)]);
@@ -157,7 +164,8 @@ static mw_sheet *count_sheet(const mw_study_table *t, const int *arms, int count
     mw_sheet_column(sheet, "mawam", "strongest other", NULL);
     mw_sheet_column(sheet, "mawam", "RWM above / below it", "settings; clear: interval without zero");
     mw_sheet_column(sheet, "mawam", "scoring, ms", "median over settings, one environment");
-    mw_sheet_column(sheet, "mawam", "same-state n-regret", "median over settings");
+    mw_sheet_column(sheet, "same-state n-regret", "median", "over settings");
+    mw_sheet_column(sheet, "same-state n-regret", "mean", "over settings");
     mw_sheet_column(sheet, "paper", "best", NULL);
     mw_sheet_column(sheet, "paper", "strongest other", NULL);
     for (int k = 0; k < count; k++) {
@@ -183,6 +191,7 @@ static mw_sheet *count_sheet(const mw_study_table *t, const int *arms, int count
                       c.clear_losses);
         mw_sheet_number(sheet, "%.2f", mw_median_of(ms, MW_TABLE_ROWS));
         mw_sheet_number(sheet, "%.3f", mw_median_of(regret, MW_TABLE_ROWS));
+        mw_sheet_number(sheet, "%.3f", mw_mean_of(regret, MW_TABLE_ROWS));
         mw_sheet_number(sheet, "%.0f", k ? p->settings - p->rwm_best : p->rwm_best);
         mw_sheet_number(sheet, "%.0f", theirs);
     }
@@ -228,8 +237,8 @@ void mw_item_selectors(mw_page *page) {
     mw_page_say(
         page,
         "The world model has the largest mean in %d of %d setting%s; its difference to the strongest "
-        "other has an interval above zero in %d and below zero in %d (that one is picked by its mean, "
-        "and so has luck on its side). Paper: largest in %d of %d.",
+        "other has an interval above zero in %d and below zero in %d (that one is picked on these same "
+        "episodes, which favours it). Paper: largest in %d of %d.",
         found.best, found.settings, mw_plural(found.settings), found.clear_wins, found.clear_losses,
         p->rwm_best, p->settings);
     if (found.settings < p->settings)
