@@ -39,7 +39,7 @@ static void fill(void *context, uint64_t step, void *batch) {
 static void train(feed *f, const mw_window_rows *rows) {
     mw_flow_batch batch = {BATCH,        rows->trajectory, f->noise, f->rho, f->lambda,
                            rows->target, f->keep,          0,        NULL,   NULL};
-    mw_flow_trainer_step(f->trainer, &batch, true);
+    mw_flow_trainer_step(f->trainer, &batch, MW_STEP_UPDATE);
 }
 
 static mw_status setup(feed *f, const char *folder, int threads, mw_error *error) {

@@ -61,7 +61,7 @@ static mw_status train_policy(const mw_dataset *d, const mw_split *split, const 
         mw_window_fill(&rows, BATCH, d, &window, &split->train, 1, step, MW_BATCH_POLICY);
         mw_flow_batch batch = {BATCH,       rows.trajectory, noise, level, level,
                                rows.target, level,           0,     NULL,  NULL};
-        mw_flow_trainer_step(trainer, &batch, true);
+        mw_flow_trainer_step(trainer, &batch, MW_STEP_UPDATE);
     }
     free(noise);
     mw_flow_trainer_free(trainer);

@@ -222,7 +222,7 @@ static void loss(const mw_fit *f, const void *slot, void *own, int begin, int en
                        : surprise(y, b->legal + at * (size_t)d, b->index[at], d, share);
     }
     losses[0] = sum * (double)share;
-    mw_mlp_backward(&net->mlp, &a->acts, NULL, grads, out, x, f->shards.packed, rows);
+    if (grads) mw_mlp_backward(&net->mlp, &a->acts, NULL, grads, out, x, f->shards.packed, rows);
 }
 
 static const mw_fit_class fit_class = {

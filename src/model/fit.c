@@ -29,14 +29,14 @@ static double shard_loss(void *context, int worker, int begin, int end, float *g
     return mw_training_part_loss(&f->part, losses);
 }
 
-void mw_fit_run(mw_fit *f, const void *slot, bool update, double *losses) {
+void mw_fit_run(mw_fit *f, const void *slot, mw_step what, double *losses) {
     if (f->kind->run) {
-        f->kind->run(f, slot, update, losses);
+        f->kind->run(f, slot, what, losses);
         return;
     }
     f->batch = slot;
     memset(f->losses, 0, SHARDS * sizeof *f->losses);
-    mw_shards_step(&f->shards, f->settings->batch, update, pack_step, shard_loss, f);
+    mw_shards_step(&f->shards, f->settings->batch, what, pack_step, shard_loss, f);
     for (int i = 0; i < f->part.losses; i++) {
         losses[i] = 0;
         for (int shard = 0; shard < SHARDS; shard++) losses[i] += f->losses[shard][i];
@@ -49,7 +49,7 @@ static mw_status advance(mw_training_part *part, double *losses, mw_error *error
     (void)error;
     part->optimizer->adam.rate =
         (float)s->rate * mw_schedule(part->step, s->warmup, part->steps, (float)s->final);
-    mw_fit_run(f, mw_prefetch_next(f->prefetch), true, losses);
+    mw_fit_run(f, mw_prefetch_next(f->prefetch), MW_STEP_UPDATE, losses);
     return MW_OK;
 }
 
@@ -69,7 +69,7 @@ static void validate(mw_training_part *part, double *losses) {
     for (int k = 0; k < f->held_batches; k++) {
         double one[MW_LOSSES] = {0};
         f->kind->fill(f, f->slots[2], (uint64_t)k, true);
-        mw_fit_run(f, f->slots[2], false, one);
+        mw_fit_run(f, f->slots[2], MW_STEP_LOSS, one);
         for (int i = 0; i < part->losses; i++) losses[i] += 1.0 / f->held_batches * one[i];
     }
     if (averaged) swap_average(part->optimizer);

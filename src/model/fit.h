@@ -48,14 +48,14 @@ struct mw_fit_class {
     /* The batch of a training step, or of a validation: a pure function of these. */
     void (*fill)(const mw_fit *fit, void *slot, uint64_t step, bool held);
 
-    /* Either the parts of a step, which is then trained in shards: a worker's area, and losses and gradient
-     * of rows [begin, end) of a batch as their share of the whole. */
+    /* Either the parts of a step, which is then trained in shards: a worker's area, and losses and, unless
+     * grads is NULL, gradient of rows [begin, end) of a batch as their share of the whole. */
     void (*before)(const mw_fit *fit); /* a step, by one worker; optional */
     void (*carve)(const mw_fit *fit, void *area, mw_arena *arena, int rows);
     void (*loss)(const mw_fit *fit, const void *slot, void *area, int begin, int end, float *grads,
                  double *losses);
     /* Or a whole step by a trainer that `open` made, with part.optimizer and part.cost. */
-    void (*run)(mw_fit *fit, const void *slot, bool update, double *losses);
+    void (*run)(mw_fit *fit, const void *slot, mw_step what, double *losses);
 };
 
 /* The model and the data must outlive it. */
@@ -67,7 +67,7 @@ mw_status mw_fit_transitions_open(const mw_fit *fit, void *slot, mw_error *error
 void mw_fit_transitions_close(void *slot);
 void mw_fit_transitions_fill(const mw_fit *fit, void *slot, uint64_t step, bool held);
 
-/* One step on a batch, or only its losses. */
-void mw_fit_run(mw_fit *fit, const void *slot, bool update, double *losses);
+/* One step on a batch, or less of it. */
+void mw_fit_run(mw_fit *fit, const void *slot, mw_step what, double *losses);
 
 #endif

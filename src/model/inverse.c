@@ -114,7 +114,9 @@ static double shard_loss(void *context, int worker, int begin, int end, float *g
             loss += scale / (float)c->act *
                     mw_mse(area->gradient + at, out + at, batch->real + from, c->act, scale / (float)c->act);
     }
-    mw_mlp_backward(&t->net->mlp, &area->acts, NULL, grads, area->gradient, x, t->shards.packed, end - begin);
+    if (grads)
+        mw_mlp_backward(&t->net->mlp, &area->acts, NULL, grads, area->gradient, x, t->shards.packed,
+                        end - begin);
     return loss;
 }
 
@@ -123,12 +125,12 @@ static void pack(void *context, int worker) {
     if (worker == 0) mw_mlp_pack(&t->net->mlp, t->shards.optimizer.values, t->shards.packed, true);
 }
 
-double mw_inverse_trainer_step(mw_inverse_trainer *t, const mw_inverse_batch *batch, bool update) {
+double mw_inverse_trainer_step(mw_inverse_trainer *t, const mw_inverse_batch *batch, mw_step what) {
     assert(batch->count <= t->shards.size * t->shards.optimizer.shards);
     if (batch->count < 1) return 0;
     float total = 0;
     for (int row = 0; row < batch->count; row++) total += batch->weight[row];
     t->batch = batch;
     t->total_weight = total > 0 ? total : 1;
-    return mw_shards_step(&t->shards, batch->count, update, pack, shard_loss, t);
+    return mw_shards_step(&t->shards, batch->count, what, pack, shard_loss, t);
 }

@@ -5,6 +5,7 @@
 
 #include "model/model.h"
 #include "nn/mlp.h"
+#include "nn/shards.h"
 
 typedef struct mw_inverse_config {
     int obs, act;
@@ -53,6 +54,6 @@ mw_status mw_inverse_trainer_create(mw_inverse_trainer **trainer, const mw_inver
 void mw_inverse_trainer_free(mw_inverse_trainer *trainer);
 mw_optimizer *mw_inverse_trainer_optimizer(mw_inverse_trainer *trainer);
 /* Mean square error per value, or cross-entropy over the legal actions. */
-double mw_inverse_trainer_step(mw_inverse_trainer *trainer, const mw_inverse_batch *batch, bool update);
+double mw_inverse_trainer_step(mw_inverse_trainer *trainer, const mw_inverse_batch *batch, mw_step what);
 
 #endif

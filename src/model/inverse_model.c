@@ -122,7 +122,7 @@ static void fill(const mw_fit *f, void *slot, uint64_t step, bool held) {
     }
 }
 
-static void run(mw_fit *f, const void *slot, bool update, double *losses) {
+static void run(mw_fit *f, const void *slot, mw_step what, double *losses) {
     const batch_slot *s = slot;
     const training *t = f->state;
     const mw_inverse_batch batch = {.count = f->settings->batch * f->model->shape.agents,
@@ -131,7 +131,7 @@ static void run(mw_fit *f, const void *slot, bool update, double *losses) {
                                     .index = s->pairs.index,
                                     .legal = s->pairs.legal,
                                     .weight = s->weight};
-    losses[0] = mw_inverse_trainer_step(t->trainer, &batch, update);
+    losses[0] = mw_inverse_trainer_step(t->trainer, &batch, what);
 }
 
 static mw_status open_training(mw_fit *f, mw_error *error) {

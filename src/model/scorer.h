@@ -28,7 +28,7 @@ typedef struct mw_scorer_context {
     int count;
     const struct mw_model *model; /* the one of the scorer's own class; NULL for scorers that are no model's
                                    */
-    int max_rows;                 /* of a call that need not be cut in pieces */
+    int max_rows;                 /* of the largest call; models cut it in pieces where they like */
     int horizon;                  /* of all calls */
     double advantage_share;       /* of a mixture: the weight of the advantage, or of Q in its place */
     struct mw_env *const *envs;   /* the environments that are played in, for a simulator; NULL: none */

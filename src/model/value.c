@@ -43,7 +43,7 @@ double mw_value_loss(const mw_fit *f, mw_value_area *area, const float *x, const
     const float *values = f->shards.optimizer.values, share = 1 / (float)f->settings->batch;
     float *out = mw_stack_forward(stack, &area->acts, x, values, f->shards.packed, rows);
     const double sum = mw_mse(out, out, target, rows, share);
-    mw_stack_backward(stack, &area->acts, grads, out, x, values, f->shards.packed, rows, false);
+    if (grads) mw_stack_backward(stack, &area->acts, grads, out, x, values, f->shards.packed, rows, false);
     return sum * (double)share;
 }
 

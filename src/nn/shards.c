@@ -47,7 +47,7 @@ size_t mw_shards_bytes(const mw_shards *s) {
 typedef struct {
     mw_shards *shards;
     int rows;
-    bool update;
+    mw_step what;
     mw_shards_pack *pack;
     mw_shards_part *part;
     void *context;
@@ -61,20 +61,20 @@ static void step_body(void *context, int worker) {
     mw_pool_barrier(s->pool);
     for (int shard = worker; shard < o->shards; shard += s->threads) {
         const int begin = shard * s->size, end = begin + s->size < c->rows ? begin + s->size : c->rows;
-        float *grads = o->grads + (size_t)shard * o->total;
-        memset(grads, 0, o->total * sizeof *grads);
+        float *grads = c->what == MW_STEP_LOSS ? NULL : o->grads + (size_t)shard * o->total;
+        if (grads) memset(grads, 0, o->total * sizeof *grads);
         s->loss[shard] = begin < end ? c->part(c->context, worker, begin, end, grads) : 0;
     }
     mw_pool_barrier(s->pool);
-    if (c->update)
+    if (c->what == MW_STEP_UPDATE)
         mw_optimizer_step(o, s->pool, worker);
-    else if (worker == 0)
+    else if (c->what == MW_STEP_GRADIENT && worker == 0)
         mw_optimizer_sum(o);
 }
 
-double mw_shards_step(mw_shards *s, int rows, bool update, mw_shards_pack *pack, mw_shards_part *part,
+double mw_shards_step(mw_shards *s, int rows, mw_step what, mw_shards_pack *pack, mw_shards_part *part,
                       void *context) {
-    mw_pool_run(s->pool, step_body, &(step_context){s, rows, update, pack, part, context});
+    mw_pool_run(s->pool, step_body, &(step_context){s, rows, what, pack, part, context});
     double loss = 0;
     for (int shard = 0; shard < s->optimizer.shards; shard++) loss += s->loss[shard];
     return loss;

@@ -27,12 +27,18 @@ size_t mw_shards_bytes(const mw_shards *shards);
 
 /* Packs the worker's part of the matrices. */
 typedef void mw_shards_pack(void *context, int worker);
-/* The part [begin, end) of the batch: returns its contribution to the loss and adds its gradient to grads. */
+/* The part [begin, end) of the batch: returns its contribution to the loss and adds its gradient to grads,
+ * unless that is NULL. */
 typedef double mw_shards_part(void *context, int worker, int begin, int end, float *grads);
 
-/* One step over `rows` rows. update=false leaves the weights and only sums the gradient into shard 0. Returns
- * the loss. */
-double mw_shards_step(mw_shards *shards, int rows, bool update, mw_shards_pack *pack, mw_shards_part *part,
+typedef enum mw_step {
+    MW_STEP_LOSS,     /* the loss alone */
+    MW_STEP_GRADIENT, /* and the gradient, summed into shard 0 */
+    MW_STEP_UPDATE    /* and of the weights a step along it */
+} mw_step;
+
+/* Over `rows` rows. Returns the loss. */
+double mw_shards_step(mw_shards *shards, int rows, mw_step what, mw_shards_pack *pack, mw_shards_part *part,
                       void *context);
 
 #endif

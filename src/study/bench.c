@@ -131,7 +131,7 @@ static void train_world(bench *b) {
     mw_world_trainer_step(b->world_trainer, &b->transitions, true);
 }
 static void train_policy(bench *b) {
-    mw_flow_trainer_step(b->policy_trainer, &b->flow, true);
+    mw_flow_trainer_step(b->policy_trainer, &b->flow, MW_STEP_UPDATE);
 }
 
 /* ---- set-up ---- */

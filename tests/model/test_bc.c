@@ -53,7 +53,7 @@ static mw_model *model_of(bool discrete, const char *settings) {
 static double objective(void *context) {
     mw_fit *fit = context;
     double losses[MW_LOSSES];
-    mw_fit_run(fit, fit->slots[0], false, losses);
+    mw_fit_run(fit, fit->slots[0], MW_STEP_GRADIENT, losses);
     return losses[0];
 }
 

@@ -590,7 +590,7 @@ static void keep_their_bits(fixture *f) {
             mw_flow_trainer *trainer = trainer_of(f, COUNT, 3, pool);
             mw_optimizer *o = mw_flow_trainer_optimizer(trainer);
             for (int k = 0; k < 3; k++) {
-                const double loss = mw_flow_trainer_step(trainer, &batch, true);
+                const double loss = mw_flow_trainer_step(trainer, &batch, MW_STEP_UPDATE);
                 if (threads == 1) losses[k] = loss;
                 assert_true(loss == losses[k]);
             }
@@ -650,7 +650,7 @@ static void loss_and_shards(void **state) {
     for (int shards = 1; shards <= 11; shards += 5) { /* up to more shards than rows */
         mw_flow_trainer *trainer = trainer_of(f, COUNT, shards, NULL);
         const float *grads = mw_flow_trainer_optimizer(trainer)->grads;
-        CHECK_NEAR(mw_flow_trainer_step(trainer, &batch, false) / expected, 1, 2e-6);
+        CHECK_NEAR(mw_flow_trainer_step(trainer, &batch, MW_STEP_GRADIENT) / expected, 1, 2e-6);
         for (size_t i = 0; shards == 1 && i < f->net.params.total; i++) first[i] = grads[i];
         CHECK_ERROR(differences_relative(grads, first, f->net.params.total), 2e-6, "%d shards", shards);
         assert_memory_equal(mw_flow_trainer_optimizer(trainer)->values, f->values,
@@ -664,7 +664,7 @@ static void loss_and_shards(void **state) {
 /* Where both times are equal the trainer's gradient is that of its loss. */
 static double trainer_objective(void *context) {
     void **pair = context;
-    return mw_flow_trainer_step(pair[0], pair[1], false);
+    return mw_flow_trainer_step(pair[0], pair[1], MW_STEP_GRADIENT);
 }
 
 static void gradient_of_the_loss(void **state) {
@@ -674,7 +674,7 @@ static void gradient_of_the_loss(void **state) {
     mw_flow_batch batch = batch_of(f, 4);
     mw_flow_trainer *trainer = trainer_of(f, 4, 2, NULL);
     mw_optimizer *o = mw_flow_trainer_optimizer(trainer);
-    mw_flow_trainer_step(trainer, &batch, false);
+    mw_flow_trainer_step(trainer, &batch, MW_STEP_GRADIENT);
     const size_t total = f->net.params.total;
     float *grads = floats(total);
     memcpy(grads, o->grads, total * sizeof *grads);
@@ -691,7 +691,7 @@ static void gradient_of_the_loss(void **state) {
 /* The forecast learns from its own loss and nothing else does, whatever the number of shards. */
 static double forecast_objective(void *context) {
     void **pair = context;
-    mw_flow_trainer_step(pair[0], pair[1], false);
+    mw_flow_trainer_step(pair[0], pair[1], MW_STEP_GRADIENT);
     return mw_flow_trainer_forecast(pair[0]);
 }
 
@@ -703,10 +703,10 @@ static void learn_alone(fixture *f) {
     for (int shards = 1; shards <= 4; shards++) {
         mw_flow_trainer *trainer = trainer_of(f, COUNT, shards, NULL);
         mw_optimizer *o = mw_flow_trainer_optimizer(trainer);
-        mw_flow_trainer_step(trainer, &without, false);
+        mw_flow_trainer_step(trainer, &without, MW_STEP_GRADIENT);
         memcpy(flow, o->grads, total * sizeof *flow);
         assert_true(mw_flow_trainer_forecast(trainer) == 0);
-        mw_flow_trainer_step(trainer, &with, false);
+        mw_flow_trainer_step(trainer, &with, MW_STEP_GRADIENT);
         memcpy(grads, o->grads, total * sizeof *grads);
         for (size_t i = 0; i < total; i++)
             if (i < first)
@@ -719,7 +719,7 @@ static void learn_alone(fixture *f) {
                                           grads + first, total - first, 1e-3, &rng),
                         1e-2, "%d shards, direction %d", shards, direction);
         const double before = mw_flow_trainer_forecast(trainer);
-        for (int k = 0; k < 300; k++) mw_flow_trainer_step(trainer, &with, true);
+        for (int k = 0; k < 300; k++) mw_flow_trainer_step(trainer, &with, MW_STEP_UPDATE);
         assert_true(mw_flow_trainer_forecast(trainer) < 0.8 * before);
         mw_flow_trainer_free(trainer);
     }
@@ -739,9 +739,9 @@ static void training_learns(void **state) {
     mw_pool *pool = pool_of(2);
     const mw_flow_batch batch = batch_of(f, 4);
     mw_flow_trainer *trainer = trainer_of(f, 4, 2, pool);
-    const double before = mw_flow_trainer_step(trainer, &batch, false);
-    for (int k = 0; k < 120; k++) mw_flow_trainer_step(trainer, &batch, true);
-    const double after = mw_flow_trainer_step(trainer, &batch, false);
+    const double before = mw_flow_trainer_step(trainer, &batch, MW_STEP_GRADIENT);
+    for (int k = 0; k < 120; k++) mw_flow_trainer_step(trainer, &batch, MW_STEP_UPDATE);
+    const double after = mw_flow_trainer_step(trainer, &batch, MW_STEP_GRADIENT);
     if (!(after < 0.3 * before)) fail_msg("loss %g after 120 steps, %g before", after, before);
     mw_flow_trainer_free(trainer);
     mw_pool_free(pool);
@@ -753,7 +753,7 @@ static void empty_batch(void **state) {
     fixture *f = make(true);
     const mw_flow_batch batch = batch_of(f, 0);
     mw_flow_trainer *trainer = trainer_of(f, 4, 2, NULL);
-    assert_true(mw_flow_trainer_step(trainer, &batch, true) == 0);
+    assert_true(mw_flow_trainer_step(trainer, &batch, MW_STEP_UPDATE) == 0);
     assert_memory_equal(mw_flow_trainer_optimizer(trainer)->values, f->values,
                         f->net.params.total * sizeof(float));
     assert_int_equal(mw_flow_trainer_optimizer(trainer)->adam.step, 0);

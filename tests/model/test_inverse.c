@@ -104,7 +104,7 @@ static void loss_and_gradient(void **state) {
         for (int shards = 1; shards <= 3; shards++) {
             fixture *f = make(kind > 0, kind == 2);
             mw_inverse_trainer *trainer = trainer_of(f, shards, NULL);
-            CHECK_NEAR(mw_inverse_trainer_step(trainer, &f->batch, false) / objective(f), 1, 2e-6);
+            CHECK_NEAR(mw_inverse_trainer_step(trainer, &f->batch, MW_STEP_GRADIENT) / objective(f), 1, 2e-6);
             CHECK_ERROR(differences_each(objective, f, f->values,
                                          mw_inverse_trainer_optimizer(trainer)->grads, f->net.params.total,
                                          1e-6),
@@ -124,9 +124,9 @@ static void steps_keep_their_bits(void **state) {
         CHECK_OK(mw_pool_create(&pool, threads, &error), error);
         mw_inverse_trainer *trainer = trainer_of(f, 3, pool);
         const float *values = mw_inverse_trainer_optimizer(trainer)->values;
-        const double before = mw_inverse_trainer_step(trainer, &f->batch, true);
-        for (int k = 0; k < 30; k++) mw_inverse_trainer_step(trainer, &f->batch, true);
-        assert_true(mw_inverse_trainer_step(trainer, &f->batch, false) < 0.5 * before);
+        const double before = mw_inverse_trainer_step(trainer, &f->batch, MW_STEP_UPDATE);
+        for (int k = 0; k < 30; k++) mw_inverse_trainer_step(trainer, &f->batch, MW_STEP_UPDATE);
+        assert_true(mw_inverse_trainer_step(trainer, &f->batch, MW_STEP_GRADIENT) < 0.5 * before);
         if (threads == 1) memcpy(first, values, f->net.params.total * sizeof *first);
         assert_memory_equal(values, first, f->net.params.total * sizeof *first);
         mw_inverse_trainer_free(trainer);
@@ -141,9 +141,9 @@ static void nothing_to_learn(void **state) {
     fixture *f = make(true, false);
     mw_inverse_trainer *trainer = trainer_of(f, 2, NULL);
     memset(f->weight, 0, sizeof f->weight);
-    assert_true(mw_inverse_trainer_step(trainer, &f->batch, true) == 0);
+    assert_true(mw_inverse_trainer_step(trainer, &f->batch, MW_STEP_UPDATE) == 0);
     f->batch.count = 0;
-    assert_true(mw_inverse_trainer_step(trainer, &f->batch, true) == 0);
+    assert_true(mw_inverse_trainer_step(trainer, &f->batch, MW_STEP_UPDATE) == 0);
     assert_memory_equal(mw_inverse_trainer_optimizer(trainer)->values, f->start,
                         f->net.params.total * sizeof(float));
     mw_inverse_trainer_free(trainer);

@@ -22,7 +22,7 @@ static const mw_field fields[] = {
     {"dim",              MW_FIELD_INT,    AT(dim),              "32",    16, 1024,    "width of the U-Net, a multiple of 16", {0}, NULL},
     {"mults",            MW_FIELD_TRIPLE, AT(mults),            "2,2,2", 1, 64,       "its multiples at the three levels", {0}, NULL},
     {"context",          MW_FIELD_INT,    AT(context),          "4",     1, 256,      "C: observations of context, the current one included", {0}, NULL},
-    {"generated",        MW_FIELD_INT,    AT(generated),        "8",     1, 256,      "observations generated after it; context + generated must be divisible by 4", {0}, NULL},
+    {"generated",        MW_FIELD_INT,    AT(generated),        "8",     1, 255,      "observations generated after it; context + generated must be divisible by 4", {0}, NULL},
     {"attention_output", MW_FIELD_SWITCH, AT(attention_output), "on",    0, 1,        "output projection of the attention between agents", {0}, NULL},
     {"residual",         MW_FIELD_SWITCH, AT(residual),         "on",    0, 1,        "generate changes from the present instead of observations", {0}, NULL},
     {"forecast",         MW_FIELD_INT,    AT(forecast),         "256",   0, 4096,     "with residual: width of the MLP that expects the changes; 0: none", {0}, NULL},
@@ -54,10 +54,10 @@ static mw_status make(mw_model *model, mw_error *error) {
                              .scale = (float)s->scale,
                              .forecast_return = s->forecast_return};
     memcpy(config.mults, s->mults, sizeof config.mults);
-    if (config.time % 4)
+    if (config.time % 4 || config.time > 256)
         return mw_fail(error, MW_ERR_ARGUMENT,
-                       "flow.context %d + flow.generated %d is %d, which is not divisible by 4", s->context,
-                       s->generated, config.time);
+                       "flow.context %d + flow.generated %d is %d; it must be divisible by 4 and at most 256",
+                       s->context, s->generated, config.time);
     mw_flow_net *net = model->net = calloc(1, sizeof *net);
     if (!net) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a flow");
     model->params = &net->params;
@@ -160,7 +160,7 @@ static void fill(const mw_fit *f, void *slot, uint64_t step, bool held) {
 
 /* ---- steps ---- */
 
-static void run(mw_fit *f, const void *slot, bool update, double *losses) {
+static void run(mw_fit *f, const void *slot, mw_step what, double *losses) {
     const batch_slot *s = slot;
     const training *t = f->state;
     const mw_flow_batch batch = {.count = f->settings->batch,
@@ -173,7 +173,7 @@ static void run(mw_fit *f, const void *slot, bool update, double *losses) {
                                  .forecasts = forecasts(f),
                                  .outlook = s->outlook.trajectory,
                                  .outlook_target = s->outlook.target};
-    losses[0] = mw_flow_trainer_step(t->trainer, &batch, update);
+    losses[0] = mw_flow_trainer_step(t->trainer, &batch, what);
     losses[1] = mw_flow_trainer_forecast(t->trainer);
 }
 

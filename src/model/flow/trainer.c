@@ -171,8 +171,9 @@ static double forecast_loss(mw_flow_trainer *t, worker_area *area, int begin, in
             sum += square;
         }
     }
-    mw_mlp_backward(&t->net->forecast, &area->forecast, NULL, grads, area->dforecast, area->view,
-                    t->shards.packed, count * n);
+    if (grads)
+        mw_mlp_backward(&t->net->forecast, &area->forecast, NULL, grads, area->dforecast, area->view,
+                        t->shards.packed, count * n);
     return sum * scale / 2;
 }
 
@@ -218,8 +219,9 @@ static double shard_loss(void *context, int worker, int begin, int end, float *g
         }
         far += gap != 0;
     }
-    mw_flow_backward(t->net, area->acts, grads, area->gradient, t->shards.optimizer.values, t->shards.packed,
-                     area->target, area->keep, count);
+    if (grads)
+        mw_flow_backward(t->net, area->acts, grads, area->gradient, t->shards.optimizer.values,
+                         t->shards.packed, area->target, area->keep, count);
     const long forecasts = batch->forecasts; /* shared out as the rows are */
     t->forecast_loss[begin / t->shards.size] = forecast_loss(t, area, (int)(forecasts * begin / batch->count),
                                                              (int)(forecasts * end / batch->count), grads);
@@ -231,13 +233,13 @@ static void pack(void *context, int worker) {
     mw_flow_net_pack(t->net, t->shards.optimizer.values, t->shards.packed, true, worker, t->shards.threads);
 }
 
-double mw_flow_trainer_step(mw_flow_trainer *t, const mw_flow_batch *batch, bool update) {
+double mw_flow_trainer_step(mw_flow_trainer *t, const mw_flow_batch *batch, mw_step what) {
     assert(batch->count <= t->shards.size * t->shards.optimizer.shards);
     assert(batch->forecasts <= (t->net->config.forecast ? t->max_forecasts : 0));
     if (batch->count < 1) return 0;
     t->batch = batch;
     memset(t->forecast_loss, 0, (size_t)t->shards.optimizer.shards * sizeof *t->forecast_loss);
-    return mw_shards_step(&t->shards, batch->count, update, pack, shard_loss, t);
+    return mw_shards_step(&t->shards, batch->count, what, pack, shard_loss, t);
 }
 
 double mw_flow_trainer_forecast(const mw_flow_trainer *t) {

@@ -4,7 +4,7 @@
 #define MW_MODEL_FLOW_TRAINER_H
 
 #include "core/pool.h"
-#include "nn/adam.h"
+#include "nn/shards.h"
 #include "model/flow/network.h"
 
 /* Everything random is given, so a step is a pure function of its inputs. */
@@ -31,10 +31,9 @@ void mw_flow_trainer_free(mw_flow_trainer *trainer);
 mw_optimizer *mw_flow_trainer_optimizer(mw_flow_trainer *trainer);
 size_t mw_flow_trainer_bytes(const mw_flow_trainer *trainer);
 
-/* One step on at most max_batch trajectories; an empty batch changes nothing. The loss and, in shard 0 of the
- * optimiser's gradients after a step, its gradient. update=false leaves the weights and sums the shards only.
- */
-double mw_flow_trainer_step(mw_flow_trainer *trainer, const mw_flow_batch *batch, bool update);
+/* One step on at most max_batch trajectories, or less of it; an empty batch changes nothing. Returns the
+ * loss. */
+double mw_flow_trainer_step(mw_flow_trainer *trainer, const mw_flow_batch *batch, mw_step what);
 /* The forecast's own loss in the last step: the mean square of what it leaves of the changes. */
 double mw_flow_trainer_forecast(const mw_flow_trainer *trainer);
 

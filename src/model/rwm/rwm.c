@@ -59,6 +59,17 @@ static mw_status make(mw_model *model, mw_error *error) {
     return mw_world_net_make(net, &config, error);
 }
 
+/* The paper's variant has none of these, whatever they are set to; its bundles say so. */
+static mw_status settle(mw_model_config *config, const mw_training_data *data, mw_error *error) {
+    settings *s = (settings *)(void *)config;
+    (void)data;
+    (void)error;
+    if (s->variant != PAPER) return MW_OK;
+    s->reward_features = s->dynamics_features = s->shared = 0;
+    s->mean_agents = s->concat_agents = false;
+    return MW_OK;
+}
+
 static void discard(mw_model *model) {
     if (model->net) mw_world_net_free(model->net);
     free(model->net);
@@ -74,7 +85,7 @@ typedef struct {
     mw_world_trainer *trainer;
 } training;
 
-static void run(mw_fit *f, const void *slot, bool update, double *losses) {
+static void run(mw_fit *f, const void *slot, mw_step what, double *losses) {
     const training *t = f->state;
     const mw_transition_rows *rows = slot;
     const mw_transition_batch batch = {.count = f->settings->batch,
@@ -82,8 +93,9 @@ static void run(mw_fit *f, const void *slot, bool update, double *losses) {
                                        .act = rows->act,
                                        .next_obs = rows->next_obs,
                                        .reward = rows->reward};
-    const mw_world_loss loss = update ? mw_world_trainer_step(t->trainer, &batch, true)
-                                      : mw_world_trainer_loss(t->trainer, &batch, false);
+    const mw_world_loss loss = what == MW_STEP_LOSS
+                                   ? mw_world_trainer_loss(t->trainer, &batch, false)
+                                   : mw_world_trainer_step(t->trainer, &batch, what == MW_STEP_UPDATE);
     losses[0] = loss.dynamics;
     losses[1] = loss.reward;
     losses[2] = loss.balance;
@@ -136,6 +148,7 @@ const mw_model_class mw_rwm_class = {
     .make = make,
     .discard = discard,
     .pack = pack,
+    .settle = settle,
     .fit = &fit_class,
     .scorer = &mw_rwm_scorer_class,
 };

@@ -172,6 +172,7 @@ void mw_unrouted_loss(const mw_unrouted_net *net, mw_unrouted_acts *a, const flo
     }
     losses[0] /= inputs;
     losses[1] /= outputs;
+    if (!grads) return;
     if (!c->standardise)
         mw_layernorm_backward(a->dchange, grads + net->output.w, grads + net->output.b, a->dchange, a->change,
                               a->stats, values + net->output.w, cells, c->obs);

@@ -136,7 +136,7 @@ static mw_status verify_policy_record(policy_check *k, mw_record *r, mw_verify *
         return MW_ERR_FORMAT;
     MW_TRY(policy_velocity(k, r, &in, optimizer->values, report, error));
     MW_TRY(policy_samples(k, r, &in, report, error));
-    double loss = mw_flow_trainer_step(k->trainer, &in, false), worst;
+    double loss = mw_flow_trainer_step(k->trainer, &in, MW_STEP_GRADIENT), worst;
     mw_verify_check(report, mw_verify_ratio(0, loss, recorded[0]), MW_LOSS_TOLERANCE, "%s: loss", r->what);
     char where[64] = "";
     MW_TRY(mw_record_compare(r, &k->net.params, optimizer->grads, "grad.", 0, &worst, where, sizeof where,

@@ -304,14 +304,14 @@ static mw_status check_training(check *k, const void *slot, mw_error *error) {
     double losses[MW_LOSSES], worst;
     char where[64] = "";
     if (!recorded) return MW_ERR_FORMAT;
-    mw_fit_run((mw_fit *)k->part, slot, false, losses);
+    mw_fit_run((mw_fit *)k->part, slot, MW_STEP_GRADIENT, losses);
     worst = worst_loss(0, mw_training_part_loss(k->part, losses), (double)recorded[0]);
     for (int i = 0; world && i < 2; i++) worst = worst_loss(worst, losses[i], (double)recorded[i + 1]);
     mw_verify_check(k->report, worst, OUTPUT_TOLERANCE, "%s: loss", r->what);
     MW_TRY(mw_record_compare(r, params, o->grads, "grad.", 0, &worst, where, sizeof where, error));
     mw_verify_check(k->report, worst, MW_GRADIENT_TOLERANCE, "%s: gradients (%s)", r->what, where);
     MW_TRY(check_norm(k, error));
-    for (int i = 0; i < MW_RECORDED_STEPS; i++) mw_fit_run((mw_fit *)k->part, slot, true, losses);
+    for (int i = 0; i < MW_RECORDED_STEPS; i++) mw_fit_run((mw_fit *)k->part, slot, MW_STEP_UPDATE, losses);
     MW_TRY(mw_record_compare(r, params, o->values, "adam3.", unit, &worst, where, sizeof where, error));
     mw_verify_check(k->report, worst, MW_ADAM_TOLERANCE, "%s: three steps (%s)", r->what, where);
     if (!o->average) return MW_OK;
