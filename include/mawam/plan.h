@@ -81,7 +81,8 @@ MW_API mw_status mw_plan_settings_set(mw_plan_settings *settings, const char *na
 /* The value as it would be typed, real numbers with six digits. Fails where there is no room for it. */
 MW_API mw_status mw_plan_settings_get(const mw_plan_settings *settings, const char *name, char *out,
                                       size_t size, mw_error *error);
-/* Are the candidates those that the policy draws, without offsets and warm starts? */
+/* Are the candidates, before they are recombined, those that the policy draws, without offsets and warm
+ * starts? */
 MW_API bool mw_plan_as_drawn(const mw_plan_settings *settings);
 MW_API mw_plan_settings mw_bundle_plan(const mw_bundle *bundle); /* what the bundle itself says */
 
@@ -132,8 +133,8 @@ MW_API mw_status mw_planner_act(mw_planner *planner, const float *obs, const uin
 
 /* What the last decision did. With a deadline it draws as many candidates, in as many sampling steps, as
  * earlier decisions say there is time for; when drawing them took so long that none is left for scoring, and
- * where nothing else fits, it is the policy's own first candidate. A planner with a deadline measures itself a few
- * times when it is made. Time that the system takes away from the process cannot be promised. */
+ * where nothing else fits, it is the policy's own first candidate. A planner with a deadline measures itself
+ * a few times when it is made. Time that the system takes away from the process cannot be promised. */
 typedef struct mw_effort {
     int candidates, sampling_steps;
     bool scored; /* false: the reactive action */

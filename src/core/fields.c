@@ -317,6 +317,14 @@ const mw_field *mw_fields_difference(mw_fields fields, const void *wanted, const
     return NULL;
 }
 
+const mw_field *mw_fields_open(mw_fields fields, const void *object) {
+    for (int i = 0; i < fields.count; i++) {
+        const mw_field *f = &fields.list[i];
+        if (f->kind == MW_FIELD_REAL && isnan(*(const double *)((const char *)object + f->offset))) return f;
+    }
+    return NULL;
+}
+
 void mw_field_text(char *out, size_t size, const mw_field *f, const void *object) {
     MW_PLAIN_NUMBERS;
     const void *at = (const char *)object + f->offset;

@@ -62,6 +62,8 @@ mw_status mw_fields_check(mw_fields fields, const void *object, const char *pref
 /* The first field in which two objects differ, or NULL. What the first leaves open ("auto") differs from
  * nothing. */
 const mw_field *mw_fields_difference(mw_fields fields, const void *wanted, const void *found);
+/* The first field that an object leaves open, or NULL. */
+const mw_field *mw_fields_open(mw_fields fields, const void *object);
 
 void mw_field_text(char *out, size_t size, const mw_field *field, const void *object); /* as typed */
 void mw_field_range(char *out, size_t size, const mw_field *field);                    /* for people */

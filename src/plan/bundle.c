@@ -467,6 +467,10 @@ static mw_status load_part(mw_bundle *b, const mw_safetensors *file, const json_
     json_t *settings = json_object_get(json, "configuration");
     MW_TRY(add_younger(settings, kind, version, class->fields, &config, what, error));
     MW_TRY(mw_fields_read(class->fields, &config, settings, what, error));
+    const mw_field *open = mw_fields_open(class->fields, &config);
+    if (open)
+        return mw_fail(error, MW_ERR_FORMAT, "%s: %s is left open, which only a preset may", what,
+                       open->name);
     mw_status status = mw_model_make(&model, class, &config, &shape, error);
     if (status != MW_OK) return mw_fail_within(error, MW_ERR_FORMAT, "%s", file->path);
     status = mw_provenance_read(&provenance, json_object_get(json, "provenance"), what, error);

@@ -427,7 +427,8 @@ static mw_status score_all(mw_planner *p, mw_error *error) {
 mw_status mw_planner_score(mw_planner *p, mw_error *error) {
     const double started = mw_clock_seconds();
     MW_TRY(score_all(p, error));
-    for (int round = 0; p->scorer && round < p->plan.recombine; round++) {
+    const int rounds = p->scorer && p->plan.candidates > 2 ? p->plan.recombine : 0; /* of two none is mixed */
+    for (int round = 0; round < rounds; round++) {
         mw_planner_recombine(p, round);
         MW_TRY(score_all(p, error));
     }
@@ -454,7 +455,7 @@ const float *mw_planner_actions(const mw_planner *p, int env) {
 static void execute(mw_planner *p, int env, const float *plan, float *real, int32_t *index) {
     const mw_bundle_info *i = &p->bundle->info;
     const int n = i->agents, d = i->act;
-    p->states[env].warm = starts_warm(p);
+    p->states[env].warm = p->plan.warm_start && p->plan.horizon > 1; /* also for a roomier decision */
     if (p->states[env].warm) {
         const size_t rest = (size_t)((p->plan.horizon - 1) * n * d);
         memcpy(p->rest + (size_t)env * rest, plan + n * d, rest * sizeof *plan);

@@ -69,8 +69,9 @@ static mw_status check(const mw_planner *p, const head *h, const unsigned char *
     for (size_t i = 0; i < expected; i++) {
         float value;
         memcpy(&value, values + i * sizeof value, sizeof value);
-        if (!isfinite(value))
-            return mw_fail(error, MW_ERR_FORMAT, "the snapshot's value %zu is not finite", i);
+        const bool action = i >= history_of(p); /* of what is left of a plan */
+        if (!isfinite(value) || (action && fabsf(value) > 1))
+            return mw_fail(error, MW_ERR_FORMAT, "the snapshot's value %zu is out of range", i);
     }
     return MW_OK;
 }

@@ -18,6 +18,10 @@ static mw_status take(mw_train_options *options, const mw_train_options *given, 
     *options = defaults;
     MW_TRY(mw_options_take(options, sizeof *options, MW_FIELD_END(mw_train_options, context), given,
                            "mw_train_options_init", error));
+    unsigned known = 0;
+    for (int i = 0; mw_model_class_at(i); i++) known |= 1u << i;
+    if (options->only & ~known)
+        return mw_fail(error, MW_ERR_ARGUMENT, "only is 0x%x; it has bits of no model", options->only);
     return mw_options_texts(options->assignments, options->assignment_count, "assignments", error);
 }
 

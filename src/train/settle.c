@@ -84,7 +84,8 @@ static mw_status error_over(double *deviation, const judgement *j, const mw_data
         square += wrong * wrong / ERROR_SNIPPETS;
     }
     free(row);
-    *deviation = fmin(sqrt(fmax(square - sum * sum, 0)), field_of("return_error")->high);
+    const double variance = square - sum * sum, most = field_of("return_error")->high;
+    *deviation = isfinite(variance) ? fmin(sqrt(fmax(variance, 0)), most) : most;
     return status;
 }
 

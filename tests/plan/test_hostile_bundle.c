@@ -178,6 +178,24 @@ static void walk(json_t *object, const char *where) {
     }
 }
 
+/* What only a preset may leave to the data. */
+static void refuse_open(void) {
+    size_t i;
+    json_t *part, *kept;
+    int found = 0;
+    json_array_foreach(json_object_get(description, "parts"), i, part) {
+        json_t *settings = json_object_get(part, "configuration");
+        if (!(kept = json_incref(json_object_get(settings, "return_scale")))) continue;
+        json_object_set_new(settings, "return_scale", json_string("auto"));
+        char *text = json_dumps(description, JSON_COMPACT);
+        if (attempt_text("return_scale", "auto", text) == MW_OK) fail_msg("an open return_scale is accepted");
+        free(text);
+        json_object_set_new(settings, "return_scale", kept);
+        found++;
+    }
+    assert_int_equal(found, 1);
+}
+
 static void every_field(bool discrete, int bits) {
     mw_error error;
     json_error_t why;
@@ -209,6 +227,7 @@ static void every_field(bool discrete, int bits) {
     const long before = refused;
     attempt("nothing", "changed");
     assert_int_equal(refused, before); /* the file as it is loads */
+    refuse_open();
     if (bits)
         try_member(description, "packed", "bundle");
     else

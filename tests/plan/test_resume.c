@@ -1,6 +1,6 @@
 /* What a planner remembers as bytes and back: identical bits from there on, other settings, another candidate
  * taken, bytes that are wrong; and the routes of a decision. */
-#include "plan/planner.h"
+#include "plan/planner_state.h"
 #include "random_bundle.h"
 
 enum { N = 3, O = 7, D = 4, STEPS = 8, CUT = 3 };
@@ -122,6 +122,23 @@ static void the_rest_is_of_what_was_taken(void **state) {
     mw_bundle_free(bundle);
 }
 
+/* With a deadline a decision may have time for a single candidate: the plan goes on in the next. */
+static void warm_after_a_single_candidate(void **state) {
+    (void)state;
+    mw_bundle *bundle = bundle_of(false);
+    mw_planner *planner = planner_of(bundle, 4, 4);
+    float out[STEPS * N * D], rest[3 * N * D];
+    play(planner, false, 0, 1, out);
+    planner->plan.candidates = 1;
+    play(planner, false, 1, 2, out);
+    memcpy(rest, mw_planner_candidates(planner, 0).actions + N * D, sizeof rest);
+    planner->plan.candidates = 4;
+    play(planner, false, 2, 3, out);
+    assert_memory_equal(mw_planner_candidates(planner, 0).actions + 3 * 4 * N * D, rest, sizeof rest);
+    mw_planner_free(planner);
+    mw_bundle_free(bundle);
+}
+
 static void wrong_bytes(void **state) {
     (void)state;
     mw_error error;
@@ -140,7 +157,10 @@ static void wrong_bytes(void **state) {
     CHECK_FAILS(mw_planner_restore(planner, 0, wrong, size, &error), MW_ERR_FORMAT, error, "not a planner's");
     memcpy(wrong, bytes, size);
     memset(wrong + size - sizeof(float), 0xFF, sizeof(float));
-    CHECK_FAILS(mw_planner_restore(planner, 0, wrong, size, &error), MW_ERR_FORMAT, error, "not finite");
+    CHECK_FAILS(mw_planner_restore(planner, 0, wrong, size, &error), MW_ERR_FORMAT, error, "out of range");
+    const float far = 2; /* no action */
+    memcpy(wrong + size - sizeof far, &far, sizeof far);
+    CHECK_FAILS(mw_planner_restore(planner, 0, wrong, size, &error), MW_ERR_FORMAT, error, "out of range");
     for (size_t at = 0; at < 48; at++) { /* any byte of the head: taken or refused, nothing else */
         memcpy(wrong, bytes, size);
         wrong[at] ^= 0x81;
@@ -177,6 +197,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(same_bits_from_there_on),
                                        cmocka_unit_test(another_is_taken),
                                        cmocka_unit_test(the_rest_is_of_what_was_taken),
-                                       cmocka_unit_test(wrong_bytes), cmocka_unit_test(routes)};
+                                       cmocka_unit_test(warm_after_a_single_candidate),
+                                       cmocka_unit_test(wrong_bytes),
+                                       cmocka_unit_test(routes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

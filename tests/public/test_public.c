@@ -121,6 +121,10 @@ static void training_settings(void **state) {
     CHECK_OK(mw_train_options_check(&options, "spread", &error), error);
     options.assignments = &bad;
     CHECK_FAILS(mw_train_options_check(&options, "spread", &error), MW_ERR_ARGUMENT, error, "stops");
+    options.assignments = &good;
+    options.only = 1u << 31;
+    CHECK_FAILS(mw_train_options_check(&options, "spread", &error), MW_ERR_ARGUMENT, error,
+                "bits of no model");
     CHECK_OK(mw_model_classes_parse("flow,rwm", &options.only, &error), error);
     CHECK_FAILS(mw_model_classes_parse("flaw", &options.only, &error), MW_ERR_ARGUMENT, error, "'flaw'");
 }

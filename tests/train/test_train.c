@@ -320,6 +320,9 @@ static void test_bundle(void **state) {
     const json_t *steps = json_object_get(curve, "step"), *held = json_object_get(curve, "held_reward");
     assert_int_equal(json_integer_value(json_array_get(steps, json_array_size(steps) - 1)), STEPS);
     assert_true(json_is_real(json_array_get(held, json_array_size(held) - 1)));
+    assert_null(json_object_get(details, "knot_error")); /* in raw units */
+    details = mw_bundle_find(bundle, "flow")->provenance.details;
+    assert_true(json_is_number(json_object_get(details, "knot_error")));
     mw_bundle_free(bundle);
 }
 
@@ -346,6 +349,25 @@ static void test_standardisation(void **state) {
     mw_data_stats_free(&stats);
     mw_split_free(&split);
     mw_dataset_close(&data);
+}
+
+/* The paper's world model has no features, no shared expert: its settings say so, whatever was typed. */
+static void test_paper_variant_settles(void **state) {
+    (void)state;
+    mw_error error;
+    mw_dataset data;
+    mw_preset preset = mw_preset_of("spread", MW_BUDGET_QUICK);
+    mw_preset_field field;
+    CHECK_OK(mw_preset_set(&preset, "rwm.shared=64", &error), error);
+    CHECK_OK(mw_preset_set(&preset, "rwm.variant=paper", &error), error);
+    CHECK_OK(mw_dataset_open(&data, scratch("spread"), &error), error);
+    CHECK_OK(mw_training_settle(&preset, &data, 0, &error), error);
+    mw_dataset_close(&data);
+    int found = 0;
+    for (int i = 0; mw_preset_field_at(&preset, i, &field); i++)
+        if (!strcmp(field.name, "rwm.shared") || !strcmp(field.name, "rwm.reward_features"))
+            found += !strcmp(field.value, "0");
+    assert_int_equal(found, 2);
 }
 
 static void test_refuses_to_continue_something_else(void **state) {
@@ -1012,6 +1034,7 @@ int main(void) {
         cmocka_unit_test(test_inverse_noise),
         cmocka_unit_test(test_bundle),
         cmocka_unit_test(test_standardisation),
+        cmocka_unit_test(test_paper_variant_settles),
         cmocka_unit_test(test_refuses_to_continue_something_else),
         cmocka_unit_test(test_broken_checkpoints),
         cmocka_unit_test(test_memory_is_foreseen),
