@@ -5,7 +5,6 @@
 
 #include "model/model.h"
 #include "nn/mlp.h"
-#include "nn/shards.h"
 
 typedef struct mw_inverse_config {
     int obs, act;
@@ -38,22 +37,24 @@ static inline const mw_inverse_net *mw_inverse_net_of(const mw_model *model) {
 
 /* ---- training ---- */
 typedef struct mw_inverse_batch {
-    int count;            /* rows: transitions of single agents */
-    const float *pair;    /* [count] rows of input, of normalised observations */
-    const float *real;    /* [count][d], normalised, or NULL */
-    const int32_t *index; /* [count], or NULL */
-    const uint8_t *legal; /* [count][d], or NULL: everything is legal */
-    const float *weight;  /* [count]: 0 masks a row (padding); the mean is over the weights */
+    const float *pair;    /* [rows] of input, of normalised observations */
+    const float *real;    /* [rows][d], normalised, or NULL */
+    const int32_t *index; /* [rows], or NULL */
+    const uint8_t *legal; /* [rows][d], or NULL: everything is legal */
+    const float *weight;  /* [rows]: 0 masks a row (padding) */
+    float total;          /* of all weights; the mean is over them */
 } mw_inverse_batch;
 
-typedef struct mw_inverse_trainer mw_inverse_trainer;
+/* What a loss of so many rows needs, carved from an arena. */
+typedef struct mw_inverse_area {
+    mw_mlp_acts acts;
+    float *gradient; /* [rows][d] */
+} mw_inverse_area;
 
-mw_status mw_inverse_trainer_create(mw_inverse_trainer **trainer, const mw_inverse_net *net,
-                                    const mw_adam *adam, float decay, int max_rows, int shards, mw_pool *pool,
-                                    mw_error *error);
-void mw_inverse_trainer_free(mw_inverse_trainer *trainer);
-mw_optimizer *mw_inverse_trainer_optimizer(mw_inverse_trainer *trainer);
-/* Mean square error per value, or cross-entropy over the legal actions. */
-double mw_inverse_trainer_step(mw_inverse_trainer *trainer, const mw_inverse_batch *batch, mw_step what);
+void mw_inverse_area_take(const mw_inverse_net *net, mw_inverse_area *area, mw_arena *arena, int rows);
+/* The share of rows [begin, end) in the mean square error per value, or in the cross-entropy over the legal
+ * actions; unless grads is NULL their gradient is added to it. */
+double mw_inverse_loss(const mw_inverse_net *net, const mw_inverse_batch *batch, mw_inverse_area *area,
+                       const float *values, const float *packed, int begin, int end, float *grads);
 
 #endif

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHARDS = 4 };
-
 typedef struct {
     int hidden, layers;
     bool ids;
@@ -64,15 +62,11 @@ static void pack(const mw_model *model, const float *values, float *packed, bool
 typedef struct {
     mw_window_rows pairs;
     float *input, *weight; /* a row per agent of a pair */
+    mw_inverse_batch batch;
     mw_arena arena;
 } batch_slot;
 
-typedef struct {
-    mw_inverse_trainer *trainer;
-    mw_window_config window;
-} training;
-
-static void carve(batch_slot *s, const mw_fit *f, mw_arena *arena) {
+static void take(batch_slot *s, const mw_fit *f, mw_arena *arena) {
     const size_t rows = (size_t)(f->settings->batch * f->model->shape.agents);
     s->input = mw_arena_floats(arena, rows * (size_t)mw_inverse_inputs(&mw_inverse_net_of(f->model)->config));
     s->weight = mw_arena_floats(arena, rows);
@@ -80,12 +74,18 @@ static void carve(batch_slot *s, const mw_fit *f, mw_arena *arena) {
 
 static mw_status slot_open(const mw_fit *f, void *slot, mw_error *error) {
     batch_slot *s = slot;
-    const training *t = f->state;
+    const mw_window_config *window = f->state;
     mw_arena measured = {0};
-    carve(s, f, &measured);
+    take(s, f, &measured);
     MW_TRY(mw_arena_create(&s->arena, measured.used, error));
-    carve(s, f, &s->arena);
-    return mw_window_rows_create(&s->pairs, &f->data->dataset->spec, &t->window, f->settings->batch, error);
+    take(s, f, &s->arena);
+    MW_TRY(mw_window_rows_create(&s->pairs, &f->data->dataset->spec, window, f->settings->batch, error));
+    s->batch = (mw_inverse_batch){.pair = s->input,
+                                  .real = s->pairs.act,
+                                  .index = s->pairs.index,
+                                  .legal = s->pairs.legal,
+                                  .weight = s->weight};
+    return MW_OK;
 }
 
 static void slot_close(void *slot) {
@@ -111,65 +111,61 @@ static void fill_pair(const mw_fit *f, batch_slot *s, int row, mw_rng *rng) {
 
 static void fill(const mw_fit *f, void *slot, uint64_t step, bool held) {
     batch_slot *s = slot;
-    const training *t = f->state;
     const mw_training_data *d = f->data;
-    mw_window_fill(&s->pairs, f->settings->batch, d->dataset, &t->window,
+    const int rows = f->settings->batch * f->model->shape.agents;
+    mw_window_fill(&s->pairs, f->settings->batch, d->dataset, f->state,
                    held ? &d->split.held : &d->split.train, d->seed, step,
                    held ? MW_BATCH_VALIDATION : MW_BATCH_INVERSE);
     for (int row = 0; row < f->settings->batch; row++) {
         mw_rng rng = mw_rng_make(d->seed, MW_RNG_FLOW, step, (uint64_t)row, 2 + (uint64_t)held);
         fill_pair(f, s, row, &rng);
     }
+    s->batch.total = 0;
+    for (int row = 0; row < rows; row++) s->batch.total += s->weight[row];
 }
 
-static void run(mw_fit *f, const void *slot, mw_step what, double *losses) {
+static void carve(const mw_fit *f, void *area, mw_arena *arena, int rows) {
+    mw_inverse_area_take(mw_inverse_net_of(f->model), area, arena, rows * f->model->shape.agents);
+}
+
+static void loss(const mw_fit *f, const void *slot, void *area, int begin, int end, float *grads,
+                 double *losses) {
     const batch_slot *s = slot;
-    const training *t = f->state;
-    const mw_inverse_batch batch = {.count = f->settings->batch * f->model->shape.agents,
-                                    .pair = s->input,
-                                    .real = s->pairs.act,
-                                    .index = s->pairs.index,
-                                    .legal = s->pairs.legal,
-                                    .weight = s->weight};
-    losses[0] = mw_inverse_trainer_step(t->trainer, &batch, what);
+    const int n = f->model->shape.agents;
+    losses[0] = mw_inverse_loss(mw_inverse_net_of(f->model), &s->batch, area, f->shards.optimizer.values,
+                                f->shards.packed, begin * n, end * n, grads);
 }
 
 static mw_status open_training(mw_fit *f, mw_error *error) {
-    training *t = f->state;
-    const mw_inverse_net *net = mw_inverse_net_of(f->model);
-    const int rows = f->settings->batch * f->model->shape.agents;
-    t->window = (mw_window_config){.context = 1,
-                                   .future = 1,
-                                   .discount = 1,
-                                   .return_scale = 1,
-                                   .obs_normalizer = f->data->obs_normalizer,
-                                   .act_normalizer = f->data->act_normalizer};
-    MW_TRY(mw_inverse_trainer_create(&t->trainer, net, &f->adam, (float)settings_of(f->model)->average, rows,
-                                     SHARDS, f->data->pool, error));
-    f->part.optimizer = mw_inverse_trainer_optimizer(t->trainer);
-    f->part.cost = 3 * mw_mlp_flops(&net->mlp, rows);
+    (void)error;
+    *(mw_window_config *)f->state = (mw_window_config){.context = 1,
+                                                       .future = 1,
+                                                       .discount = 1,
+                                                       .return_scale = 1,
+                                                       .obs_normalizer = f->data->obs_normalizer,
+                                                       .act_normalizer = f->data->act_normalizer};
+    f->average = (float)settings_of(f->model)->average;
+    f->part.cost =
+        3 * mw_mlp_flops(&mw_inverse_net_of(f->model)->mlp, f->settings->batch * f->model->shape.agents);
     return MW_OK;
-}
-
-static void close_training(mw_fit *f) {
-    mw_inverse_trainer_free(((training *)f->state)->trainer);
 }
 
 static const mw_fit_class fit_class = {
     .settings = AT(fit),
-    .state = sizeof(training),
+    .state = sizeof(mw_window_config),
     .slot = sizeof(batch_slot),
+    .area = sizeof(mw_inverse_area),
     .losses = 1,
     .minimised = 1,
     .loss_names = {"inverse"},
     .held_batches = 4,
     .stream = 1,
     .open = open_training,
-    .close = close_training,
     .slot_open = slot_open,
     .slot_close = slot_close,
     .fill = fill,
-    .run = run,
+    .carve = carve,
+    .loss = loss,
 };
 
 const mw_model_class mw_inverse_class = {

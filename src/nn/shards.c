@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_ROWS (1 << 22) /* the largest batch that settings allow, of the most agents: 65536 times 64 */
+#define MAX_ROWS (1 << 22) /* 64 times the largest batch that settings allow */
 
 mw_status mw_shards_create(mw_shards *s, size_t total, size_t packed, const mw_adam *adam, float decay,
                            int max_rows, int count, mw_pool *pool, mw_shards_carve *carve, void *context,
@@ -20,7 +20,7 @@ mw_status mw_shards_create(mw_shards *s, size_t total, size_t packed, const mw_a
     s->loss = calloc((size_t)count, sizeof *s->loss);
     s->areas = calloc((size_t)s->threads, sizeof *s->areas);
     if (!s->loss || !s->areas) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a trainer");
-    for (int worker = 0; worker < s->threads; worker++) {
+    for (int worker = 0; worker < s->threads && worker < count; worker++) { /* no shard is left for others */
         mw_arena measured = {0};
         carve(context, &measured, worker);
         MW_TRY(mw_arena_create(&s->areas[worker], measured.used, error));

@@ -16,7 +16,7 @@ typedef struct mw_shards {
     mw_arena *areas; /* per worker, carved by the network */
 } mw_shards;
 
-/* Carves one worker's area; called twice, first with an arena that only measures. */
+/* Carves the area of a worker that has shards; called twice, first with an arena that only measures. */
 typedef void mw_shards_carve(void *context, mw_arena *arena, int worker);
 
 mw_status mw_shards_create(mw_shards *shards, size_t total, size_t packed, const mw_adam *adam, float decay,

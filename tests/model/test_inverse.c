@@ -2,8 +2,9 @@
  * with masked rows and illegal actions; the same bits for any number of threads. */
 #include "differences.h"
 #include "model/inverse.h"
+#include "nn/shards.h"
 
-enum { OBS = 4, ACT = 5, AGENTS = 3, INPUTS = 2 * OBS + AGENTS, HIDDEN = 9, LAYERS = 3, ROWS = 11 };
+enum { OBS = 4, ACT = 5, AGENTS = 3, INPUTS = 2 * OBS + AGENTS, HIDDEN = 9, LAYERS = 3, ROWS = 11, THREADS = 64 };
 
 typedef struct {
     mw_inverse_net net;
@@ -37,7 +38,7 @@ static fixture *make(bool discrete, bool masked) {
         for (int i = 0; i < ACT; i++) f.legal[r * ACT + i] = i == f.index[r] || mw_rng_below(&rng, 2);
     }
     f.batch = (mw_inverse_batch){
-        ROWS, f.pair, discrete ? NULL : f.real, discrete ? f.index : NULL, masked ? f.legal : NULL, f.weight};
+        f.pair, discrete ? NULL : f.real, discrete ? f.index : NULL, masked ? f.legal : NULL, f.weight, 0};
     return &f;
 }
 
@@ -74,28 +75,47 @@ static double objective(void *context) {
     return loss / weights;
 }
 
-static mw_inverse_trainer *trainer_of(const fixture *f, int shards, mw_pool *pool) {
-    mw_inverse_trainer *trainer;
-    mw_error error = {0};
-    const mw_adam adam = {1e-2f, 0.9f, 0.999f, 1e-8f, 10, 0, 0};
-    CHECK_OK(mw_inverse_trainer_create(&trainer, &f->net, &adam, 0, ROWS, shards, pool, &error), error);
-    memcpy(mw_inverse_trainer_optimizer(trainer)->values, f->start, f->net.params.total * sizeof(float));
-    return trainer;
+/* Trained in shards, as mw_fit trains it. */
+typedef struct {
+    const fixture *f;
+    mw_shards shards;
+    mw_inverse_area areas[THREADS];
+} trainer;
+
+static void carve(void *context, mw_arena *arena, int worker) {
+    trainer *t = context;
+    mw_inverse_area_take(&t->f->net, &t->areas[worker], arena, t->shards.size);
 }
 
-/* The largest inverse.batch there may be, of as many agents as a bundle may have. */
-static void largest_batch(void **state) {
-    (void)state;
-    enum { MOST = 65536 * 64 };
-    mw_inverse_trainer *trainer;
+static void pack(void *context, int worker) {
+    trainer *t = context;
+    if (worker == 0) mw_mlp_pack(&t->f->net.mlp, t->shards.optimizer.values, t->shards.packed, true);
+}
+
+static double part(void *context, int worker, int begin, int end, float *grads) {
+    trainer *t = context;
+    return mw_inverse_loss(&t->f->net, &t->f->batch, &t->areas[worker], t->shards.optimizer.values,
+                           t->shards.packed, begin, end, grads);
+}
+
+static trainer *trainer_of(fixture *f, int shards, mw_pool *pool) {
+    static trainer t;
     mw_error error = {0};
     const mw_adam adam = {1e-2f, 0.9f, 0.999f, 1e-8f, 10, 0, 0};
-    fixture *f = make(false, false);
-    CHECK_OK(mw_inverse_trainer_create(&trainer, &f->net, &adam, 0, MOST, 1024, NULL, &error), error);
-    mw_inverse_trainer_free(trainer);
-    CHECK_FAILS(mw_inverse_trainer_create(&trainer, &f->net, &adam, 0, MOST + 1, 1024, NULL, &error),
-                MW_ERR_ARGUMENT, error, "4194305 rows");
-    mw_inverse_net_free(&f->net);
+    const mw_params *params = &f->net.params;
+    t = (trainer){.f = f};
+    f->batch.total = 0;
+    for (int row = 0; row < ROWS; row++) f->batch.total += f->weight[row];
+    assert_true(mw_pool_threads(pool) <= THREADS);
+    CHECK_OK(mw_shards_create(&t.shards, params->total, params->packed, &adam, 0, ROWS, shards, pool, carve,
+                              &t, &error),
+             error);
+    memcpy(t.shards.optimizer.values, f->start, params->total * sizeof(float));
+    return &t;
+}
+
+static double step(trainer *t, mw_step what) {
+    return mw_shards_step(&t->shards, ROWS, what, pack, part, t);
 }
 
 static void loss_and_gradient(void **state) {
@@ -103,13 +123,12 @@ static void loss_and_gradient(void **state) {
     for (int kind = 0; kind < 3; kind++) /* real, discrete, discrete with illegal actions */
         for (int shards = 1; shards <= 3; shards++) {
             fixture *f = make(kind > 0, kind == 2);
-            mw_inverse_trainer *trainer = trainer_of(f, shards, NULL);
-            CHECK_NEAR(mw_inverse_trainer_step(trainer, &f->batch, MW_STEP_GRADIENT) / objective(f), 1, 2e-6);
-            CHECK_ERROR(differences_each(objective, f, f->values,
-                                         mw_inverse_trainer_optimizer(trainer)->grads, f->net.params.total,
-                                         1e-6),
+            trainer *t = trainer_of(f, shards, NULL);
+            CHECK_NEAR(step(t, MW_STEP_GRADIENT) / objective(f), 1, 2e-6);
+            CHECK_ERROR(differences_each(objective, f, f->values, t->shards.optimizer.grads,
+                                         f->net.params.total, 1e-6),
                         1e-5, "kind %d, %d shards", kind, shards);
-            mw_inverse_trainer_free(trainer);
+            mw_shards_free(&t->shards);
             mw_inverse_net_free(&f->net);
         }
 }
@@ -122,31 +141,28 @@ static void steps_keep_their_bits(void **state) {
         mw_pool *pool;
         mw_error error = {0};
         CHECK_OK(mw_pool_create(&pool, threads, &error), error);
-        mw_inverse_trainer *trainer = trainer_of(f, 3, pool);
-        const float *values = mw_inverse_trainer_optimizer(trainer)->values;
-        const double before = mw_inverse_trainer_step(trainer, &f->batch, MW_STEP_UPDATE);
-        for (int k = 0; k < 30; k++) mw_inverse_trainer_step(trainer, &f->batch, MW_STEP_UPDATE);
-        assert_true(mw_inverse_trainer_step(trainer, &f->batch, MW_STEP_GRADIENT) < 0.5 * before);
+        trainer *t = trainer_of(f, 3, pool);
+        const float *values = t->shards.optimizer.values;
+        const double before = step(t, MW_STEP_UPDATE);
+        for (int k = 0; k < 30; k++) step(t, MW_STEP_UPDATE);
+        assert_true(step(t, MW_STEP_LOSS) < 0.5 * before);
         if (threads == 1) memcpy(first, values, f->net.params.total * sizeof *first);
         assert_memory_equal(values, first, f->net.params.total * sizeof *first);
-        mw_inverse_trainer_free(trainer);
+        mw_shards_free(&t->shards);
         mw_pool_free(pool);
     }
     mw_inverse_net_free(&f->net);
 }
 
-/* Nothing to learn from: no rows, or only masked ones. */
+/* Only masked rows: nothing to learn from. */
 static void nothing_to_learn(void **state) {
     (void)state;
     fixture *f = make(true, false);
-    mw_inverse_trainer *trainer = trainer_of(f, 2, NULL);
     memset(f->weight, 0, sizeof f->weight);
-    assert_true(mw_inverse_trainer_step(trainer, &f->batch, MW_STEP_UPDATE) == 0);
-    f->batch.count = 0;
-    assert_true(mw_inverse_trainer_step(trainer, &f->batch, MW_STEP_UPDATE) == 0);
-    assert_memory_equal(mw_inverse_trainer_optimizer(trainer)->values, f->start,
-                        f->net.params.total * sizeof(float));
-    mw_inverse_trainer_free(trainer);
+    trainer *t = trainer_of(f, 2, NULL);
+    assert_true(step(t, MW_STEP_UPDATE) == 0);
+    assert_memory_equal(t->shards.optimizer.values, f->start, f->net.params.total * sizeof(float));
+    mw_shards_free(&t->shards);
     mw_inverse_net_free(&f->net);
 }
 
@@ -177,9 +193,8 @@ static void rows_and_refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(largest_batch),         cmocka_unit_test(loss_and_gradient),
-        cmocka_unit_test(steps_keep_their_bits), cmocka_unit_test(nothing_to_learn),
-        cmocka_unit_test(rows_and_refusals),
+        cmocka_unit_test(loss_and_gradient), cmocka_unit_test(steps_keep_their_bits),
+        cmocka_unit_test(nothing_to_learn), cmocka_unit_test(rows_and_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

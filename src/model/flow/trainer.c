@@ -34,7 +34,6 @@ static void carve(void *context, mw_arena *arena, int worker) {
     const int size = t->shards.size;
     const size_t all = (size_t)c->time * (size_t)size * (size_t)(c->agents * c->obs);
     worker_area *area = &t->areas[worker];
-    if (worker >= t->shards.optimizer.shards) return; /* it never has a shard to work on */
     area->acts = mw_flow_acts_take(t->net, arena, size, true);
     area->tau = mw_arena_floats(arena, all);
     area->far = mw_arena_floats(arena, all);
