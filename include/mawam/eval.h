@@ -64,7 +64,8 @@ typedef struct mw_eval_options {
 } mw_eval_options;
 MW_API void mw_eval_options_init(mw_eval_options *options, size_t size);
 
-/* Episodes of a seed that `mawam eval` plays by itself: 40, battles 20, Ant 4. The study plays more battles and Ant. */
+/* Episodes of a seed that `mawam eval` plays by itself: 40, battles 20, Ant 4. The study plays more battles
+ * and Ant. */
 MW_API int mw_eval_episodes_of(const char *family);
 
 typedef struct mw_eval_episode {

@@ -31,17 +31,15 @@ static const char *reason(char out[256], const mw_eval_report *oracle) {
     char gain[96];
     if (!oracle->played) return strcpy(out, "");
     if (oracle->gain.low > 0)
-        snprintf(
-            out, 256,
-            " There were better candidates: with the simulator as judge planning gains %s. The world model did "
-            "not recognise them.",
-            gain_text(gain, oracle));
+        snprintf(out, 256,
+                 " There were better candidates: with the simulator as judge planning gains %s. The world "
+                 "model did not recognise them.",
+                 gain_text(gain, oracle));
     else
-        snprintf(
-            out, 256,
-            " Nor does the simulator as judge gain for certain, %s: as far as it looks, the candidates "
-            "hardly differ in worth.",
-            gain_text(gain, oracle));
+        snprintf(out, 256,
+                 " Nor does the simulator as judge gain for certain, %s: as far as it looks, the candidates "
+                 "hardly differ in worth.",
+                 gain_text(gain, oracle));
     return out;
 }
 

@@ -9,7 +9,12 @@
  * per chapter into the folder, which is made if need be. */
 mw_status mw_report_write(const mw_sources *sources, const char *folder, bool overwrite, mw_error *error);
 
-/* What the page and the short summary have in common. */
+/* Single files of it. */
+void mw_report_csv(const mw_sources *sources, FILE *out); /* programs.c */
+json_t *mw_report_summary(const mw_sources *sources);
+void mw_report_markdown(const mw_sources *sources, FILE *out); /* markdown.c */
+
+/* What pages and those files have in common: lines.c. */
 extern const char *const mw_report_families[3];         /* "mpe", "battle", "ant" */
 const char *mw_report_family_title(const char *family); /* "MPE", "SMAC", "Ant"; NULL: "all" */
 

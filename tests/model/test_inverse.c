@@ -4,7 +4,16 @@
 #include "model/inverse.h"
 #include "nn/shards.h"
 
-enum { OBS = 4, ACT = 5, AGENTS = 3, INPUTS = 2 * OBS + AGENTS, HIDDEN = 9, LAYERS = 3, ROWS = 11, THREADS = 64 };
+enum {
+    OBS = 4,
+    ACT = 5,
+    AGENTS = 3,
+    INPUTS = 2 * OBS + AGENTS,
+    HIDDEN = 9,
+    LAYERS = 3,
+    ROWS = 11,
+    THREADS = 64
+};
 
 typedef struct {
     mw_inverse_net net;
@@ -193,8 +202,10 @@ static void rows_and_refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(loss_and_gradient), cmocka_unit_test(steps_keep_their_bits),
-        cmocka_unit_test(nothing_to_learn), cmocka_unit_test(rows_and_refusals),
+        cmocka_unit_test(loss_and_gradient),
+        cmocka_unit_test(steps_keep_their_bits),
+        cmocka_unit_test(nothing_to_learn),
+        cmocka_unit_test(rows_and_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -107,7 +107,8 @@ static void planner_keeps_time(void **state) {
     assert_int_equal(effort.candidates, options.plan.candidates);
     assert_true(effort.scored && effort.milliseconds <= 10);
     mw_planner_begin(planner, 0, 7);
-    clock.look = 0.050; /* suddenly drawing takes 50 ms: no time for scores, the policy's own first candidate */
+    clock.look = 0.050; /* suddenly drawing takes 50 ms: no time for scores, the policy's own first candidate
+                         */
     act(planner, real);
     effort = mw_planner_effort(planner);
     assert_false(effort.scored);
