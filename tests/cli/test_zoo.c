@@ -150,8 +150,9 @@ static int worlds_shown(const char *folder, const char *const *names) {
 static void test_rule(void **state) {
     (void)state;
     assert_int_equal(worlds_shown("zoo", (const char *[]){"!spread-expert", "tag-medium", "!world-medium",
-                                                          "4ant-medium", NULL}),
-                     2);
+                                                          "!3m-medium", "8m-medium", "!5m_vs_6m-medium",
+                                                          "!2ant-medium", "4ant-medium", NULL}),
+                     3);
     assert_int_equal(worlds_shown("own", (const char *[]){"mine", "yours", "spread-expert", NULL}), 3);
 }
 

@@ -19,9 +19,9 @@ static const char help[] =
     "writes DIR/index.html (demo/) with a replay of a planned episode each.\n"
     "\n"
     "If no bundle is named: of those that come with mawam (mawam zoo) one for each family of worlds,\n"
-    "the medium setting of its first task. By default it plays 40 episodes of a particle world, 100 of a\n"
-    "battle and 40 of Ant, of seed 1000, on which mawam has been tuned: a taste, not a result. More:\n"
-    "--episodes, mawam eval, and mawam study for all worlds.\n"
+    "the medium setting with the largest team. By default it plays 40 episodes of a particle world, 100\n"
+    "of a battle and 40 of Ant, of seed 1000, on which mawam has been tuned: a taste, not a result.\n"
+    "More: --episodes, mawam eval, and mawam study for all worlds.\n"
     "\n"
     "example: mawam demo spread-medium -o demo\n";
 
@@ -267,20 +267,26 @@ static const char *medium_of(const mw_bundle_list *shipped, const char *task) {
     return NULL;
 }
 
-/* The rule that the README states: of each family the medium setting of its first task. Worlds come family by
- * family. A folder without any of these is played whole. */
+/* The rule that the README states: of each family the medium setting with the largest team, the first among
+ * equals. Worlds come family by family. A folder without any of these is played whole. */
 static mw_status choose(const char **bundles, int *count, const mw_bundle_list *shipped, mw_error *error) {
     char taken[32] = "";
     const char *task;
+    int team = 0;
     *count = 0;
     for (int i = 0; (task = mw_env_task(i)) && *count < MAX_BUNDLES; i++) {
         const char *bundle = medium_of(shipped, task);
         if (!bundle) continue;
         mw_env *env;
         MW_TRY(mw_env_create(&env, task, NULL, error));
-        const char *family = mw_env_describe(env)->family;
-        if (strcmp(family, taken)) bundles[(*count)++] = bundle;
-        snprintf(taken, sizeof taken, "%s", family);
+        const mw_env_info *info = mw_env_describe(env);
+        const bool next = strcmp(info->family, taken) != 0;
+        if (next) bundles[(*count)++] = bundle;
+        if (next || info->agents > team) {
+            bundles[*count - 1] = bundle;
+            team = info->agents;
+        }
+        snprintf(taken, sizeof taken, "%s", info->family);
         mw_env_free(env);
     }
     if (*count > 0) return MW_OK;
