@@ -20,14 +20,16 @@ all: $(BUILD)/.configured
 deps:
 	@cmake/need.sh $(PACKAGES)
 
-# Configured again whenever the options are others than the last time, or the packages that it may count on.
+# Configured again whenever the options are others than the last time, the packages that it may count on, or the place of
+# the tree.
 $(BUILD)/.options: FORCE
 	@mkdir -p $(BUILD)
-	@echo '$(OPTIONS) $(PACKAGES)' | cmp -s - $@ || echo '$(OPTIONS) $(PACKAGES)' > $@
+	@echo '$(CURDIR) $(OPTIONS) $(PACKAGES)' | cmp -s - $@ || echo '$(CURDIR) $(OPTIONS) $(PACKAGES)' > $@
 
 FORCE:
 
 $(BUILD)/.configured: $(BUILD)/.options | deps
+	@rm -f $(BUILD)/CMakeCache.txt
 	@cmake $(CONFIG) -B $(BUILD) $(OPTIONS) > $(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
 	@mv $(BUILD).log $@
 

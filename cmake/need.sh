@@ -1,5 +1,7 @@
 #!/bin/sh
-# Installs the named Debian packages that are missing; says nothing when none is.
+# Installs the named Debian packages that are missing; says nothing when none is. Where packages are not Debian's, CMake
+# says what is missing.
+command -v dpkg-query >/dev/null || exit 0
 missing=
 for package; do
     dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"

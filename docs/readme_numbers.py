@@ -112,7 +112,9 @@ def results():
     yield (f"- On Ant eight steps are too few to judge by: the true simulator as judge is clearly better than the policy "
            f"alone in {ant['clear_wins']} of {ant['settings']}. There a learned advantage judges, not the world model.")
     yield from by_the_paper(summary)
-    yield f"- All of revision {summary['revision']}. What was aimed at and not reached: [goals](results/README.md#goals)."
+    goals = summary["goals"]
+    yield (f"- Of {len(goals)} goals that were set before the seeds were played {sum(g['reached'] is True for g in goals)} "
+           f"were reached ([which](results/README.md#goals)). All results are of revision {summary['revision']}.")
 
 
 def decisions():

@@ -85,8 +85,8 @@ int mw_report_goals(const mw_study_table *t, mw_report_line lines[MW_REPORT_LINE
     int n = 0, missing;
     char what[96];
     count_goal(add(lines, &n, "Planning above the policy alone"), gain.wins, gain.count, 28, all);
-    count_goal(add(lines, &n, "clearly above it"), gain.clear_wins, gain.count, 22, all);
-    mw_report_line *line = add(lines, &n, "clearly below it");
+    count_goal(add(lines, &n, "Planning clearly above the policy alone"), gain.clear_wins, gain.count, 22, all);
+    mw_report_line *line = add(lines, &n, "Planning clearly below the policy alone");
     snprintf(line->goal, sizeof line->goal, "none");
     if (gain.count) snprintf(line->ours, sizeof line->ours, "%d of %d", gain.clear_losses, gain.count);
     settle(line, gain.clear_losses == 0, all);

@@ -131,6 +131,20 @@ static json_t *uncertainty_json(const mw_study_table *t) {
     return root;
 }
 
+/* Of each what it was, what came of it in words, and whether it was reached: null where that cannot be said
+ * yet. */
+static json_t *goals_json(const mw_study_table *t) {
+    mw_report_line lines[MW_REPORT_LINES];
+    const int count = mw_report_goals(t, lines);
+    json_t *goals = json_array();
+    for (int i = 0; i < count; i++) {
+        json_t *reached = lines[i].met < 0 ? json_null() : json_boolean(lines[i].met);
+        json_array_append_new(goals, json_pack("{s:s, s:s, s:s, s:o}", "what", lines[i].what, "goal",
+                                               lines[i].goal, "ours", lines[i].ours, "reached", reached));
+    }
+    return goals;
+}
+
 json_t *mw_report_summary(const mw_sources *sources) {
     const mw_study_table *t = &sources->table;
     json_t *root = json_pack("{s:s, s:s, s:i, s:i}", "mawam", mw_version(), "revision", sources->revision,
@@ -157,6 +171,7 @@ json_t *mw_report_summary(const mw_sources *sources) {
         if (sources->branches[k].present)
             json_object_set_new(branches, mw_branch_folders[k], family_json(&sources->branches[k], NULL));
     json_object_set_new(root, "branches", branches);
+    json_object_set_new(root, "goals", goals_json(t));
     json_object_set_new(root, "uncertainty", uncertainty_json(t));
     const mw_selector_counts selectors = mw_selectors_count(sources);
     json_object_set_new(root, "selectors",

@@ -757,8 +757,8 @@ static void test_goals(void **state) {
         const char *what, *ours;
         int met;
     } expected[] = {{"Planning above the policy alone", "20 of 30", 0},
-                    {"clearly above it", "16 of 30", 0},
-                    {"clearly below it", "0 of 30", 1},
+                    {"Planning clearly above the policy alone", "16 of 30", 0},
+                    {"Planning clearly below the policy alone", "0 of 30", 1},
                     {"Planning above a random choice as drawn", "20 of 30", 0}};
     mw_report_line lines[MW_REPORT_LINES];
     mw_error error;
