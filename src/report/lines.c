@@ -52,7 +52,15 @@ __attribute__((format(printf, 2, 3))) static void append(mw_report_line *line, c
     va_end(list);
 }
 
-/* Wins with how many are clear, then the median, which no setting with a small denominator rules, then the
+/* Wins with how many are clear. */
+static void append_count(mw_report_line *line, mw_comparison c) {
+    append(line, "%d of %d", c.wins, c.count);
+    if (c.intervals)
+        append(line, " (%d clearly, %d clearly worse; Holm: %d, %d)", c.clear_wins, c.clear_losses,
+               c.firm_wins, c.firm_losses);
+}
+
+/* These, then the median, which no setting with a small denominator rules, then the
  * mean that the paper has. */
 static void comparison_line(mw_report_line *line, mw_comparison ours, int paper_count, int paper_wins,
                             double paper_relative, double paper_median) {
@@ -67,10 +75,7 @@ static void comparison_line(mw_report_line *line, mw_comparison ours, int paper_
     }
     if (!ours.count) return;
     line->ours[0] = 0;
-    append(line, "%d of %d", ours.wins, ours.count);
-    if (ours.intervals)
-        append(line, " (%d clearly, %d clearly worse; Holm: %d, %d)", ours.clear_wins, ours.clear_losses,
-               ours.firm_wins, ours.firm_losses);
+    append_count(line, ours);
     if (!isnan(ours.median)) /* a reactive score of zero has no relative gain */
         append(line, "; median %+.1f%%, mean %+.1f%%", 100 * ours.median, 100 * ours.relative);
     if (paper_wins && ours.count == paper_count)
@@ -105,7 +110,9 @@ double mw_report_state_mean(const mw_study_table *t, mw_column_id column, int *m
 }
 
 static void count_line(mw_report_line *line, mw_comparison c) {
-    if (c.count) snprintf(line->ours, sizeof line->ours, "%d of %d", c.wins, c.count);
+    if (!c.count) return;
+    line->ours[0] = 0;
+    append_count(line, c);
 }
 
 const char *mw_candidates_words(char out[48], const mw_study_table *t) {
@@ -138,8 +145,7 @@ static void gain_lines(const mw_study_table *t, mw_report_line *lines, int *n) {
     snprintf(what, sizeof what, "Planning beats a random choice%s", candidates);
     comparison_line(add(lines, n, what), mw_table_compare_arms(t, NULL, MW_ARM_PLAN, MW_ARM_RANDOM), 0, 0,
                     NAN, NAN);
-    const mw_comparison won = mw_table_compare(t, "battle", MW_COL_OF(MW_ARM_PLAN, MW_FIELD_WON),
-                                               MW_COL_OF(MW_ARM_REACTIVE, MW_FIELD_WON)),
+    const mw_comparison won = mw_table_compare_won(t, "battle", MW_ARM_PLAN, MW_ARM_REACTIVE),
                         theirs = mw_table_compare(t, "battle", MW_COL_PUBLISHED_PLAN_WON,
                                                   MW_COL_PUBLISHED_REACTIVE_WON);
     mw_report_line *line = add(lines, n, "SMAC win rate improved");
@@ -147,7 +153,7 @@ static void gain_lines(const mw_study_table *t, mw_report_line *lines, int *n) {
     snprintf(line->goal, sizeof line->goal, "%d of %d", theirs.wins, theirs.count);
     if (won.count == theirs.count) line->met = won.wins >= theirs.wins;
     count_line(add(lines, n, "Planning above the dataset's mean return"),
-               mw_table_compare(t, NULL, MW_COL_PLAN, MW_COL_DATA));
+               mw_table_compare_data(t, NULL, MW_ARM_PLAN));
 }
 
 static double family_share(const mw_study_table *t, const char *family) {

@@ -157,6 +157,36 @@ const char *mw_comparison_text(char out[160], const mw_comparison *c) {
     return out;
 }
 
+void mw_page_arm_bars(mw_page *page, const mw_study_table *t, const char *family, const bool *taking,
+                      const int *arms, const char *const *titles, int count) {
+    enum { MOST = MW_TABLE_ROWS * MW_ARMS };
+    const char *names[MW_TABLE_ROWS];
+    double values[MOST], low[MOST], high[MOST], ends[2 * MOST + 1] = {0};
+    int n = 0, m = 1;
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        const mw_study_row *row = &t->rows[i];
+        if (strcmp(row->family, family) || (taking && !taking[i])) continue;
+        names[n] = row->name;
+        for (int k = 0; k < count; k++) {
+            const double mean = row->value[MW_COL_OF(arms[k], MW_FIELD_REPORTED)],
+                         std = row->value[MW_COL_OF(arms[k], MW_FIELD_REPORTED_STD)];
+            values[n * count + k] = mean;
+            low[n * count + k] = mean - std;
+            high[n * count + k] = mean + std;
+            ends[m++] = isnan(std) ? mean : mean - std; /* of a single seed there is none */
+            ends[m++] = isnan(std) ? mean : mean + std;
+        }
+        n++;
+    }
+    if (!n) return;
+    char title[96], unit[64];
+    snprintf(unit, sizeof unit, "%s: %s", mw_report_family_title(family),
+             !strcmp(family, "mpe") ? "normalised score" : "episode return");
+    snprintf(title, sizeof title, "%s, and its std over seeds", unit);
+    mw_plot_bars(page->out, &(mw_bars){title, "setting", mw_axis_fit(ends, m, false, unit), names, n, titles,
+                                       count, values, low, high, strcmp(family, "ant") ? "%.1f" : "%.0f"});
+}
+
 /* ---- a chapter ---- */
 
 static void item_begin(FILE *out, const mw_item *item) {

@@ -52,6 +52,11 @@ mw_sheet *mw_page_settings_sheet(void);
 /* Begins the row of a setting, with a link to its replay if there is one, under its family's heading. */
 void mw_page_setting(mw_page *page, mw_sheet *sheet, const mw_study_row *row);
 
+/* A family's settings (those that take part; NULL: all) with a bar for each arm, and the std over its seeds.
+ */
+void mw_page_arm_bars(mw_page *page, const mw_study_table *table, const char *family, const bool *taking,
+                      const int *arms, const char *const *titles, int count);
+
 const char *mw_row_format(const mw_study_row *row);        /* digits that suit its unit */
 const char *mw_row_signed_format(const mw_study_row *row); /* the same for differences */
 

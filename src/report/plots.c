@@ -123,10 +123,11 @@ static void box(const mw_plot *p, const mw_box *b, double middle, double half) {
                     b->series % MW_SVG_SERIES);
 }
 
-void mw_plot_boxes(FILE *out, const char *title, mw_axis y, const mw_box *boxes, int count) {
+void mw_plot_boxes(FILE *out, const char *title, const char *label, mw_axis y, const mw_box *boxes,
+                   int count) {
     const char *names[16];
     if (count > 16) count = 16;
-    const mw_plot p = panel(out, (mw_axis){.high = 1, .label = ""}, y);
+    const mw_plot p = panel(out, (mw_axis){.high = 1, .label = label}, y);
     mw_svg_begin(out, WIDTH, HEIGHT, title);
     mw_plot_y_axis(&p);
     for (int k = 0; k < count; k++) {
@@ -141,7 +142,7 @@ void mw_plot_boxes(FILE *out, const char *title, mw_axis y, const mw_box *boxes,
 
 /* ---- bars ---- */
 
-enum { BAR_WIDTH = 656, NAMES = 142, VALUES = 122, BAR = 12, GAP = 8 };
+enum { BAR_WIDTH = 670, NAMES = 156, VALUES = 122, BAR = 12, GAP = 8 };
 
 static void bar(const mw_plot *p, const mw_bars *b, int i, int series, double y) {
     const int at = i * b->series_count + series;
@@ -175,6 +176,7 @@ void mw_plot_bars(FILE *out, const mw_bars *b) {
         mw_svg_text(out, NAMES - 8, y + part / 2 + 2, "end", "value", "%s", b->names[i]);
         for (int k = 0; k < b->series_count; k++) bar(&p, b, i, k, y + GAP / 2.0 + k * BAR);
     }
+    mw_svg_text_up(out, 14, p.top + p.height / 2, "label", b->label);
     mw_svg_key(out, NAMES, 16, b->series, b->series_count);
     mw_svg_end(out);
 }

@@ -37,11 +37,12 @@ typedef struct mw_box {
     const double *values; /* NaN: not there */
     int count, series;
 } mw_box;
-void mw_plot_boxes(FILE *out, const char *title, mw_axis y, const mw_box *boxes, int count);
+void mw_plot_boxes(FILE *out, const char *title, const char *label, mw_axis y, const mw_box *boxes,
+                   int count); /* label: what the boxes' names are */
 
 /* Lying bars: for each name one of every series, below each other, with an interval where there is one. */
 typedef struct mw_bars {
-    const char *title;
+    const char *title, *label; /* what the names are */
     mw_axis x;
     const char *const *names; /* [count] */
     int count;

@@ -67,15 +67,11 @@ static json_t *family_json(const mw_study_table *t, const char *family) {
     for (size_t i = 0; i < sizeof against_data / sizeof *against_data; i++) {
         char key[64];
         snprintf(key, sizeof key, "%s_vs_data", mw_arm_name(against_data[i]));
-        json_object_set_new(
-            root, key,
-            comparison_json(mw_table_compare(t, family, MW_COL_OF(against_data[i], 0), MW_COL_DATA),
-                            one_unit));
+        json_object_set_new(root, key,
+                            comparison_json(mw_table_compare_data(t, family, against_data[i]), one_unit));
     }
     json_object_set_new(root, "win_rate",
-                        comparison_json(mw_table_compare(t, family, MW_COL_OF(MW_ARM_PLAN, MW_FIELD_WON),
-                                                         MW_COL_OF(MW_ARM_REACTIVE, MW_FIELD_WON)),
-                                        true));
+                        comparison_json(mw_table_compare_won(t, family, MW_ARM_PLAN, MW_ARM_REACTIVE), true));
     set_number(root, "smallest_visible_relative_gain_median",
                mw_table_median(t, family, MW_COL_SMALLEST_RELATIVE));
     set_number(root, "oracle_share_median", mw_table_median(t, family, MW_COL_SHARE));

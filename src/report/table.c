@@ -99,12 +99,17 @@ static int paired_seeds(const mw_study_row *row, int ours, int other, double *st
     return n;
 }
 
+static int seeds_of(const mw_study_row *row, int arm) {
+    int n = 0;
+    while (n < MW_TABLE_SEEDS && !isnan(row->seeds[arm][n])) n++;
+    return n;
+}
+
 /* Whether reactive's mean, judged by its seeds, may be zero: a gain relative to it has no interval then. */
 static bool may_be_zero(const mw_study_row *row) {
     const double mean = row->value[MW_COL_REACTIVE],
                  std = row->value[MW_COL_OF(MW_ARM_REACTIVE, MW_FIELD_REPORTED_STD)];
-    int n = 0;
-    while (n < MW_TABLE_SEEDS && !isnan(row->seeds[MW_ARM_REACTIVE][n])) n++;
+    const int n = seeds_of(row, MW_ARM_REACTIVE);
     return mean == 0 || (n > 1 && fabs(mean) <= mw_student(n - 1) * std / sqrt(n));
 }
 
@@ -284,6 +289,12 @@ void mw_study_table_free(mw_study_table *table) {
 
 /* ---- over settings ---- */
 
+/* Student's, where there are degrees of freedom. */
+static mw_interval student(double difference, double error, int freedom) {
+    const double half = freedom > 0 ? mw_student(freedom) * error : NAN;
+    return (mw_interval){difference, difference - half, difference + half};
+}
+
 mw_interval mw_row_difference(const mw_study_row *row, int ours, int other) {
     const double *a = &row->value[MW_COL_OF(ours, 0)], unit = unit_of(row);
     const double difference = a[MW_FIELD_REPORTED] - row->value[MW_COL_OF(other, MW_FIELD_REPORTED)];
@@ -291,8 +302,23 @@ mw_interval mw_row_difference(const mw_study_row *row, int ours, int other) {
         return (mw_interval){difference, unit * a[MW_FIELD_GAIN_LOW], unit * a[MW_FIELD_GAIN_HIGH]};
     double std;
     const int n = paired_seeds(row, ours, other, &std);
-    const double half = n > 1 ? mw_student(n - 1) * std / sqrt(n) : NAN;
-    return (mw_interval){difference, difference - half, difference + half};
+    return student(difference, std / sqrt(n), n - 1);
+}
+
+mw_interval mw_row_above_data(const mw_study_row *row, int arm) {
+    const double *a = &row->value[MW_COL_OF(arm, 0)];
+    const int n = seeds_of(row, arm);
+    const double seeds = a[MW_FIELD_REPORTED_STD] / sqrt(n), data = unit_of(row) *
+                                                                    row->value[MW_COL_DATA_RETURN_STD] /
+                                                                    sqrt(row->value[MW_COL_DATA_EPISODES]);
+    return student(a[MW_FIELD_REPORTED] - row->value[MW_COL_DATA], hypot(seeds, data), n - 1);
+}
+
+mw_interval mw_row_won(const mw_study_row *row, int ours, int other) {
+    const double *a = &row->value[MW_COL_OF(ours, 0)], *b = &row->value[MW_COL_OF(other, 0)];
+    const int n = seeds_of(row, ours);
+    return student(a[MW_FIELD_WON] - b[MW_FIELD_WON],
+                   hypot(a[MW_FIELD_WON_STD], b[MW_FIELD_WON_STD]) / sqrt(n), 2 * (n - 1));
 }
 
 double mw_row_p(const mw_study_row *row, int ours, int other) {
@@ -302,12 +328,19 @@ double mw_row_p(const mw_study_row *row, int ours, int other) {
     return mw_interval_p(d.mean, d.low, d.high, n - 1);
 }
 
+bool mw_row_imagines(const mw_study_row *row) {
+    static const char *const blind[] = {"", "advantage", "direct", "q"};
+    for (size_t i = 0; i < sizeof blind / sizeof *blind; i++)
+        if (!strcmp(row->scorer, blind[i])) return false;
+    return true;
+}
+
 void mw_table_training_seeds(mw_study_table *table, const mw_study_table *others, int count) {
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
         double *v = table->rows[i].value, deltas[MW_TABLE_SEEDS];
         int n = 0;
         if (!isnan(v[MW_COL_DELTA])) deltas[n++] = v[MW_COL_DELTA];
-        for (int k = 0; k < count && n == k + 1 && n < MW_TABLE_SEEDS; k++)
+        for (int k = 0; k < count && n > 0 && n < MW_TABLE_SEEDS; k++)
             if (!isnan(others[k].rows[i].value[MW_COL_DELTA]))
                 deltas[n++] = others[k].rows[i].value[MW_COL_DELTA];
         v[MW_COL_TRAINING_SEEDS] = n ? n : NAN;
@@ -321,20 +354,21 @@ static bool within(const mw_study_row *row, const char *family) {
     return !family || !strcmp(row->family, family);
 }
 
-mw_comparison mw_table_compare_arms(const mw_study_table *table, const char *family, int ours, int other) {
-    double a[MW_TABLE_ROWS], b[MW_TABLE_ROWS], low[MW_TABLE_ROWS], high[MW_TABLE_ROWS], p[MW_TABLE_ROWS];
+/* With an interval of each row's difference, and what is to be thought of it: mw_interval_p. */
+static mw_comparison compare(const mw_study_table *table, const char *family, mw_column_id ours,
+                             mw_column_id other, const mw_interval difference[MW_TABLE_ROWS],
+                             const double p[MW_TABLE_ROWS]) {
+    double a[MW_TABLE_ROWS], b[MW_TABLE_ROWS], low[MW_TABLE_ROWS], high[MW_TABLE_ROWS];
     bool firm[MW_TABLE_ROWS]; /* with all settings looked at, whatever the family */
     int n = 0, wins = 0, losses = 0;
-    for (int i = 0; i < MW_TABLE_ROWS; i++) p[i] = mw_row_p(&table->rows[i], ours, other);
     mw_holm(firm, p, MW_TABLE_ROWS);
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
         const mw_study_row *row = &table->rows[i];
         if (!within(row, family)) continue;
-        const mw_interval d = mw_row_difference(row, ours, other);
-        a[n] = row->value[MW_COL_OF(ours, MW_FIELD_REPORTED)];
-        b[n] = row->value[MW_COL_OF(other, MW_FIELD_REPORTED)];
-        low[n] = d.low;
-        high[n] = d.high;
+        a[n] = row->value[ours];
+        b[n] = row->value[other];
+        low[n] = difference[i].low;
+        high[n] = difference[i].high;
         wins += firm[i] && a[n] > b[n];
         losses += firm[i] && a[n] < b[n];
         n++;
@@ -343,6 +377,37 @@ mw_comparison mw_table_compare_arms(const mw_study_table *table, const char *fam
     c.firm_wins = wins;
     c.firm_losses = losses;
     return c;
+}
+
+mw_comparison mw_table_compare_arms(const mw_study_table *table, const char *family, int ours, int other) {
+    mw_interval d[MW_TABLE_ROWS];
+    double p[MW_TABLE_ROWS];
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        d[i] = mw_row_difference(&table->rows[i], ours, other);
+        p[i] = mw_row_p(&table->rows[i], ours, other);
+    }
+    return compare(table, family, MW_COL_OF(ours, MW_FIELD_REPORTED), MW_COL_OF(other, MW_FIELD_REPORTED), d,
+                   p);
+}
+
+mw_comparison mw_table_compare_data(const mw_study_table *table, const char *family, int arm) {
+    mw_interval d[MW_TABLE_ROWS];
+    double p[MW_TABLE_ROWS];
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        d[i] = mw_row_above_data(&table->rows[i], arm);
+        p[i] = mw_interval_p(d[i].mean, d[i].low, d[i].high, seeds_of(&table->rows[i], arm) - 1);
+    }
+    return compare(table, family, MW_COL_OF(arm, MW_FIELD_REPORTED), MW_COL_DATA, d, p);
+}
+
+mw_comparison mw_table_compare_won(const mw_study_table *table, const char *family, int ours, int other) {
+    mw_interval d[MW_TABLE_ROWS];
+    double p[MW_TABLE_ROWS];
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        d[i] = mw_row_won(&table->rows[i], ours, other);
+        p[i] = mw_interval_p(d[i].mean, d[i].low, d[i].high, 2 * (seeds_of(&table->rows[i], ours) - 1));
+    }
+    return compare(table, family, MW_COL_OF(ours, MW_FIELD_WON), MW_COL_OF(other, MW_FIELD_WON), d, p);
 }
 
 mw_comparison mw_table_compare(const mw_study_table *table, const char *family, mw_column_id ours,

@@ -186,12 +186,20 @@ const char *mw_study_family(const char *task); /* of one of the settings' tasks;
  * of the seeds' paired means (Student's) otherwise. NaN where it is not known. */
 mw_interval mw_row_difference(const mw_study_row *row, int ours, int other);
 double mw_row_p(const mw_study_row *row, int ours, int other); /* of that interval; NaN: not known */
+/* An arm above the mean of its data, by Student's interval over its seeds with the data's own error. */
+mw_interval mw_row_above_data(const mw_study_row *row, int arm);
+/* Win rates, by Student's interval over both arms' seeds, which files do not hold in pairs. */
+mw_interval mw_row_won(const mw_study_row *row, int ours, int other);
+/* Whether planning's judge imagines steps; false too where no plan is known. */
+bool mw_row_imagines(const mw_study_row *row);
 
 /* What further training seeds tell goes to the rows of the first: rows of others[count] that are there. */
 void mw_table_training_seeds(mw_study_table *table, const mw_study_table *others, int count);
 
-/* Of two arms, with their intervals. family NULL: all. */
+/* Of two arms, with the intervals above. family NULL: all. */
 mw_comparison mw_table_compare_arms(const mw_study_table *table, const char *family, int ours, int other);
+mw_comparison mw_table_compare_data(const mw_study_table *table, const char *family, int arm);
+mw_comparison mw_table_compare_won(const mw_study_table *table, const char *family, int ours, int other);
 /* Of any two columns, without. */
 mw_comparison mw_table_compare(const mw_study_table *table, const char *family, mw_column_id ours,
                                mw_column_id other);

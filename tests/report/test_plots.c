@@ -28,9 +28,9 @@ static void impossible_numbers(void **state) {
                           up = mw_axis_fit(y, COUNT, logarithmic, "y");
             mw_plot_curves(out, "curves", across, up, &(mw_curve){"line", x, y, y, y, COUNT}, 1);
             mw_plot_points(out, &(mw_points){"points", up, across, points, COUNT, names, 4, true, y[0], NAN});
-            mw_plot_boxes(out, "boxes", up, &(mw_box){"box", y, COUNT, 0}, 1);
-            mw_plot_bars(out, &(mw_bars){"bars", mw_axis_fit(y, COUNT, false, "z"), names, COUNT, names, 1, y,
-                                         y, y, "%.1f"});
+            mw_plot_boxes(out, "boxes", "kind", up, &(mw_box){"box", y, COUNT, 0}, 1);
+            mw_plot_bars(out, &(mw_bars){"bars", "kind", mw_axis_fit(y, COUNT, false, "z"), names, COUNT,
+                                         names, 1, y, y, y, "%.1f"});
             assert_int_equal(fclose(out), 0);
             assert_true(size < 1 << 16);
             assert_null(strstr(text, "<d>"));

@@ -607,10 +607,11 @@ static void test_beside(void **state) {
     make_file(
         "beside/sweeps/tag-medium.json",
         "{\"bundle\": \"00cc\", \"sweeps\": {\"horizon\": {\"symbol\": \"H\", \"points\": ["
-        "{\"value\": \"1\", \"arms\": {\"reactive\": {\"return\": 5}, \"oracle\": {\"return\": 7.5, "
-        "\"return_low\": 7, \"return_high\": 8}}},"
-        "{\"value\": \"<b>\", \"arms\": 3},"
-        "{\"value\": \"8\", \"arms\": {\"reactive\": {\"return\": 5}, \"oracle\": {\"return\": 4.25}}}]}},"
+        "{\"value\": \"8\", \"arms\": {\"oracle\": {\"return\": 4.25, \"gain\": {\"mean\": -0.75, "
+        "\"low\": -1.5, \"high\": 0.25}}}}, "
+        "{\"value\": \"<b>\", \"arms\": 3}, "
+        "{\"value\": \"1\", \"arms\": {\"oracle\": {\"return\": 7.5, \"return_low\": 7, \"return_high\": 8, "
+        "\"gain\": {\"mean\": 2.5, \"low\": 2, \"high\": 3}}}}]}}, " /* later, and first in the report */
         "\"front\": [{\"ms\": 2, \"return\": 5}]}");
     make_file("beside/cost.json",
               "{\"cpu\": \"<i>fast\", \"threads\": 2, \"cost\": {\"envs\": 4, \"K\": 3, \"settings\": "
@@ -694,8 +695,12 @@ static void test_beside(void **state) {
         const char *page, *words;
     } expected[] = {
         {"gain",
-         "the oracle returns 7.5 at H = 1 and 4.2 at H = 8; most at H = 1 (7.5 [7.0, 8.0], reactive 5.0)"},
-        {"cost", "Ours: &lt;i&gt;fast, 2 threads, 4 environments, K = 3; mean of those"},
+         "tag-medium: oracle - reactive, of the same episodes: +2.5 [2.0, 3.0] at H = 1, -0.8 [-1.5, 0.2] at "
+         "H "
+         "= 8; most +2.5 [2.0, 3.0] at H = 1. Its interval lies above zero at 1 of 2 horizons, below at 0."},
+        {"cost", "tag-medium: swept without the arm plan; see the oracle by horizon."},
+        {"cost", "Ours: &lt;i&gt;fast, 2 threads, 4 environments, K = 3, the bundles&#39; own guidance; mean "
+                 "of those"},
         {"cost", "settings that were measured: 3m-medium."},
         {"cost", "tag-expert: the same plan, measured 2 times, took 2.0 to 3.0 ms"},
         {"cost", ">132.9</td>"},  /* as printed, though 120.5 + 12.5 */
@@ -750,16 +755,48 @@ static void test_beside(void **state) {
     }
 }
 
+/* Above the data by seeds and the data's own error, win rates by both arms' seeds. */
+static void test_intervals(void **state) {
+    (void)state;
+    static mw_study_table t;
+    mw_error error;
+    CHECK_OK(mw_dir_make(scratch("won/results"), &error), error);
+    make_file(
+        "won/results/3m-good.json",
+        "{\"setting\": \"3m-good\", \"data\": {\"episodes\": 9, \"return\": {\"mean\": 10, \"std\": 6}}, "
+        "\"eval\": {\"arms\": {\"reactive\": {\"win_rate\": 0.6, \"win_rate_std\": 0.2}, \"plan\": "
+        "{\"return\": 15, \"return_std\": 1, \"seed_returns\": [14, 15, 16], \"win_rate\": 0.9, "
+        "\"win_rate_std\": 0.1}}}}");
+    const char *from[] = {scratch("won")};
+    CHECK_OK(mw_study_table_read(&t, from, 1, mw_study_places, &error), error);
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        if (!t.rows[i].summary) continue;
+        const mw_interval data = mw_row_above_data(&t.rows[i], MW_ARM_PLAN),
+                          won = mw_row_won(&t.rows[i], MW_ARM_PLAN, MW_ARM_REACTIVE);
+        CHECK_NEAR(data.mean, 5, 1e-12);
+        CHECK_NEAR(data.high - 5, 4.3026527 * hypot(2, 1 / sqrt(3)), 1e-3);
+        CHECK_NEAR(0.3 - won.low, 2.7764451 * hypot(0.1, 0.2) / sqrt(3), 1e-4);
+    }
+    const mw_comparison above = mw_table_compare_data(&t, NULL, MW_ARM_PLAN),
+                        more = mw_table_compare_won(&t, "battle", MW_ARM_PLAN, MW_ARM_REACTIVE);
+    assert_true(above.wins == 1 && above.intervals == 1 && above.clear_wins == 0);
+    assert_true(more.wins == 1 && more.intervals == 1 && more.clear_wins == 0);
+    mw_study_table_free(&t);
+}
+
 /* Goals have a mark once all settings are there. */
 static void test_goals(void **state) {
     (void)state;
     static const struct {
-        const char *what, *ours;
+        const char *what, *goal, *ours;
         int met;
-    } expected[] = {{"Planning above the policy alone", "20 of 30", 0},
-                    {"Planning clearly above the policy alone", "16 of 30", 0},
-                    {"Planning clearly below the policy alone", "0 of 30", 1},
-                    {"Planning above a random choice as drawn", "20 of 30", 0}};
+    } expected[] = {
+        {"Planning above the policy alone", "at least 28", "20 of 30", 0},
+        {"Planning clearly above the policy alone", "at least 22", "16 of 30", 0},
+        {"Planning clearly below the policy alone", "none", "0 of 30", 1},
+        {"Planning above a random choice as drawn", "at least 27", "20 of 30", 0},
+        {"The world model takes part in the decision", "all 30", "-", -1},
+        {"Same-state regret as drawn, mean of the paper's five settings", "at most 0.25", "-", -1}};
     mw_report_line lines[MW_REPORT_LINES];
     mw_error error;
     make_study("every", NULL, 0);
@@ -773,6 +810,8 @@ static void test_goals(void **state) {
                 if (strcmp(lines[i].what, expected[k].what) != 0) continue;
                 found++;
                 assert_int_equal(lines[i].met, part ? -1 : expected[k].met);
+                assert_string_equal(lines[i].goal, expected[k].goal); /* of how many there are, not of these
+                                                                       */
                 if (!part) assert_string_equal(lines[i].ours, expected[k].ours);
             }
         assert_int_equal(found, sizeof expected / sizeof *expected);
@@ -782,15 +821,25 @@ static void test_goals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_paper_settings), cmocka_unit_test(test_paper),
-        cmocka_unit_test(test_table),          cmocka_unit_test(test_files),
-        cmocka_unit_test(test_goals),          cmocka_unit_test(test_again),
-        cmocka_unit_test(test_replays),        cmocka_unit_test(test_json),
-        cmocka_unit_test(test_folders),        cmocka_unit_test(test_beside),
-        cmocka_unit_test(test_near_zero),      cmocka_unit_test(test_ratios),
-        cmocka_unit_test(test_sparse),         cmocka_unit_test(test_protocols),
-        cmocka_unit_test(test_leftovers),      cmocka_unit_test(test_strangers),
-        cmocka_unit_test(test_planned),        cmocka_unit_test(test_two),
+        cmocka_unit_test(test_paper_settings),
+        cmocka_unit_test(test_paper),
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_goals),
+        cmocka_unit_test(test_again),
+        cmocka_unit_test(test_intervals),
+        cmocka_unit_test(test_replays),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_folders),
+        cmocka_unit_test(test_beside),
+        cmocka_unit_test(test_near_zero),
+        cmocka_unit_test(test_ratios),
+        cmocka_unit_test(test_sparse),
+        cmocka_unit_test(test_protocols),
+        cmocka_unit_test(test_leftovers),
+        cmocka_unit_test(test_strangers),
+        cmocka_unit_test(test_planned),
+        cmocka_unit_test(test_two),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -28,8 +28,9 @@ static const mw_item items[] = {
      "on our own data of the same kinds: rows are alike, not equal.",
      mw_item_main_results},
     {"planning_gain_bars", "gain", "Relative gain of planning over reactive, by setting",
-     "The paper's are from its table. Values beyond the axis say so. The returns behind them are in the next "
-     "table.",
+     "Returns with their std over seeds, relative gains with their intervals, and how many settings gain. "
+     "The "
+     "paper's gains are from its table. Values beyond the axis say so.",
      mw_item_gain_bars},
     {"planning_gain_ds3", "gain", "Reactive and planning, by setting",
      "Both arms play the same episodes. The std is over seeds; the interval is that of the paired "
@@ -57,8 +58,8 @@ static const mw_item items[] = {
     {"ablation_all", "controls", "The model's choice against a random one",
      "Same number of candidates, one drawn at random. As in the paper the first difference is between two "
      "choices among candidates that are drawn the same way, on the same episodes; planning may also shift, "
-     "weight and judge them in other ways. "
-     "Intervals are Student's over the seeds' paired means.",
+     "weight and judge them in other ways. Intervals are Student's over the seeds' paired means; against "
+     "reactive, of paired episodes.",
      mw_item_random},
     {"own:as_drawn", "controls", "Candidates as the policy draws them",
      "The arm paper: no offsets, no warm start, no weighted mean, imagined returns as scores.",
@@ -79,7 +80,10 @@ static const mw_item items[] = {
      "Top-2 of snippets in groups of 8 at H = 8. Split at the medians; the median itself counts as low.",
      mw_item_two_factor_cells},
     {"gain_conditions", "quality", "Headroom and reliability of every setting",
-     "Lines are the medians. Tooltips name the setting.", mw_item_two_factor_points},
+     "Lines are the medians over all settings. The paper's reliabilities are in its figure only; its "
+     "headroom "
+     "follows from its table.",
+     mw_item_two_factor_points},
     {"gain_vs_quality", "quality", "Gain by quality of the data",
      "A task's datasets are ordered by the mean return of their episodes. Tiers pool tasks: first, last, and "
      "all between.",
@@ -95,7 +99,9 @@ static const mw_item items[] = {
      "Standardised within each setting; points are some of its snippets, correlations are of all.",
      mw_item_alignment},
     {"calib_all", "ranking", "Calibration of every task at H = 8",
-     "Standardised within each setting; points are some of its snippets, correlations are of all.",
+     "Standardised within each setting; points are some of its snippets, correlations are of all. The "
+     "paper's "
+     "are in its figure only.",
      mw_item_calibration},
     {"boxgrid", "ranking", "Distribution over settings at H = 1, 4, 8",
      "Boxes: quartiles and median; whiskers: the extremes; a point per setting.", mw_item_boxgrid},
@@ -117,7 +123,7 @@ static const mw_item items[] = {
      mw_item_rollout},
     {"routing", "routing", "Experts of agents, and what is lost without one",
      "Affinity: mean combine mass of an agent on an expert. Leave one out: increase of the error without it. "
-     "First mawam's world models, then the paper's own structure.",
+     "First mawam's world models, then the paper's own structure. The paper's values are in its figure only.",
      mw_item_experts},
     {"hcrwm_context_all30", "routing", "Context against identity",
      "Corrected mutual information of the dominant expert with the transition's context and with the agent; "
@@ -140,12 +146,13 @@ static const mw_item items[] = {
      mw_item_influence},
     {"selector_comparison_bars", "selectors", "World model against other selectors",
      "All choose among candidates as the policy draws them, on the same episodes, after as many training "
-     "steps as the world model's. Read within a setting. At equal training time: docs/selectors.md.",
+     "steps as the world model's. Read within a setting. The paper's returns are in its figure only. At "
+     "equal "
+     "training time: docs/selectors.md.",
      mw_item_selectors},
     {"cost", "cost", "Generation and scoring by number of candidates",
-     "Milliseconds for several environments together with guidance 1.2; the paper's are of four, with K = 3. "
-     "Ours are networks of compact size, the paper's proposer has some 66 million weights: rows are alike, "
-     "not equal.",
+     "Milliseconds for several environments together; the paper's are of four, with K = 3. Ours are networks "
+     "of compact size, the paper's proposer has some 66 million weights: rows are alike, not equal.",
      mw_item_cost},
     {"cost_batched", "cost", "Candidates one after another against all at once",
      "Milliseconds for several environments together; the paper's are of four, with M = 8.",

@@ -91,7 +91,10 @@ static void say_baselines(mw_page *page) {
         for (int a = 0; mw_arm_at(a, &arm); a++) /* fmax passes over a NaN */
             if (strcmp(arm.controller, "planner"))
                 most = fmax(most, t->rows[i].value[MW_COL_OF(a, MW_FIELD_REPORTED)]);
-        if (isnan(plan) || isinf(most)) continue;
+        const double *v = page->table->rows[i].value, *theirs = t->rows[i].value;
+        if (isnan(plan) || isinf(most) || fabs(v[MW_COL_EVAL_SEEDS] - theirs[MW_COL_EVAL_SEEDS]) > 0 ||
+            fabs(v[MW_COL_EVAL_EPISODES] - theirs[MW_COL_EVAL_EPISODES]) > 0)
+            continue; /* not on the same episodes, as far as files tell */
         compared++;
         above += plan > most;
     }

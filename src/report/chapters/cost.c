@@ -66,12 +66,14 @@ static void say_where(mw_page *page) {
         if (profile_of(settings, setting))
             snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", setting);
     }
-    const double threads = mw_json_number(root, "threads");
+    const double threads = mw_json_number(root, "threads"), guidance = mw_json_number(root, "cost.guidance");
+    char guided[64] = "the bundles' own guidance";
+    if (!isnan(guidance)) snprintf(guided, sizeof guided, "guidance %g", guidance);
     mw_page_say(page,
-                "Ours: %.128s, %.0f thread%s, %.0f environments, K = %.0f; mean of those of the paper's "
+                "Ours: %.128s, %.0f thread%s, %.0f environments, K = %.0f, %s; mean of those of the paper's "
                 "settings that were measured: %s.",
                 cpu ? cpu : "", threads, threads == 1 ? "" : "s", mw_json_number(root, "cost.envs"),
-                mw_json_number(root, "cost.K"), names[0] ? names : "none");
+                mw_json_number(root, "cost.K"), guided, names[0] ? names : "none");
 }
 
 void mw_item_cost(mw_page *page) {

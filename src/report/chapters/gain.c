@@ -43,17 +43,24 @@ static void family_bars(mw_page *page, const char *family) {
     const mw_axis axis = mw_axis_fit(ends, 6 * n + 1, false, label);
     snprintf(title, sizeof title, "%s: relative gain of planning over reactive",
              mw_report_family_title(family));
-    mw_plot_bars(page->out, &(mw_bars){title, axis, names, n, series, 2, values, low, high, "%+.1f%%"});
+    mw_plot_bars(page->out,
+                 &(mw_bars){title, "setting", axis, names, n, series, 2, values, low, high, "%+.1f%%"});
 }
 
 static mw_sheet *gain_sheet(mw_page *page) {
     mw_sheet *sheet = mw_page_settings_sheet();
+    static const int arms[] = {MW_ARM_REACTIVE, MW_ARM_PLAN};
+    mw_sheet_column(sheet, "mawam", "reactive", "std over seeds");
+    mw_sheet_column(sheet, "mawam", "planning", "std over seeds");
     mw_sheet_column(sheet, "mawam", "relative gain, %", "of planning over reactive, with its 95% interval");
     mw_sheet_column(sheet, "paper", "relative gain, %", NULL);
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
         const mw_study_row *row = &page->table->rows[i];
         const double *v = row->value;
         mw_page_setting(page, sheet, row);
+        for (int k = 0; k < 2; k++)
+            mw_sheet_spread(sheet, mw_row_format(row), v[MW_COL_OF(arms[k], MW_FIELD_REPORTED)],
+                            v[MW_COL_OF(arms[k], MW_FIELD_REPORTED_STD)]);
         mw_sheet_gain(sheet, "%+.1f", 100 * v[MW_COL_RELATIVE], 100 * v[MW_COL_RELATIVE_LOW],
                       100 * v[MW_COL_RELATIVE_HIGH]);
         mw_sheet_gain(sheet, "%+.1f", 100 * v[MW_COL_PUBLISHED_RELATIVE], NAN, NAN);
@@ -61,7 +68,27 @@ static mw_sheet *gain_sheet(mw_page *page) {
     return sheet;
 }
 
+/* How many settings of each family are better, and how many clearly so or clearly worse. */
+static void count_bars(mw_page *page) {
+    static const char *const series[] = {"better", "clearly better", "clearly worse"};
+    const char *names[4];
+    double counts[12], ends[13] = {0};
+    for (int f = 0; f < 4; f++) {
+        const char *family = f < 3 ? mw_report_families[f] : NULL;
+        const mw_comparison c = mw_table_compare_arms(page->table, family, MW_ARM_PLAN, MW_ARM_REACTIVE);
+        const int numbers[] = {c.wins, c.clear_wins, c.clear_losses};
+        names[f] = mw_report_family_title(family);
+        for (int k = 0; k < 3; k++) ends[3 * f + k + 1] = counts[3 * f + k] = numbers[k];
+    }
+    mw_axis axis = mw_axis_fit(ends, 13, false, "settings");
+    axis.whole = true;
+    mw_plot_bars(page->out, &(mw_bars){"planning against reactive: settings", "family", axis, names, 4,
+                                       series, 3, counts, NULL, NULL, "%.0f"});
+}
+
 void mw_item_gain_bars(mw_page *page) {
+    static const int arms[] = {MW_ARM_REACTIVE, MW_ARM_PLAN};
+    static const char *const titles[] = {"reactive", "planning"};
     char text[160], words[480];
     const mw_comparison ours = mw_table_compare_arms(page->table, NULL, MW_ARM_PLAN, MW_ARM_REACTIVE),
                         theirs = mw_table_compare(page->table, NULL, MW_COL_PUBLISHED_PLAN,
@@ -76,7 +103,10 @@ void mw_item_gain_bars(mw_page *page) {
                 theirs.ties, theirs.losses, theirs.p);
     if (*mw_relative_words(words, page->table)) mw_page_say(page, "%s", words);
     mw_page_figure_begin(page, NULL);
+    for (int f = 0; f < 3; f++)
+        mw_page_arm_bars(page, page->table, mw_report_families[f], NULL, arms, titles, 2);
     for (int f = 0; f < 3; f++) family_bars(page, mw_report_families[f]);
+    count_bars(page);
     mw_page_figure_end(page, gain_sheet(page));
 }
 
@@ -167,22 +197,21 @@ void mw_item_family_table(mw_page *page) {
 /* ---- win rates ---- */
 
 void mw_item_win_rates(mw_page *page) {
-    const mw_column_id plan = MW_COL_OF(MW_ARM_PLAN, MW_FIELD_WON),
-                       reactive = MW_COL_OF(MW_ARM_REACTIVE, MW_FIELD_WON);
-    const mw_comparison ours = mw_table_compare(page->table, "battle", plan, reactive),
+    const mw_comparison ours = mw_table_compare_won(page->table, "battle", MW_ARM_PLAN, MW_ARM_REACTIVE),
                         theirs = mw_table_compare(page->table, "battle", MW_COL_PUBLISHED_PLAN_WON,
                                                   MW_COL_PUBLISHED_REACTIVE_WON);
     mw_sheet *sheet = mw_page_settings_sheet();
+    char text[160];
     if (ours.count)
-        mw_page_say(page, "Planning wins more often in %d setting%s, equally in %d, less often in %d.",
-                    ours.wins, mw_plural(ours.wins), ours.ties, ours.losses);
+        mw_page_say(page, "Planning wins more often in %s; ties %d. Intervals: Student's over seeds.",
+                    mw_comparison_text(text, &ours), ours.ties);
     else
         mw_page_missing(page, "no battle that both arms have played", "mawam study run --dir study --resume");
     mw_page_say(page, "Paper: more often in %d, equally in %d, less often in %d.", theirs.wins, theirs.ties,
                 theirs.losses);
     mw_sheet_column(sheet, "mawam", "data", "of the dataset's episodes");
     for (int a = 0; a < MW_ARM_STANDARD; a++) mw_sheet_column(sheet, "mawam", mw_arm_name(a), NULL);
-    mw_sheet_column(sheet, "mawam", "difference", "planning - reactive");
+    mw_sheet_column(sheet, "mawam", "difference", "planning - reactive, with its 95% interval");
     mw_sheet_column(sheet, "paper", "reactive", NULL);
     mw_sheet_column(sheet, "paper", "planning", NULL);
     mw_sheet_column(sheet, "paper", "difference", NULL);
@@ -194,7 +223,8 @@ void mw_item_win_rates(mw_page *page) {
         mw_sheet_number(sheet, "%.2f", v[MW_COL_DATA_WON]);
         for (int a = 0; a < MW_ARM_STANDARD; a++)
             mw_sheet_spread(sheet, "%.2f", v[MW_COL_OF(a, MW_FIELD_WON)], v[MW_COL_OF(a, MW_FIELD_WON_STD)]);
-        mw_sheet_gain(sheet, "%+.2f", v[plan] - v[reactive], NAN, NAN);
+        const mw_interval d = mw_row_won(row, MW_ARM_PLAN, MW_ARM_REACTIVE);
+        mw_sheet_gain(sheet, "%+.2f", d.mean, d.low, d.high);
         mw_sheet_number(sheet, "%.2f", v[MW_COL_PUBLISHED_REACTIVE_WON]);
         mw_sheet_number(sheet, "%.2f", v[MW_COL_PUBLISHED_PLAN_WON]);
         mw_sheet_gain(sheet, "%+.2f", v[MW_COL_PUBLISHED_PLAN_WON] - v[MW_COL_PUBLISHED_REACTIVE_WON], NAN,
@@ -229,6 +259,18 @@ void mw_item_oracle(mw_page *page) {
                     "planning's share of it there: median %.2f, from %.2f to %.2f.",
                     shares, mw_plural(shares), mw_quantile_of(x, shares, 0.5), mw_quantile_of(x, shares, 0),
                     mw_quantile_of(x, shares, 1));
+    char blind[512] = "";
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        const mw_study_row *row = &page->table->rows[i];
+        const size_t used = strlen(blind);
+        if (row->scorer[0] && !mw_row_imagines(row))
+            snprintf(blind + used, sizeof blind - used, "%s%s", used ? ", " : "", row->name);
+    }
+    if (*blind)
+        mw_page_say(page,
+                    "Planning's judge imagines no steps, and looks beyond those that the oracle executes, on "
+                    "%s: there the oracle is another judge of the same candidates and no upper line.",
+                    blind);
     mw_sheet *sheet = mw_page_settings_sheet();
     mw_sheet_column(sheet, NULL, "steps", "that are executed and counted; + v: then the value");
     mw_sheet_column(sheet, NULL, "reactive", NULL);

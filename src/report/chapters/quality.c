@@ -75,7 +75,11 @@ void mw_item_two_factor_cells(mw_page *page) {
     mw_svg_text_up(page->out, 34, 108, "label", "reliability: Top-2 of snippets");
     mw_svg_end(page->out);
     mw_page_figure_end(page, sheet);
-    if (most < 0) return;
+    if (most < 0) {
+        mw_page_missing(page, "no family of which two settings have headroom, snippets and a gain",
+                        "mawam study run --dir study --resume");
+        return;
+    }
     mw_page_say(page, "Medians: headroom %.2f, reliability %.2f.", t.headroom, t.reliability);
     mw_page_say(page,
                 "The largest mean gain is where reliability is %s and headroom %s; the paper's: high and "
@@ -87,7 +91,7 @@ void mw_item_two_factor_cells(mw_page *page) {
 static void family_points(mw_page *page, const char *family, const mw_two_factor *medians) {
     static const char *const series[] = {"gain below 0", "0 to 10%", "10 to 50%", "above 50%"};
     mw_point points[MW_TABLE_ROWS];
-    double ys[MW_TABLE_ROWS];
+    double ys[MW_TABLE_ROWS + 1];
     int n = 0;
     char title[64];
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
@@ -102,13 +106,14 @@ static void family_points(mw_page *page, const char *family, const mw_two_factor
                                             : 3,
                                  row->name};
     }
+    ys[n] = medians->reliability;
     snprintf(title, sizeof title, "%s: headroom and reliability", mw_report_family_title(family));
     char label[64];
     snprintf(label, sizeof label, "%s: headroom, share of the family's range",
              mw_report_family_title(family));
     mw_plot_points(page->out, &(mw_points){title,
                                            {.high = 1, .label = label},
-                                           mw_axis_fit(ys, n, false, "Top-2 of snippets, share"),
+                                           mw_axis_fit(ys, n + 1, false, "Top-2 of snippets, share"),
                                            points,
                                            n,
                                            series,
@@ -118,16 +123,13 @@ static void family_points(mw_page *page, const char *family, const mw_two_factor
                                            medians->reliability});
 }
 
-void mw_item_two_factor_points(mw_page *page) {
-    const mw_two_factor medians = factors(page->table);
+static mw_sheet *factor_sheet(mw_page *page) {
     mw_sheet *sheet = mw_page_settings_sheet();
     mw_sheet_column(sheet, "mawam", "headroom", NULL);
     mw_sheet_column(sheet, "mawam", "Top-2", "of snippets in groups of 8 at H = 8");
     mw_sheet_column(sheet, "mawam", "relative gain, %", NULL);
     mw_sheet_column(sheet, "paper", "headroom", "from its rounded table");
     mw_sheet_column(sheet, "paper", "relative gain, %", NULL);
-    mw_page_figure_begin(page, NULL);
-    for (int f = 0; f < 3; f++) family_points(page, mw_report_families[f], &medians);
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
         const mw_study_row *row = &page->table->rows[i];
         mw_page_setting(page, sheet, row);
@@ -137,7 +139,15 @@ void mw_item_two_factor_points(mw_page *page) {
         mw_sheet_number(sheet, "%.2f", row->value[MW_COL_PUBLISHED_HEADROOM]);
         mw_sheet_gain(sheet, "%+.1f", 100 * row->value[MW_COL_PUBLISHED_RELATIVE], NAN, NAN);
     }
-    mw_page_figure_end(page, sheet);
+    return sheet;
+}
+
+void mw_item_two_factor_points(mw_page *page) {
+    const mw_two_factor medians = factors(page->table);
+    mw_page_figure_begin(page, NULL);
+    for (int f = 0; f < 3; f++) family_points(page, mw_report_families[f], &medians);
+    mw_page_figure_end(page, factor_sheet(page));
+    mw_page_table(page, factor_sheet(page), NULL); /* names the points, on paper too */
 }
 
 /* ---- data quality ---- */
@@ -249,14 +259,17 @@ void mw_item_quality(mw_page *page) {
 /* ---- against the data ---- */
 
 void mw_item_data(mw_page *page) {
-    const mw_comparison plan = mw_table_compare(page->table, NULL, MW_COL_PLAN, MW_COL_DATA),
-                        reactive = mw_table_compare(page->table, NULL, MW_COL_REACTIVE, MW_COL_DATA);
-    if (plan.count)
-        mw_page_say(page, "Planning lies above the mean of its data in %d of %d setting%s.", plan.wins,
-                    plan.count, mw_plural(plan.count));
-    if (reactive.count)
-        mw_page_say(page, "Reactive lies above the mean of its data in %d of %d.", reactive.wins,
-                    reactive.count);
+    static const struct {
+        int arm;
+        const char *name;
+    } against[] = {{MW_ARM_PLAN, "Planning"}, {MW_ARM_REACTIVE, "Reactive"}};
+    for (int k = 0; k < 2; k++) {
+        char text[160];
+        const mw_comparison c = mw_table_compare_data(page->table, NULL, against[k].arm);
+        if (c.count)
+            mw_page_say(page, "%s lies above the mean of its data in %s; sign test p = %.3g.",
+                        against[k].name, mw_comparison_text(text, &c), c.p);
+    }
     mw_sheet *sheet = mw_page_settings_sheet();
     mw_sheet_column(sheet, "data", "episodes", NULL);
     mw_sheet_column(sheet, "data", "steps", NULL);
@@ -264,7 +277,8 @@ void mw_item_data(mw_page *page) {
     mw_sheet_column(sheet, "as reported", "data", NULL);
     mw_sheet_column(sheet, "as reported", "reactive", NULL);
     mw_sheet_column(sheet, "as reported", "planning", NULL);
-    mw_sheet_column(sheet, "as reported", "planning - data", NULL);
+    mw_sheet_column(sheet, "as reported", "planning - data",
+                    "with its 95% interval, Student's over seeds with the data's own error");
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
         const mw_study_row *row = &page->table->rows[i];
         const double *v = row->value;
@@ -275,7 +289,8 @@ void mw_item_data(mw_page *page) {
         mw_sheet_number(sheet, mw_row_format(row), v[MW_COL_DATA]);
         mw_sheet_number(sheet, mw_row_format(row), v[MW_COL_REACTIVE]);
         mw_sheet_number(sheet, mw_row_format(row), v[MW_COL_PLAN]);
-        mw_sheet_gain(sheet, mw_row_signed_format(row), v[MW_COL_PLAN] - v[MW_COL_DATA], NAN, NAN);
+        const mw_interval d = mw_row_above_data(row, MW_ARM_PLAN);
+        mw_sheet_gain(sheet, mw_row_signed_format(row), d.mean, d.low, d.high);
     }
     mw_page_table(page, sheet, NULL);
 }

@@ -239,8 +239,8 @@ void mw_item_boxgrid(mw_page *page) {
                 for (int i = 0; i < count; i++) all[n++] = values[f][i];
             }
             snprintf(title, sizeof title, "%s at H = %d", metrics[shown[k]].name, horizons[h]);
-            mw_plot_boxes(page->out, title, mw_axis_fit(all, n, false, metrics[shown[k]].label), boxes,
-                          FAMILIES);
+            mw_plot_boxes(page->out, title, "family", mw_axis_fit(all, n, false, metrics[shown[k]].label),
+                          boxes, FAMILIES);
         }
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
         const mw_study_row *row = &page->table->rows[i];
@@ -362,7 +362,7 @@ void mw_item_rollout(mw_page *page) {
     }
     mw_page_figure_begin(page, NULL);
     plot_bands(page, &b, "(a) mean squared error", true);
-    mw_plot_boxes(page->out, "(b) distribution over settings at H = 8",
+    mw_plot_boxes(page->out, "(b) distribution over settings at H = 8", "family",
                   mw_axis_fit(all, n, true, "mean squared error"), boxes, FAMILIES);
     band_rows(sheet, &b, "rollout error", "%.3g");
     for (int i = 0; i < MW_TABLE_ROWS; i++) { /* the points of (b) */

@@ -427,10 +427,18 @@ static void say_learned(mw_page *page, mw_source_kind kind, int k) {
     }
     if (all)
         mw_page_say(page, "%s is better than before training in %d of %d setting%s%s%s%s.", effects[k].words,
-                    better, all, mw_plural(all), better < all ? "; not on " : "", worse, titles[kind]);
+                    better, all, mw_plural(all), titles[kind], better < all ? "; not on " : "", worse);
 }
 
 static void influence_by(mw_page *page, mw_source_kind kind) {
+    int settings = 0;
+    for (int i = 0; i < MW_TABLE_ROWS; i++)
+        settings += json_object_get(routing_by(page, kind, i), "influence") != NULL;
+    if (!settings) {
+        mw_page_missing(page, "no routing diagnosis that executed actions",
+                        "mawam study run --parts routing --resume; mawam study report --dir study");
+        return;
+    }
     mw_sheet *sheet = mw_page_settings_sheet();
     mw_sheet_column(sheet, "mean influence", "true", "observation units");
     mw_sheet_column(sheet, "mean influence", "predicted", "observation units");

@@ -44,38 +44,6 @@ static mw_selection selection_of(const mw_study_row *row, const int *arms, int c
     return mw_select(means, count);
 }
 
-static void family_bars(mw_page *page, const mw_study_table *t, const char *family, const int *arms,
-                        int count) {
-    const char *names[MW_TABLE_ROWS], *series[MOST_SELECTORS];
-    double values[MW_TABLE_ROWS * MOST_SELECTORS], low[MW_TABLE_ROWS * MOST_SELECTORS],
-        high[MW_TABLE_ROWS * MOST_SELECTORS], ends[2 * MW_TABLE_ROWS * MOST_SELECTORS + 1] = {0};
-    int n = 0, m = 1;
-    char title[64];
-    for (int k = 0; k < count; k++) series[k] = title_of(arms[k]);
-    for (int i = 0; i < MW_TABLE_ROWS; i++) {
-        const mw_study_row *row = &t->rows[i];
-        if (strcmp(row->family, family) || !takes_part(row, arms, count)) continue;
-        names[n] = row->name;
-        for (int k = 0; k < count; k++) {
-            const double mean = row->value[MW_COL_OF(arms[k], MW_FIELD_REPORTED)],
-                         std = row->value[MW_COL_OF(arms[k], MW_FIELD_REPORTED_STD)];
-            values[n * count + k] = mean;
-            low[n * count + k] = mean - std;
-            high[n * count + k] = mean + std;
-            ends[m++] = isnan(std) ? mean : mean - std; /* of a single seed there is none */
-            ends[m++] = isnan(std) ? mean : mean + std;
-        }
-        n++;
-    }
-    if (!n) return;
-    char unit[64];
-    snprintf(title, sizeof title, "%s: return or score by selector", mw_report_family_title(family));
-    snprintf(unit, sizeof unit, "%s: %s", mw_report_family_title(family),
-             !strcmp(family, "mpe") ? "normalised score" : "episode return");
-    mw_plot_bars(page->out, &(mw_bars){title, mw_axis_fit(ends, m, false, unit), names, n, series, count,
-                                       values, low, high, strcmp(family, "ant") ? "%.1f" : "%.0f"});
-}
-
 static mw_sheet *selector_sheet(const mw_study_table *t, const int *arms, int count) {
     static const int lines[] = {MW_ARM_REACTIVE, MW_ARM_RANDOM, MW_ARM_CEILING, MW_ARM_ORACLE};
     enum { LINES = sizeof lines / sizeof *lines };
@@ -124,10 +92,15 @@ static double regret_of(const mw_study_row *row, int arm) {
 
 /* Seconds are of a whole training, not of a part of it: only steps are each selector's own. */
 static double training_steps_of(const mw_study_row *row, int arm) {
-    char path[96];
-    snprintf(path, sizeof path, "training.%.40s.configuration.steps",
-             arm == MW_ARM_PAPER ? "rwm" : mw_arm_name(arm));
-    return mw_json_number(row->summary, path);
+    static const char *const places[] = {"study.inputs.settings.%.40s.steps",
+                                         "training.%.40s.configuration.steps"};
+    double steps = NAN;
+    for (size_t i = 0; i < 2 && isnan(steps); i++) {
+        char path[96];
+        snprintf(path, sizeof path, places[i], arm == MW_ARM_PAPER ? "rwm" : mw_arm_name(arm)); // NOLINT
+        steps = mw_json_number(row->summary, path);
+    }
+    return steps;
 }
 
 /* What each costs and how well it ranks, by setting; steps only where the files have them. */
@@ -246,7 +219,11 @@ void mw_item_selectors(mw_page *page) {
                     p->settings - found.settings);
     mw_page_table(page, count_sheet(t, arms, count), NULL);
     mw_page_figure_begin(page, "Mean and std over seeds");
-    for (int f = 0; f < 3; f++) family_bars(page, t, mw_report_families[f], arms, count);
+    const char *titles[MOST_SELECTORS];
+    bool taking[MW_TABLE_ROWS];
+    for (int k = 0; k < count; k++) titles[k] = title_of(arms[k]);
+    for (int i = 0; i < MW_TABLE_ROWS; i++) taking[i] = takes_part(&t->rows[i], arms, count);
+    for (int f = 0; f < 3; f++) mw_page_arm_bars(page, t, mw_report_families[f], taking, arms, titles, count);
     mw_page_figure_end(page, selector_sheet(t, arms, count));
     mw_page_table(page, selector_sheet(t, arms, count), NULL);
     mw_page_table(page, ranking_sheet(t, arms, count), "How well they rank one state, and what that takes");

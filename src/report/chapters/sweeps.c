@@ -10,9 +10,16 @@ enum { MOST_POINTS = 64 };
 
 /* An arm's returns over the values of one setting of the plan. */
 typedef struct {
-    double value[MOST_POINTS], mean[MOST_POINTS], low[MOST_POINTS], high[MOST_POINTS], ms[MOST_POINTS];
+    double value[MOST_POINTS], mean[MOST_POINTS], low[MOST_POINTS], high[MOST_POINTS];
+    double gain[MOST_POINTS], gain_low[MOST_POINTS], gain_high[MOST_POINTS]; /* over reactive, paired */
+    double ms[MOST_POINTS];
     int count;
 } series;
+
+static void move(series *s, int to, int from) {
+    double *const columns[] = {s->value, s->mean, s->low, s->high, s->gain, s->gain_low, s->gain_high, s->ms};
+    for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) columns[c][to] = columns[c][from];
+}
 
 static const json_t *sweeps_of(const mw_page *page, int i) {
     return json_object_get(page->sources->files[MW_SOURCE_SWEEPS][i], "sweeps");
@@ -25,19 +32,24 @@ static double place_of(const char *value) {
     return value && end != value && !*end ? number : (double)NAN;
 }
 
+/* By rising value, whatever order they were played in. */
 static void collect(series *s, const json_t *points, const char *arm) {
     s->count = 0;
     for (size_t i = 0; i < json_array_size(points) && s->count < MOST_POINTS; i++) {
         const json_t *point = json_array_get(points, i),
                      *played = json_object_get(json_object_get(point, "arms"), arm);
-        const char *value = json_string_value(json_object_get(point, "value"));
-        const int k = s->count;
-        s->value[k] = place_of(value);
+        const double value = place_of(json_string_value(json_object_get(point, "value")));
+        if (isnan(mw_json_number(played, "return")) || !(fabs(value) < 1e6)) continue;
+        int k = s->count++;
+        for (; k > 0 && s->value[k - 1] > value; k--) move(s, k, k - 1);
+        s->value[k] = value;
         s->mean[k] = mw_json_number(played, "return");
         s->low[k] = mw_json_number(played, "return_low");
         s->high[k] = mw_json_number(played, "return_high");
+        s->gain[k] = mw_json_number(played, "gain.mean");
+        s->gain_low[k] = mw_json_number(played, "gain.low");
+        s->gain_high[k] = mw_json_number(played, "gain.high");
         s->ms[k] = mw_json_number(played, "ms.decision.p50");
-        if (!isnan(s->mean[k]) && fabs(s->value[k]) < 1e6) s->count++;
     }
 }
 
@@ -55,7 +67,7 @@ static mw_sheet *sweep_sheet(void) {
 
 /* A plan setting's name for readers. */
 static void words_of(char *out, size_t size, const char *name) {
-    snprintf(out, size, "%s", name);
+    snprintf(out, size, "%s%s", name, strcmp(name, "horizon") ? "" : " in steps");
     for (; *out; out++)
         if (*out == '_') *out = ' ';
 }
@@ -186,12 +198,12 @@ static bool say_sweep(mw_page *page, int i) {
         mw_page_say(
             page,
             "%s: the same plan, measured %d times, took %.1f to %.1f ms: something else ran beside it. "
-            "The milliseconds say little, and no front is drawn.",
+            "The milliseconds say little, and no score is drawn against them.",
             page->table->rows[i].name, n, least, most);
     return comparable;
 }
 
-static void plot_times(mw_page *page, int i, bool with_front) {
+static void plot_times(mw_page *page, int i) {
     static const char *const kinds[] = {"measured", "front"};
     mw_point points[4 * MOST_POINTS];
     double x[4 * MOST_POINTS], y[4 * MOST_POINTS];
@@ -204,7 +216,7 @@ static void plot_times(mw_page *page, int i, bool with_front) {
         for (int k = 0; k < s.count && n < 3 * MOST_POINTS; k++)
             points[n++] = (mw_point){s.ms[k], s.mean[k], 0, name};
     }
-    for (size_t k = 0; with_front && k < json_array_size(front) && n < 4 * MOST_POINTS; k++) {
+    for (size_t k = 0; k < json_array_size(front) && n < 4 * MOST_POINTS; k++) {
         const json_t *point = json_array_get(front, k);
         points[n++] = (mw_point){mw_json_number(point, "ms"), mw_json_number(point, "return"), 1, "front"};
     }
@@ -215,8 +227,8 @@ static void plot_times(mw_page *page, int i, bool with_front) {
     char title[96];
     snprintf(title, sizeof title, "%s: milliseconds of a decision", page->table->rows[i].name);
     mw_plot_points(page->out, &(mw_points){title, mw_axis_fit(x, n, true, title),
-                                           mw_axis_fit(y, n, false, "episode return"), points, n, kinds,
-                                           with_front ? 2 : 1, false, NAN, NAN});
+                                           mw_axis_fit(y, n, false, "episode return"), points, n, kinds, 2,
+                                           false, NAN, NAN});
 }
 
 /* A sweep of other arms alone (the oracle's horizon) has nothing to say of planning's time. */
@@ -238,6 +250,9 @@ void mw_item_sweeps(mw_page *page) {
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
         const char *name;
         json_t *axis;
+        if (sweeps_of(page, i) && !planned(page, i))
+            mw_page_say(page, "%s: swept without the arm plan; see the oracle by horizon.",
+                        page->table->rows[i].name);
         if (!planned(page, i)) continue;
         settings++;
         mw_sheet *sheet = sweep_sheet();
@@ -246,37 +261,40 @@ void mw_item_sweeps(mw_page *page) {
         mw_page_figure_begin(page, page->table->rows[i].name);
         json_object_foreach((json_t *)(uintptr_t)sweeps_of(page, i), name, axis)
             plot_axis(page, sheet, i, name, axis, comparable ? front : NULL, arms, 2);
-        plot_times(page, i, comparable);
+        if (comparable) plot_times(page, i);
         mw_page_figure_end(page, sheet);
     }
     if (!settings)
         mw_page_missing(
-            page, "no sweep of any setting",
+            page, "no sweep of the arm plan",
             "mawam eval study/bundles/SETTING.safetensors --sweep M=1,2,4,8,16 --sweep H=1..8 --sweep "
             "K=1..5 --json=study/sweeps/SETTING.json");
 }
 
 /* ---- the oracle's horizon ---- */
 
-/* The horizon with the oracle's largest return, against reactive there. */
+/* The oracle's gain at the first, the last and its best horizon, and at how many it is certain. */
 static void say_best(mw_page *page, int i, const json_t *points) {
-    series oracle, reactive;
-    int best = 0;
-    collect(&oracle, points, mw_arm_name(MW_ARM_ORACLE));
-    collect(&reactive, points, mw_arm_name(MW_ARM_REACTIVE));
-    if (!oracle.count || reactive.count != oracle.count) return;
-    for (int k = 0; k < oracle.count; k++)
-        if (reactive.value[k] != oracle.value[k]) return;
-    for (int k = 1; k < oracle.count; k++)
-        if (oracle.mean[k] > oracle.mean[best]) best = k;
-    const int first = 0, last = oracle.count - 1;
+    series s;
+    int best = 0, above = 0, below = 0;
+    collect(&s, points, mw_arm_name(MW_ARM_ORACLE));
+    for (int k = 0; k < s.count; k++) {
+        if (isnan(s.gain[k])) return;
+        if (s.gain[k] > s.gain[best]) best = k;
+        above += s.gain_low[k] > 0;
+        below += s.gain_high[k] < 0;
+    }
+    if (!s.count) return;
+    const int at[] = {0, s.count - 1, best};
+    char text[3][96];
+    for (int k = 0; k < 3; k++)
+        snprintf(text[k], sizeof text[k], "%+.1f [%.1f, %.1f] at H = %g", s.gain[at[k]], s.gain_low[at[k]],
+                 s.gain_high[at[k]], s.value[at[k]]);
     mw_page_say(
         page,
-        "%s: the oracle returns %.1f at H = %g and %.1f at H = %g; most at H = %g (%.1f [%.1f, %.1f], "
-        "reactive %.1f).",
-        page->table->rows[i].name, oracle.mean[first], oracle.value[first], oracle.mean[last],
-        oracle.value[last], oracle.value[best], oracle.mean[best], oracle.low[best], oracle.high[best],
-        reactive.mean[best]);
+        "%s: oracle - reactive, of the same episodes: %s, %s; most %s. Its interval lies above zero at "
+        "%d of %d horizons, below at %d.",
+        page->table->rows[i].name, text[0], text[1], text[2], above, s.count, below);
 }
 
 void mw_item_oracle_horizon(mw_page *page) {
@@ -292,7 +310,7 @@ void mw_item_oracle_horizon(mw_page *page) {
         say_played(page, i);
         say_best(page, i, json_object_get(axis, "points"));
         mw_page_figure_begin(page, NULL);
-        plot_axis(page, sheet, i, "horizon, steps", axis, NULL, arms, 3);
+        plot_axis(page, sheet, i, "horizon", axis, NULL, arms, 3);
         mw_page_figure_end(page, sheet);
     }
     if (!settings)
