@@ -94,7 +94,7 @@ def results():
     random, data, ranking = every["plan_vs_random"], every["plan_vs_data"], every["paper_vs_random"]
     yield (f"- Better than a random choice among the same number of candidates in {random['wins']} of "
            f"{random['settings']}, clearly in {random['clear_wins']}; above the mean return of the data that was learned "
-           f"from in {data['wins']}.")
+           f"from in {data['wins']}, clearly in {data['clear_wins']}, clearly below in {data['clear_losses']}.")
     yield (f"- The world model's choice alone, among candidates as the policy draws them, is better than a random one in "
            f"{ranking['wins']} of {ranking['settings']}, clearly in {ranking['clear_wins']}, clearly worse in "
            f"{ranking['clear_losses']}.")

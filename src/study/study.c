@@ -467,9 +467,11 @@ mw_status mw_study_report(const char *const *folders, int count, const char *out
     if (!sources) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a report");
     mw_status status = mw_sources_read(sources, folders, count, output, error);
     if (status == MW_OK) {
-        status = sources->table.present ? mw_report_write(sources, output, overwrite, error)
-                                        : mw_fail(error, MW_ERR_IO, "no summaries in %.300s/results",
-                                                  count > 0 ? folders[0] : "no folder");
+        status =
+            sources->table.present
+                ? mw_report_write(sources, output, overwrite, error)
+                : mw_fail(error, MW_ERR_IO, "no summaries in %.300s, neither in results/ nor in settings/",
+                          count > 0 ? folders[0] : "no folder");
         if (present) *present = sources->table.present;
         mw_sources_free(sources);
     }
