@@ -92,7 +92,7 @@ void mw_figure_columns(FILE *out, const mw_columns *c) {
                           .top = TOP,
                           .width = WIDTH - ROOM - 12,
                           .height = HEIGHT - TOP - BELOW,
-                          .x = {0, 1, false, c->x_label},
+                          .x = {.high = 1, .label = c->x_label},
                           .y = mw_axis_fit(ends, 2, false, c->y_label)};
     const double part = plot.width / (c->count > 0 ? c->count : 1), zero = mw_plot_y(&plot, 0);
     mw_svg_begin(out, WIDTH, HEIGHT, c->title);

@@ -169,8 +169,8 @@ static void texts_of_files(void **state) {
         "bundle info %/bundles/red.safetensors --json",
         "eval %/bundles/red.safetensors",
         "eval %/bundles/red.safetensors --accept-rules --seeds 1 --episodes 1 --timed 0 --threads 1 --M 2",
-        "eval %/bundles/red.safetensors --accept-rules --seeds 1 --episodes 1 --timed 0 --threads 1 --M 2 "
-        "--csv",
+        "eval %/bundles/red.safetensors --accept-rules --csv --seeds 1 --episodes 1 --timed 0 --threads 1 "
+        "--M 2",
     };
     mkdir(scratch("bundles"), 0777);
     save_commanding(scratch("bundles/red.safetensors"));

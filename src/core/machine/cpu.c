@@ -11,17 +11,32 @@ static const char *const names[MW_CPU_LEVELS] = {[MW_CPU_V2] = "v2",
                                                  [MW_CPU_NEON] = "neon",
                                                  [MW_CPU_ONLY] = MAWAM_ONLY_LEVEL};
 
+/* The levels' own names are gcc's; what they come to on every CPU that there is, clang knows too. */
+#ifdef __clang__
+#define HAS_V2 (__builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt"))
+#define HAS_V3                                                                                               \
+    (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&     \
+     __builtin_cpu_supports("bmi2"))
+#define HAS_V4                                                                                               \
+    (HAS_V3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&                    \
+     __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&                             \
+     __builtin_cpu_supports("avx512vl"))
+#else
+#define HAS_V2 __builtin_cpu_supports("x86-64-v2")
+#define HAS_V3 __builtin_cpu_supports("x86-64-v3")
+#define HAS_V4 __builtin_cpu_supports("x86-64-v4")
+#endif
+
 bool mw_cpu_runs(mw_cpu_level level) {
     if (*MAWAM_ONLY_LEVEL) return level == MW_CPU_ONLY;
     switch (level) {
-#if defined(MAWAM_ONE_LEVEL) /* clang 14 does not know the names below */
-#elif defined(__x86_64__)
+#if defined(__x86_64__)
     case MW_CPU_V2:
-        return __builtin_cpu_supports("x86-64-v2");
+        return HAS_V2;
     case MW_CPU_V3:
-        return __builtin_cpu_supports("x86-64-v3");
+        return HAS_V3;
     case MW_CPU_V4:
-        return __builtin_cpu_supports("x86-64-v4");
+        return HAS_V4;
 #elif defined(__aarch64__)
     case MW_CPU_NEON:
         return true;
