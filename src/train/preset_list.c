@@ -1,4 +1,4 @@
-/* All settings as Markdown, for people and docs/training.md: what each method sets, in what the methods
+/* All settings as Markdown, for people and docs/settings.md: what each method sets, in what the methods
  * differ, every setting with its range and meaning. */
 #include "train/methods.h"
 #include "train/preset.h"

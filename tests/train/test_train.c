@@ -1008,7 +1008,7 @@ static void test_program_usage(void **state) {
     }
 }
 
-/* docs/training.md shows the table as the program prints it. */
+/* docs/settings.md shows the tables as the program prints it. */
 static void test_documentation(void **state) {
     (void)state;
     char *page, *listed, *piece = NULL;
@@ -1017,9 +1017,9 @@ static void test_documentation(void **state) {
     FILE *out = open_memstream(&listed, &size);
     mw_preset_list(out);
     fclose(out);
-    CHECK_OK(mw_file_read_text(SOURCE_DIR "/docs/training.md", &page, NULL, &error), error);
+    CHECK_OK(mw_file_read_text(SOURCE_DIR "/docs/settings.md", &page, NULL, &error), error);
     for (char *at = listed; (piece = strsep(&at, "\n"));)
-        if (!strstr(page, piece)) fail_msg("docs/training.md lacks: %s", piece);
+        if (!strstr(page, piece)) fail_msg("docs/settings.md lacks: %s", piece);
     free(listed);
     free(page);
 }
