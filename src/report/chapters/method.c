@@ -13,7 +13,7 @@ static const struct {
     {"plan", "../src/plan/planner.c", "the planner"},
     {"policy_train", "../docs/training.md", "training"},
     {"wm_train", "../docs/training.md", "training"},
-    {"wm_notation", "../docs/architecture.md", "the table of words and symbols"},
+    {"wm_notation", "../docs/words.md", "the table of words and symbols"},
     {"mpe_fork", "../docs/evaluation.md", "replays"},
     {"forward_keyframes", "../docs/evaluation.md", "replays"},
 };
