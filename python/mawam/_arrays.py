@@ -46,7 +46,7 @@ def refuse(what: str, array: Any, shape: Shape, dtype: Any) -> ArgumentError:
     if isinstance(array, np.ndarray):
         found = ("" if type(array) in PLAIN else found + " of ") + f"{array.dtype} of shape {array.shape}"
     if type(array) in PLAIN and array.shape == shape and array.dtype == dtype:
-        found += " that is not contiguous"
+        found += " that is not aligned" if array.flags.c_contiguous else " that is not contiguous"
     return ArgumentError(f"{what}: expected a contiguous {np.dtype(dtype)} array of shape {shape}; found {found}")
 
 
@@ -54,21 +54,24 @@ def address(what: str, array: Any, shape: Shape, dtype: np.dtype) -> int:
     """Where an array lies, if it is just what the library expects there."""
     if type(array) in PLAIN and array.shape == shape and array.dtype == dtype:
         try:
-            return addressof(_byte(array))  # several times as fast as asking numpy; wants what we want, and more
+            at = addressof(_byte(array))  # several times as fast as asking numpy; wants what we want, and more
         except (TypeError, ValueError):  # read-only or empty, or not contiguous
-            if array.flags.c_contiguous:
-                return array.__array_interface__["data"][0]
+            if not array.flags.c_contiguous:
+                raise refuse(what, array, shape, dtype) from None
+            at = array.__array_interface__["data"][0]
+        if at % dtype.alignment == 0:
+            return at
     raise refuse(what, array, shape, dtype)
 
 
 def taken(what: str, values: Any, shape: Shape, dtype: np.dtype) -> np.ndarray:
-    """Values for a small call, where lists and other strides will do: the shape must fit, and whole numbers must stay
+    """Values for a small call, where lists, other strides and places will do: the shape must fit, and whole numbers must stay
     the numbers they are."""
     array = np.asarray(values)
     whole = dtype.kind in "iu"
     if array.shape != shape or array.dtype.kind not in ("iub" if whole else "iubf"):
         raise refuse(what, array, shape, dtype)
-    result = np.ascontiguousarray(array, dtype)
+    result = np.require(array, dtype, ["C", "A"])
     if whole and not np.array_equal(result, array):
         raise ArgumentError(f"{what}: some values do not fit {dtype}: they are {array.min()} to {array.max()}")
     return result

@@ -276,6 +276,13 @@ def whole(name: str, value: Any, kind: Any = ctypes.c_uint64) -> Any:
     return found
 
 
+def truth(name: str, value: Any) -> bool:
+    """True or False; ctypes would take any object's truth, and that of "no" is True."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ArgumentError(f"{name}: expected True or False; found {value!r}")
+    return bool(value)
+
+
 _WHOLE = (ctypes.c_int, ctypes.c_uint, ctypes.c_long, ctypes.c_uint64, ctypes.c_size_t, ctypes.c_uint8)
 
 
@@ -293,6 +300,8 @@ def fill(struct: Any, fields: Mapping[str, Any]) -> Any:
             value = encode(value)
         if known[name] in _WHOLE:
             value = whole(name, value, known[name])
+        if known[name] is ctypes.c_bool:
+            value = truth(name, value)
         try:
             setattr(struct, name, value)
         except (TypeError, OverflowError) as error:

@@ -59,6 +59,9 @@ def _sources(pointer: Optional[int], count: int) -> List[Dict[str, Any]]:
     return [as_dict(source) for source in (_abi.STRUCT["mw_data_source"] * count).from_address(pointer)]
 
 
+_COLUMNS = ("obs", "actions", "legal", "rewards", "last_obs", "outcomes", "lengths", "offsets")
+
+
 class Dataset(Owner):
     """A dataset's folder, open. Its arrays stay valid as long as anybody holds one of them."""
 
@@ -103,9 +106,14 @@ class Dataset(Owner):
 
     def close(self) -> None:
         """Lets go of the folder; it stays mapped as long as arrays of it are held."""
-        for name in ("obs", "actions", "legal", "rewards", "last_obs", "outcomes", "lengths", "offsets"):
+        for name in _COLUMNS:
             self.__dict__.pop(name, None)
         super().close()
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _COLUMNS:
+            self._pointer  # says that it is closed
+        raise AttributeError(f"{type(self).__name__} has no {name!r}")
 
     def __len__(self) -> int:
         return self.episodes

@@ -8,7 +8,7 @@ import numpy as np
 from mawam import _abi
 from mawam._arrays import copied, taken
 from mawam._library import Assignments, Owner, PathLike, Settings, as_dict, call, captured, encode, lib
-from mawam._library import opened, options, record, several, text, whole
+from mawam._library import opened, options, record, several, text, truth, whole
 from mawam._work import Work
 from mawam.data import Dataset
 from mawam.env import FLOAT, WorldOptions, world_pointer
@@ -138,7 +138,7 @@ def diagnose(bundle: Bundle, dataset: Optional[Dataset] = None, *, anchors: int 
                  ctypes.byref(chosen))
     drawn = same_state(False) if anchors else None
     try:
-        own = same_state(True) if anchors and planned else None
+        own = same_state(True) if truth("planned", planned) and anchors else None
     except BaseException:
         lib.mw_same_state_free(ctypes.byref(drawn))
         raise

@@ -5,7 +5,7 @@ import os
 from typing import Any, Dict, List, NamedTuple, Optional
 
 from mawam import _abi
-from mawam._library import ArgumentError, PathLike, as_dict, call, encode, lib, options, text
+from mawam._library import ArgumentError, PathLike, as_dict, call, encode, lib, options, text, truth
 from mawam._work import Work
 
 _logger = logging.getLogger("mawam")
@@ -99,7 +99,7 @@ _LOG = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p)(_l
 
 def log_to_python(on: bool = True) -> None:
     """What the library says while it works goes to the logger "mawam", or nowhere (the default)."""
-    lib.mw_log_set(_LOG if on else None, None)
+    lib.mw_log_set(_LOG if truth("on", on) else None, None)
 
 
 def status_name(status: int) -> str:

@@ -98,7 +98,8 @@ class Bundle(Owner):
         return _typed_settings(settings)
 
     def __repr__(self) -> str:
-        return f"<Bundle {self.task}-{self.quality}: {', '.join(part.name for part in self.parts)}>"
+        parts = ", ".join(part.name for part in self.parts) if self._handle else "closed"
+        return f"<Bundle {self.task}-{self.quality}: {parts}>"
 
 
 def pack_bundle(source: PathLike, target: PathLike, bits: int = 8) -> None:

@@ -3,7 +3,7 @@ import ctypes
 from typing import Any, Callable, List, NamedTuple, Optional, Sequence
 
 from mawam import _abi
-from mawam._library import Assignments, PathLike, Settings, call, encode, lib, names, options, several, text
+from mawam._library import Assignments, PathLike, Settings, call, encode, lib, names, options, several, text, truth
 from mawam._work import Work
 from mawam.behavior import setting_pointer
 from mawam.evaluation import arm_set
@@ -42,7 +42,7 @@ def run_study(folder: PathLike, settings: Optional[Sequence[str]] = None, *, qui
     pointers = (ctypes.c_void_p * max(1, len(settings or ())))(*map(setting_pointer, settings or ()))
     work, failed = Work(assignments, pointers), ctypes.c_int()
     given = options("mw_study_options", folder=folder, settings=ctypes.addressof(pointers), count=len(settings or ()),
-                    resume=resume, budget=0 if quick else 1, arms=arm_set(arms), command="mawam.run_study",
+                    resume=resume, budget=0 if truth("quick", quick) else 1, arms=arm_set(arms), command="mawam.run_study",
                     stop=work.stop, progress=work.reports([ctypes.c_void_p], _event), **assignments.fields, **others)
     work.run(progress, lib.mw_study_run, ctypes.byref(given), ctypes.byref(failed))
     return failed.value
@@ -61,5 +61,6 @@ def report_study(folders: Sequence[PathLike], output: PathLike, *, overwrite: bo
     several("folders", folders)
     texts: Any = (ctypes.c_char_p * max(1, len(folders)))(*map(encode, folders))
     present = ctypes.c_int()
-    call(lib.mw_study_report, texts, len(folders), encode(output), overwrite, ctypes.byref(present))
+    call(lib.mw_study_report, texts, len(folders), encode(output), truth("overwrite", overwrite),
+         ctypes.byref(present))
     return present.value

@@ -9,7 +9,7 @@ import numpy as np
 
 from mawam import _abi
 from mawam._library import Assignments, FormatError, PathLike, Settings, call, captured, encode, lib, names, options
-from mawam._library import opened, record, text
+from mawam._library import opened, record, text, truth
 from mawam._work import Work
 from mawam.data import Dataset
 from mawam.env import WorldOptions, world_pointer
@@ -158,7 +158,7 @@ def train(dataset: Dataset, output: PathLike, *, settings: Optional[Settings] = 
     assignments = Assignments(settings)
     work = Work(opened(Dataset, dataset)._handle, assignments, world)
     report = _abi.STRUCT["mw_training_report"]()
-    given = options("mw_train_options", method=method, budget=0 if quick else 1, only=_models(only), seed=seed,
+    given = options("mw_train_options", method=method, budget=0 if truth("quick", quick) else 1, only=_models(only), seed=seed,
                     threads=threads, resume=resume, overwrite=overwrite, wide=wide, force=force,
                     accept_rules=accept_rules, world=world_pointer(world), command="mawam.train", stop=work.stop,
                     begin=work.reports([ctypes.c_void_p], _estimate),

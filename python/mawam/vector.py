@@ -9,7 +9,7 @@ import numpy as np
 
 from mawam import _abi
 from mawam._arrays import address, taken
-from mawam._library import ArgumentError, Handle, Owner, call, encode, failure, lib, prepared, whole
+from mawam._library import ArgumentError, Handle, Owner, call, encode, failure, lib, prepared, truth, whole
 from mawam.env import BYTE, FLOAT, OUTCOME, Env, EnvInfo, WorldOptions, env_info, world_pointer
 from mawam.spaces import Space, batched_space, space_of_actions, space_of_observations
 
@@ -35,7 +35,7 @@ class VectorEnv(Owner):
         self._handle = Handle(lib.mw_env_batch_create, lib.mw_env_batch_free, encode(task), world_pointer(world),
                               whole("num_envs", num_envs, ctypes.c_int), whole("threads", threads, ctypes.c_int))
         self.info: EnvInfo = env_info(lib.mw_env_batch_get(self._pointer, 0))
-        self.num_envs, self.autoreset = num_envs, autoreset
+        self.num_envs, self.autoreset = num_envs, truth("autoreset", autoreset)
         self.metadata = {"autoreset_mode": "SameStep" if autoreset else "Disabled"}
         info = self.info
         self.obs = np.zeros((num_envs, info.agents, info.obs_size), FLOAT)

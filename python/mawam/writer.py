@@ -6,7 +6,7 @@ import numpy as np
 
 from mawam import _abi
 from mawam._arrays import taken
-from mawam._library import ArgumentError, Handle, Owner, PathLike, call, encode, fill, lib, whole
+from mawam._library import ArgumentError, Handle, Owner, PathLike, call, encode, fill, lib, truth, whole
 from mawam.data import Dataset, Episode
 from mawam.env import BYTE, FLOAT, INDEX
 
@@ -25,7 +25,7 @@ class DatasetWriter(Owner):
             "command": command, "note": note})
         self._sizes, self.discrete, self.folder = (agents, obs_size, act_size), discrete, folder
         self._handle = Handle(lib.mw_dataset_writer_open, lib.mw_dataset_writer_abandon, encode(folder),
-                              ctypes.byref(spec), overwrite)
+                              ctypes.byref(spec), truth("overwrite", overwrite))
 
     @property
     def steps(self) -> int:
@@ -89,9 +89,11 @@ def write_dataset(folder: PathLike, episodes: Iterable[Union[Episode, Any]], tas
     if obs.ndim != 3:
         raise ArgumentError(f"obs: expected shape (steps, agents, features); found {obs.shape}")
     discrete = actions.dtype.kind in "iub"
-    if act_size is None:
-        taken_most = max((int(np.max(episode.actions)) for episode in given if np.size(episode.actions)), default=0)
-        act_size = 1 + taken_most if discrete else actions.shape[-1]
+    if act_size is None and discrete:
+        every = (np.asarray(episode.actions) for episode in given)
+        act_size = 1 + max((int(np.max(some)) for some in every if some.size and some.dtype.kind in "iub"), default=0)
+    elif act_size is None:
+        act_size = actions.shape[-1]
     if episode_limit is None:
         episode_limit = max(len(episode.obs) for episode in given)
     with DatasetWriter(folder, task, agents=obs.shape[1], obs_size=obs.shape[2], act_size=act_size, discrete=discrete,

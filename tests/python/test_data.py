@@ -38,8 +38,11 @@ def test_arrays_outlive_the_dataset(data_folder):
     dataset = mawam.Dataset(data_folder)
     obs, copy = dataset.obs, dataset.obs.copy()
     dataset.close()
-    with pytest.raises(mawam.ArgumentError, match="this Dataset is closed"):
-        dataset[0]
+    for look in (lambda: dataset[0], lambda: dataset.obs):
+        with pytest.raises(mawam.ArgumentError, match="this Dataset is closed"):
+            look()
+    with pytest.raises(AttributeError, match="no 'nothing'"):
+        dataset.nothing
     del dataset
     gc.collect()
     assert np.array_equal(obs, copy)
@@ -170,6 +173,34 @@ def test_wrong_episodes_are_refused_and_leave_nothing(tmp_path):
     with pytest.raises(mawam.ArgumentError):
         mawam.write_dataset(tmp_path / "own", [nothing], "boats")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_numbers_that_are_none_are_named_whatever_the_actions(tmp_path):
+    one, two = episodes(count=2)
+    for wrong in (np.nan, np.inf):
+        with pytest.raises(mawam.Error, match="episode 1, step 0, agent 0, .*" + str(wrong)):
+            mawam.write_dataset(tmp_path / "own", [one, two._replace(actions=two.actions * wrong)], "boats")
+    one, two = episodes(count=2, discrete=True)
+    with pytest.raises(mawam.ArgumentError, match="actions: expected .*int32.*found float64"):
+        mawam.write_dataset(tmp_path / "own", [one, two._replace(actions=two.actions * np.nan)], "boats")
+
+
+def test_what_is_true_is_not_guessed(data_folder, tmp_path):
+    own = tmp_path / "own"
+    mawam.write_dataset(own, episodes(), "boats")
+    with pytest.raises(mawam.ArgumentError, match="overwrite: expected True or False; found 'no'"):
+        mawam.write_dataset(own, episodes(count=1), "boats", overwrite="no")
+    with pytest.raises(mawam.ArgumentError, match="discrete: expected True or False; found 0"):
+        mawam.DatasetWriter(own, "boats", agents=2, obs_size=4, act_size=1, discrete=0, episode_limit=9)
+    with pytest.raises(mawam.ArgumentError, match="overwrite: expected True or False; found 'no'"):
+        mawam.make_dataset("spread-random", own, transitions=100, overwrite="no")
+    with pytest.raises(mawam.ArgumentError, match="quick: expected True or False; found 'no'"):
+        mawam.train(mawam.Dataset(data_folder), tmp_path / "none.safetensors", quick="no")
+    with pytest.raises(mawam.ArgumentError, match="overwrite: expected True or False; found 1"):
+        mawam.report_study([own], tmp_path / "report", overwrite=1)
+    assert mawam.Dataset(own).episodes == 3
+    mawam.write_dataset(own, episodes(count=1), "boats", overwrite=np.bool_(True))
+    assert mawam.Dataset(own).episodes == 1
 
 
 def test_writer_says_who_acted(tmp_path):

@@ -110,6 +110,27 @@ def test_closed_objects_say_so():
         many.step(actions)
 
 
+def test_arrays_that_lie_askew_are_copied_or_refused():
+    def askew(array):
+        place = np.zeros(array.nbytes + 1, np.uint8)[1:].view(array.dtype).reshape(array.shape)
+        place[:] = array
+        assert place.flags.c_contiguous and not place.flags.aligned
+        return place
+
+    env, other = mawam.Env("spread"), mawam.Env("spread")
+    actions = env.script("random", 3)
+    assert np.array_equal(env.step(askew(actions))[0], other.step(actions)[0])
+    assert mawam._arrays.taken("actions", askew(actions), actions.shape, actions.dtype).flags.aligned
+    many = mawam.VectorEnv("spread", 2)
+    wrong = askew(many.script("random"))
+    for use in (many.step, lambda array: many.script("random", out=array)):
+        with pytest.raises(mawam.ArgumentError, match="found float32 of shape .* that is not aligned"):
+            use(wrong)
+    wrong.flags.writeable = False
+    with pytest.raises(mawam.ArgumentError, match="not aligned"):
+        many.step(wrong)
+
+
 def test_a_world_is_told_by_its_options():
     with pytest.raises(mawam.ArgumentError, match="world: expected WorldOptions; found dict"):
         mawam.Env("3m", {"spawn_jitter": 0.0})

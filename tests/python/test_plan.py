@@ -63,6 +63,13 @@ def test_candidates_are_arrays_of_their_own(bundle):
     assert np.array_equal(seen.scores, kept) and not np.array_equal(planner.candidates().scores, kept)
 
 
+def test_a_closed_bundle_can_still_be_shown(tiny_path):
+    bundle = mawam.Bundle(tiny_path)
+    with bundle:
+        assert "flow" in repr(bundle)
+    assert repr(bundle) == "<Bundle spread-random: closed>"
+
+
 def test_settings_are_the_bundles_unless_given(bundle):
     planner = mawam.Planner(bundle, candidates=3, warm_start=np.bool_(False), threads=1)
     assert planner.settings["candidates"] == "3" and planner.settings["warm_start"] == "off"
