@@ -229,6 +229,11 @@ static mw_status check_base(const mw_env *env, const unsigned char *bytes, mw_er
     if (base.outcome.step < 0 || base.outcome.step > env->info.episode_limit)
         return mw_fail(error, MW_ERR_FORMAT, "%s: the snapshot is at step %d, expected 0 to %d",
                        env->info.task, base.outcome.step, env->info.episode_limit);
+    const bool limit = base.outcome.step == env->info.episode_limit;
+    if (base.outcome.truncated != (limit && !base.outcome.terminated))
+        return mw_fail(error, MW_ERR_FORMAT,
+                       "%s: the snapshot's episode is%s cut off at step %d; the limit is %d", env->info.task,
+                       base.outcome.truncated ? "" : " not", base.outcome.step, env->info.episode_limit);
     return MW_OK;
 }
 

@@ -71,7 +71,7 @@ struct mw_env_class {
 };
 
 #define MW_ENV_FARTHEST 1e10 /* no number of a world's state is larger; the physics engine's own limit */
-#define MW_ENV_PLACED   1e9  /* nor is one that comes from outside: sums and motion stay below the former */
+#define MW_ENV_PLACED   1e9  /* nor is what an observation or a hand places: motion stays below the former */
 
 /* Fails unless all values are finite and at most MW_ENV_FARTHEST in size; `what` names them. */
 mw_status mw_env_check_numbers(const mw_env *env, const char *what, const double *values, int count,

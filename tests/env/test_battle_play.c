@@ -205,6 +205,75 @@ static void snapshots(void **state) {
     }
 }
 
+/* Whatever any script meets on any map, from spawn to end, is a state that a snapshot may hold. */
+static void played_snapshots(void **state) {
+    (void)state;
+    enum { EPISODES = 20 };
+    const char *name;
+    for (int m = 0; m < 4; m++) {
+        mw_env *env = make(maps[m], -1), *other = make(maps[m], -1);
+        const size_t size = mw_env_snapshot_size(env);
+        unsigned char *bytes = malloc(size), *again = malloc(size);
+        mw_error error;
+        for (int s = 0; (name = mw_script_name(maps[m], s)); s++)
+            for (uint64_t seed = 0; seed < EPISODES; seed++) {
+                mw_outcome outcome = {0};
+                mw_env_reset(env, seed);
+                for (;;) {
+                    int32_t index[MW_BATTLE_SIDE];
+                    float rewards[MW_BATTLE_SIDE];
+                    mw_env_snapshot(env, bytes);
+                    CHECK_OK(mw_env_restore(other, bytes, size, &error), error);
+                    mw_env_snapshot(other, again);
+                    assert_memory_equal(bytes, again, size);
+                    if (outcome.terminated || outcome.truncated) break;
+                    script(env, name, seed, index);
+                    outcome = step(env, index, rewards);
+                }
+            }
+        free(bytes), free(again);
+        mw_env_free(env), mw_env_free(other);
+    }
+}
+
+/* A battle in which all still live, with one value changed. */
+static void refuse(size_t at, const void *value, size_t count, const char *text) {
+    mw_env *env = make("2s3z", -1);
+    const size_t size = mw_env_snapshot_size(env), base = size - sizeof(mw_battle_state);
+    unsigned char *bytes = malloc(size), *before = malloc(size), *after = malloc(size);
+    int32_t index[5];
+    float rewards[5];
+    mw_error error;
+    for (int t = 0; t < 5; t++) script(env, "nearest", 0, index), step(env, index, rewards);
+    mw_env_snapshot(env, before);
+    memcpy(bytes, before, size);
+    memcpy(bytes + base + at, value, count);
+    CHECK_FAILS(mw_env_restore(env, bytes, size, &error), MW_ERR_FORMAT, error, text);
+    mw_env_snapshot(env, after);
+    assert_memory_equal(before, after, size);
+    free(bytes), free(before), free(after);
+    mw_env_free(env);
+}
+
+static void impossible_snapshots(void **state) {
+    (void)state;
+    enum { ENEMY = 5, NOBODY = 10 };
+    const size_t health = offsetof(mw_battle_state, health), shield = offsetof(mw_battle_state, shield);
+    refuse(offsetof(mw_battle_state, target), &(int8_t){1}, 1, "unit 0 aims at 1");
+    refuse(offsetof(mw_battle_state, target) + ENEMY, &(int8_t){ENEMY}, 1, "unit 5 aims at 5");
+    refuse(offsetof(mw_battle_state, target) + NOBODY, &(int8_t){0}, 1, "unit 10 aims at 0");
+    refuse(offsetof(mw_battle_state, shot) + ENEMY, &(int8_t){ENEMY + 1}, 1, "shot 6");
+    refuse(health, &(float){0}, sizeof(float), "unit 0, alive, has health 0 of 80");
+    refuse(health, &(float){81}, sizeof(float), "health 81 of 80");
+    refuse(health, &(float){-1}, sizeof(float), "health -1 of 80");
+    refuse(health + NOBODY * sizeof(float), &(float){1}, sizeof(float), "unit 10, dead, has health 1 of 0");
+    refuse(offsetof(mw_battle_state, alive), &(uint16_t){0x3fe}, 2, "unit 0, dead, has health");
+    refuse(shield, &(float){-1}, sizeof(float), "shield -1 of 80");
+    refuse(shield + 2 * sizeof(float), &(float){51}, sizeof(float), "shield 51 of 50");
+    refuse(offsetof(mw_battle_state, cooldown), &(uint8_t){23}, 1, "waits for 23 of 22");
+    refuse(offsetof(mw_battle_state, shield_cooldown), &(uint8_t){161}, 1, "and 161 of 160 ticks");
+}
+
 static void pictures(void **state) {
     (void)state;
     mw_env *env = make("2s3z", -1);
@@ -301,9 +370,17 @@ static void ambush(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(description),   cmocka_unit_test(jitter),  cmocka_unit_test(jitter_distribution),
-        cmocka_unit_test(episode_limit), cmocka_unit_test(refused), cmocka_unit_test(snapshots),
-        cmocka_unit_test(pictures),      cmocka_unit_test(anchors), cmocka_unit_test(ambush),
+        cmocka_unit_test(description),
+        cmocka_unit_test(jitter),
+        cmocka_unit_test(jitter_distribution),
+        cmocka_unit_test(episode_limit),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(snapshots),
+        cmocka_unit_test(played_snapshots),
+        cmocka_unit_test(impossible_snapshots),
+        cmocka_unit_test(pictures),
+        cmocka_unit_test(anchors),
+        cmocka_unit_test(ambush),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -145,6 +145,11 @@ static void hostile_snapshots(void **state) {
         refuse(task, BASE + offsetof(mw_env_base, outcome.won), "\x80", 1, "flag");
         refuse(task, BASE + offsetof(mw_env_base, outcome.step), &(int){-1}, sizeof(int), "step -1");
         refuse(task, BASE + offsetof(mw_env_base, outcome.step), &(int){1 << 30}, sizeof(int), "step 10");
+        mw_env *env = create(task);
+        const int limit = env->info.episode_limit;
+        mw_env_free(env);
+        refuse(task, BASE + offsetof(mw_env_base, outcome.step), &limit, sizeof(int), "is not cut off at");
+        refuse(task, BASE + offsetof(mw_env_base, outcome.truncated), "\x01", 1, "is cut off at step 0");
         refuse(task, BASE + sizeof(mw_env_base), &(double){NAN}, sizeof(double), "nan");
         refuse(task, BASE + sizeof(mw_env_base), &(double){-1e300}, sizeof(double), "-1e+300");
     }

@@ -189,6 +189,8 @@ void mw_battle_think(const mw_battle_model *model, mw_battle_state *state, const
 
 /* ---- second half: what happens ---- */
 
+enum { SHIELD_TICKS = 160 }; /* from a hit until the shield recharges */
+
 static void remove_unit(mw_battle_state *state, int unit) {
     state->alive &= (uint16_t) ~(1u << unit);
     state->single &= (uint16_t) ~(1u << unit);
@@ -201,7 +203,7 @@ static void remove_unit(mw_battle_state *state, int unit) {
 /* One hit. Shields take it first and without armor. Returns the points for hitting an enemy. */
 static double hit(const mw_battle_model *model, mw_battle_state *state, int target, float amount) {
     if (!(state->alive >> target & 1)) return 0;
-    if (model->max_shield[target] > 0) state->shield_cooldown[target] = 160;
+    if (model->max_shield[target] > 0) state->shield_cooldown[target] = SHIELD_TICKS;
     float absorbed = fminf(amount, state->shield[target]);
     float wound = fmaxf(0, fminf(amount - absorbed - model->type[target]->armor, state->health[target]));
     state->shield[target] -= absorbed;
@@ -356,21 +358,46 @@ static void save(const mw_env *env, void *buffer) {
     memcpy(buffer, env->state, sizeof(mw_battle_state));
 }
 
+/* Nobody, or a unit of the other side. */
+static bool opposes(const mw_battle_model *model, int unit, int other) {
+    if (unit >= model->units || other < 0) return other == -1;
+    return other < model->units && (unit < model->allies) != (other < model->allies);
+}
+
 /* Unit ids, actions and the bits of the living lead into arrays. */
 static mw_status check_ids(const mw_env *env, const mw_battle_state *state, mw_error *error) {
     const mw_battle_model *model = env->model;
     for (int i = 0; i < MW_BATTLE_UNITS; i++)
-        if (state->target[i] < -1 || state->target[i] >= model->units || state->shot[i] < -1 ||
-            state->shot[i] >= model->units || state->action[i] < -1 || state->action[i] >= model->actions)
+        if (!opposes(model, i, state->target[i]) || !opposes(model, i, state->shot[i]) ||
+            state->action[i] < -1 || state->action[i] >= model->actions)
             return mw_fail(error, MW_ERR_FORMAT,
                            "%s: in the snapshot unit %d aims at %d, shot %d and took action %d; there are %d "
-                           "units and %d actions",
+                           "allies, then %d enemies, and %d actions",
                            env->info.task, i, state->target[i], state->shot[i], state->action[i],
-                           model->units, model->actions);
+                           model->allies, model->enemies, model->actions);
     if (state->alive >> model->units)
         return mw_fail(error, MW_ERR_FORMAT, "%s: in the snapshot units live (%#x) that there are not (%d)",
                        env->info.task, state->alive, model->units);
     return MW_OK;
+}
+
+/* The dead have nothing, the living health and no more of anything than their type. */
+static mw_status check_unit(const mw_env *env, const mw_battle_state *state, int i, mw_error *error) {
+    const mw_battle_model *model = env->model;
+    const bool lives = state->alive >> i & 1;
+    const float health = lives ? model->max_health[i] : 0, shield = lives ? model->max_shield[i] : 0;
+    const int period = lives ? model->period[i] : 0, pause = shield > 0 ? SHIELD_TICKS : 0;
+    if ((state->health[i] > 0) == lives && state->health[i] >= 0 && state->health[i] <= health &&
+        state->shield[i] >= 0 && state->shield[i] <= shield && state->cooldown[i] <= period &&
+        state->shield_cooldown[i] <= pause)
+        return MW_OK;
+    return mw_fail(
+        error, MW_ERR_FORMAT,
+        "%s: in the snapshot unit %d, %s, has health %.9g of %g, shield %.9g of %g and waits for %d "
+        "of %d and %d of %d ticks",
+        env->info.task, i, lives ? "alive" : "dead", (double)state->health[i], (double)health,
+        (double)state->shield[i], (double)shield, state->cooldown[i], period, state->shield_cooldown[i],
+        pause);
 }
 
 static mw_status check(const mw_env *env, const void *buffer, mw_error *error) {
@@ -385,6 +412,7 @@ static mw_status check(const mw_env *env, const void *buffer, mw_error *error) {
                                (double)state.health[i],
                                (double)state.shield[i]};
         MW_TRY(mw_env_check_numbers(env, "velocity, place, health or shield", unit, 6, error));
+        MW_TRY(check_unit(env, &state, i, error));
     }
     return MW_OK;
 }
