@@ -3,6 +3,7 @@
 #include "env/replay.h"
 
 #include "core/file.h"
+#include "core/json.h"
 #include "core/numbers.h"
 
 #include <math.h>
@@ -68,17 +69,20 @@ static void append_number(text *t, double value, int digits) {
         append(t, "null");
 }
 
-/* Safe inside a <script> element too: '<' never appears, nor anything outside printable ASCII. Bytes beyond
- * ASCII pass as they are, for UTF-8. */
+/* Safe inside a <script> element too: '<' never appears, nor anything outside printable ASCII but what is
+ * UTF-8. */
 static void append_string(text *t, const char *string) {
+    json_t *words = mw_json_words(string);
+    if (!words) t->failed = mw_json_failed();
     append(t, "\"");
-    for (const unsigned char *c = (const unsigned char *)string; *c; c++) {
+    for (const unsigned char *c = (const unsigned char *)json_string_value(words); c && *c; c++) {
         if (*c < 32 || *c == '"' || *c == '\\' || *c == '<' || *c == '>' || *c == '&' || *c == 127)
             append(t, "\\u%04x", *c);
         else
             append(t, "%c", *c);
     }
     append(t, "\"");
+    json_decref(words);
 }
 
 /* ---- recording ---- */
@@ -196,6 +200,8 @@ mw_status mw_replay_candidates(mw_replay *replay, const float *scores, const flo
                        "candidates belong to a frame, once, and come before its paths");
     if (chosen < 0 || chosen >= count)
         return mw_fail(error, MW_ERR_ARGUMENT, "candidate %d is chosen of %d", chosen, count);
+    for (int i = 0; labels && i < count; i++)
+        if (!labels[i]) return mw_fail(error, MW_ERR_ARGUMENT, "candidate %d has no label", i);
     append(body, ",\"chosen\":%d", chosen);
     append_numbers(body, "scores", scores, count);
     if (weights) append_numbers(body, "weights", weights, count);
@@ -220,6 +226,7 @@ mw_status mw_replay_path(mw_replay *replay, const float (*points)[2], int count,
     if (candidate < 0 || candidate >= replay->candidates)
         return mw_fail(error, MW_ERR_ARGUMENT, "a path of candidate %d, but the frame has %d candidates",
                        candidate, replay->candidates);
+    if (count < 1) return mw_fail(error, MW_ERR_ARGUMENT, "a path of %d points", count);
     append(body, replay->paths++ ? "," : ",\"paths\":[");
     append(body, "{\"of\":%d,\"points\":[", candidate);
     for (int i = 0; i < count; i++)
@@ -264,6 +271,8 @@ mw_status mw_replay_beside(mw_replay *replay, const mw_replay *other, const char
     MW_NEED(replay);
     MW_NEED(other);
     MW_NEED(label);
+    if (other->frames == 0)
+        return mw_fail(error, MW_ERR_ARGUMENT, "the replay to be seen beside has no frame");
     text *t = &replay->beside;
     t->size = 0;
     append(t, ",\n\"beside\":{\"label\":");
@@ -275,7 +284,8 @@ mw_status mw_replay_beside(mw_replay *replay, const mw_replay *other, const char
                      : MW_OK;
 }
 
-static void append_all(text *t, const mw_replay *replay) {
+static mw_status compose(text *t, const mw_replay *replay, mw_error *error) {
+    if (replay->frames == 0) return mw_fail(error, MW_ERR_ARGUMENT, "the replay has no frame");
     append(t, "{\"task\":");
     append_string(t, replay->title);
     append(t, ",\"family\":");
@@ -287,6 +297,7 @@ static void append_all(text *t, const mw_replay *replay) {
     append_episode(t, replay);
     append_text(t, &replay->beside);
     append(t, "}");
+    return t->failed ? mw_fail(error, MW_ERR_MEMORY, "out of memory for the replay") : MW_OK;
 }
 
 typedef mw_status put_function(void *out, const char *data, size_t size, mw_error *error);
@@ -320,10 +331,9 @@ mw_status mw_replay_write(const mw_replay *replay, const char *path, mw_error *e
     MW_NEED(path);
     text data = {0};
     const size_t length = strlen(path);
-    append_all(&data, replay);
-    mw_status status;
-    if (data.failed)
-        status = mw_fail(error, MW_ERR_MEMORY, "%s: out of memory", path);
+    mw_status status = compose(&data, replay, error);
+    if (status != MW_OK)
+        status = mw_fail_within(error, status, "%s", path);
     else if (length > 4 && !strcmp(path + length - 4, ".svg"))
         status = mw_replay_strip(data.data, data.size, path, error);
     else
@@ -342,9 +352,8 @@ mw_status mw_replay_print(const mw_replay *replay, FILE *out, mw_error *error) {
     MW_NEED(replay);
     MW_NEED(out);
     text data = {0};
-    append_all(&data, replay);
-    const mw_status status = data.failed ? mw_fail(error, MW_ERR_MEMORY, "out of memory for the page")
-                                         : write_page(&data, put_stream, out, error);
+    mw_status status = compose(&data, replay, error);
+    if (status == MW_OK) status = write_page(&data, put_stream, out, error);
     free(data.data);
     return status;
 }

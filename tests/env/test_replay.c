@@ -133,6 +133,62 @@ static void strip(void **state) {
     mw_env_free(env);
 }
 
+/* What a page could not show is refused when it is recorded or written. */
+static void unshowable(void **state) {
+    (void)state;
+    mw_env *env;
+    mw_replay *replay, *empty;
+    mw_error error;
+    const char *const labels[2] = {"one", NULL};
+    const float scores[2] = {1, 2}, point[1][2] = {{0, 0}};
+    CHECK_OK(mw_env_create(&env, "spread", NULL, &error), error);
+    CHECK_OK(mw_replay_create(&replay, env, "", &error), error);
+    CHECK_OK(mw_replay_create(&empty, env, "", &error), error);
+    unlink("empty.html"), unlink("empty.svg");
+    CHECK_FAILS(mw_replay_write(empty, "empty.html", &error), MW_ERR_ARGUMENT, error,
+                "empty.html: the replay");
+    CHECK_FAILS(mw_replay_write(empty, "empty.svg", &error), MW_ERR_ARGUMENT, error, "has no frame");
+    assert_int_equal(access("empty.html", F_OK) && access("empty.svg", F_OK), 1);
+    CHECK_FAILS(mw_replay_print(empty, stdout, &error), MW_ERR_ARGUMENT, error, "has no frame");
+    CHECK_OK(mw_replay_frame(replay, env, NULL, &error), error);
+    CHECK_FAILS(mw_replay_beside(replay, empty, "beside", &error), MW_ERR_ARGUMENT, error, "has no frame");
+    CHECK_FAILS(mw_replay_candidates(replay, scores, NULL, 2, 0, labels, &error), MW_ERR_ARGUMENT, error,
+                "candidate 1 has no label");
+    CHECK_OK(mw_replay_candidates(replay, scores, NULL, 2, 0, NULL, &error), error);
+    CHECK_FAILS(mw_replay_path(replay, point, 0, 0, &error), MW_ERR_ARGUMENT, error, "a path of 0 points");
+    char *page = read_back(replay, "refused.html"); /* without effect */
+    assert_int_equal(count(page, "\"labels\""), 0);
+    assert_int_equal(count(page, "\"paths\""), 0);
+    assert_int_equal(count(page, "\"beside\""), 0);
+    free(page);
+    mw_replay_free(empty);
+    mw_replay_free(replay);
+    mw_env_free(env);
+}
+
+/* Words that are not UTF-8 are shown as far as they are ASCII, by page and strip alike. */
+static void other_words(void **state) {
+    (void)state;
+    mw_env *env;
+    mw_replay *replay, *other;
+    mw_error error;
+    CHECK_OK(mw_env_create(&env, "spread", NULL, &error), error);
+    CHECK_OK(mw_replay_create(&replay, env, "caf\xe9 <1>", &error), error);
+    CHECK_OK(mw_replay_create(&other, env, "", &error), error);
+    CHECK_OK(mw_replay_frame(replay, env, NULL, &error), error);
+    CHECK_OK(mw_replay_frame(other, env, NULL, &error), error);
+    CHECK_OK(mw_replay_beside(replay, other, "\xff alone", &error), error);
+    char *page = read_back(replay, "words.html"), *picture = read_back(replay, "words.svg");
+    assert_non_null(strstr(page, "caf? \\u003c1\\u003e"));
+    assert_non_null(strstr(page, "? alone"));
+    assert_non_null(strstr(picture, "<svg"));
+    free(page);
+    free(picture);
+    mw_replay_free(other);
+    mw_replay_free(replay);
+    mw_env_free(env);
+}
+
 /* A long subtitle is cut between two characters, and the page stays UTF-8. */
 static void long_subtitle(void **state) {
     (void)state;
@@ -165,6 +221,7 @@ static void long_subtitle(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(records), cmocka_unit_test(strip),
+                                       cmocka_unit_test(unshowable), cmocka_unit_test(other_words),
                                        cmocka_unit_test(long_subtitle)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
