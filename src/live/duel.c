@@ -274,8 +274,9 @@ mw_status mw_duel_force(mw_duel *duel, int candidate, mw_error *error) {
         return mw_fail(error, MW_ERR_ARGUMENT, "candidate is %d; this step has %d", candidate,
                        moment->candidates);
     if (moment->forced && moment->chosen == candidate) return MW_OK;
+    MW_TRY(take(duel, candidate, error));
     forget_from(duel, duel->step + 1);
-    return take(duel, candidate, error);
+    return MW_OK;
 }
 
 mw_status mw_duel_place(mw_duel *duel, const char *role, int id, const float place[2], mw_error *error) {
@@ -324,7 +325,8 @@ bool mw_duel_arm_plays(const mw_duel *duel, int index) {
 
 /* An arm is the bundle's own plan with its differences; M, H and K stay as they are. */
 mw_status mw_duel_arm(mw_duel *duel, const char *name, mw_error *error) {
-    mw_plan_settings plan = mw_bundle_plan(duel->bundle);
+    const mw_plan_settings own = mw_bundle_plan(duel->bundle);
+    mw_plan_settings plan = own;
     mw_arm arm;
     int index = 0;
     while (mw_arm_at(index, &arm) && strcmp(arm.name, name)) index++;
@@ -342,6 +344,7 @@ mw_status mw_duel_arm(mw_duel *duel, const char *name, mw_error *error) {
         MW_TRY(mw_plan_settings_set(&plan, word, value, error));
     }
     MW_TRY(replan(duel, &plan, index, error));
-    duel->changed = false;
+    duel->changed = plan.candidates != own.candidates || plan.horizon != own.horizon ||
+                    plan.sampling_steps != own.sampling_steps;
     return MW_OK;
 }

@@ -65,8 +65,11 @@ static mw_answer get(const char *path, mw_session *session) {
         return (mw_answer){.kind = MW_ANSWER_EVENTS, .status = 200, .type = "text/event-stream"};
     if (!strcmp(path, "/about")) return collected(session, "application/json", mw_session_about);
     if (!strcmp(path, "/history")) return collected(session, "application/json", mw_session_history);
-    if (!strcmp(path, "/recording"))
-        return collected(session, "text/html; charset=utf-8", mw_session_recording);
+    if (!strcmp(path, "/recording")) {
+        mw_answer file = collected(session, "text/html; charset=utf-8", mw_session_recording);
+        if (file.owned) file.kind = MW_ANSWER_FILE;
+        return file;
+    }
     return say(404, "there is nothing here\n");
 }
 

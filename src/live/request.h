@@ -26,6 +26,7 @@ typedef struct mw_request {
 
 typedef enum {
     MW_ANSWER_BYTES,
+    MW_ANSWER_FILE,  /* to be saved: a page with a script of its own, which is not to run here */
     MW_ANSWER_ENTRY, /* also the token as a cookie, and on to the address without it */
     MW_ANSWER_EVENTS,
     MW_ANSWER_BODY /* nothing yet: first comes the rest of the request */

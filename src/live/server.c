@@ -168,6 +168,8 @@ static enum MHD_Result send_answer(server *s, struct MHD_Connection *connection,
     struct MHD_Response *response = MHD_create_response_from_buffer(
         a->size, (void *)a->bytes, a->owned ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
     if (!response) free(a->owned);
+    if (response && a->kind == MW_ANSWER_FILE)
+        MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_DISPOSITION, "attachment");
     if (response && a->kind == MW_ANSWER_ENTRY) {
         char cookie[128];
         snprintf(cookie, sizeof cookie, "mawam=%s; HttpOnly; SameSite=Strict; Path=/", s->door.token);

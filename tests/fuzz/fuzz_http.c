@@ -173,9 +173,9 @@ static void check_answer(const mw_request *r, bool guarded, const mw_answer *a, 
         FUZZ_EXPECT(is(r->path, "/events"));
         check_event(session);
     }
+    if (a->kind == MW_ANSWER_FILE) FUZZ_EXPECT(a->owned && is(r->path, "/recording"));
     if (a->kind != MW_ANSWER_BYTES) return;
-    FUZZ_EXPECT(a->owned ? is(r->path, "/about") || is(r->path, "/history") || is(r->path, "/recording")
-                         : is_asset(a, r->path));
+    FUZZ_EXPECT(a->owned ? is(r->path, "/about") || is(r->path, "/history") : is_asset(a, r->path));
     if (a->owned && !strcmp(a->type, "application/json")) {
         json_t *value = json_loadb(a->owned, a->size, 0, NULL);
         FUZZ_EXPECT(json_is_object(value));

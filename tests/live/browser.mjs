@@ -97,7 +97,7 @@ async function isChanged(page) {
   await page.until(`document.getElementById('status').className === 'wrong' && ${text('status')}.includes('horizon')`);
   await page.see(choose('set-candidates', 8));
   await page.see(choose('arm', 'plan'));
-  await page.until(`${count} === 8 && ${text('arm-name')}.includes('plan)')`);
+  await page.until(`${count} === 8 && ${text('arm-name')}.includes('plan, changed)')`); // the horizon stays
 }
 
 async function isPausedAndScrubbed(page) {

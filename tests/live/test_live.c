@@ -141,6 +141,9 @@ static void what_is_served(void **state) {
         char request[256];
         snprintf(request, sizeof request, "GET %s HTTP/1.1\r\n" HOST "\r\n", *path);
         assert_int_equal(ask(request), 200);
+        /* the page's policy lets no script in it run: it is for the disk */
+        assert_int_equal(strstr(reply, "Content-Disposition: attachment") != NULL,
+                         !strcmp(*path, "/recording"));
     }
     assert_int_equal(
         ask("GET / HTTP/1.1\r\nHost: localhost:~\r\nOrigin: http://localhost:~\r\nConnection: close\r\n\r\n"),
@@ -379,6 +382,26 @@ static void forced_is_another_future(void **state) {
     assert_non_null(strstr(reply, "plan (changed) with"));
 }
 
+static void expect_changed(const char *text) {
+    assert_int_equal(ask("GET /about HTTP/1.1\r\n" HOST "\r\n"), 200);
+    assert_non_null(strstr(reply, text));
+}
+
+/* What was set by hand stays with another arm, and is said to. */
+static void set_stays_set(void **state) {
+    (void)state;
+    assert_int_equal(command("{\"do\":\"bundle\",\"name\":\"spread-medium.safetensors\"}"), 200);
+    assert_int_equal(command("{\"do\":\"set\",\"name\":\"caution\",\"value\":\"0.25\"}"), 200);
+    expect_changed("\"changed\":true");
+    assert_int_equal(command("{\"do\":\"arm\",\"name\":\"reactive\"}"), 200);
+    expect_changed("\"changed\":false");
+    assert_int_equal(command("{\"do\":\"set\",\"name\":\"candidates\",\"value\":\"3\"}"), 200);
+    assert_int_equal(command("{\"do\":\"arm\",\"name\":\"plan\"}"), 200);
+    expect_changed("\"changed\":true");
+    assert_int_equal(command("{\"do\":\"bundle\",\"name\":\"spread-medium.safetensors\"}"), 200);
+    expect_changed("\"changed\":false");
+}
+
 /* Connections that say nothing, or never read, keep nobody else out. */
 static void silent_ones(void **state) {
     (void)state;
@@ -481,6 +504,7 @@ int main(void) {
                                        cmocka_unit_test(refused_is_nothing),
                                        cmocka_unit_test(silent_ones),
                                        cmocka_unit_test(forced_is_another_future),
+                                       cmocka_unit_test(set_stays_set),
                                        cmocka_unit_test(token_is_needed),
                                        cmocka_unit_test(standard_port),
                                        cmocka_unit_test(too_many_candidates)};
