@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 int main(int argc, char **argv) {
     mw_error error;
@@ -23,21 +24,29 @@ int main(int argc, char **argv) {
     if (!obs || !real || !index) return fprintf(stderr, "plan_outside: out of memory\n"), 1;
     char *line = NULL;
     size_t capacity = 0;
+    ssize_t length;
+    long number = 0;
     uint64_t episode = 0;
     mw_status status = MW_OK;
 
     mw_planner_begin(planner, 0, episode);
-    while (status == MW_OK && getline(&line, &capacity, stdin) > 0) {
+    while (status == MW_OK && (length = getline(&line, &capacity, stdin)) > 0) {
         int read = 0;
-        for (char *at = line, *end; read < values; at = end, read++) {
+        char *at = line;
+        for (char *end; read < values; at = end, read++) {
             obs[read] = strtof(at, &end);
             if (end == at) break;
         }
+        at += strspn(at, " \t\r\n");
+        number++;
+        if (at < line + length || (read > 0 && read < values))
+            return fprintf(stderr, "plan_outside: line %ld: expected %d values; found %d, then '%.*s'\n",
+                           number, values, read, (int)strcspn(at, "\r\n"), at),
+                   1;
         if (read == 0) {
             mw_planner_begin(planner, 0, ++episode);
             continue;
         }
-        if (read < values) return fprintf(stderr, "plan_outside: %d values, not %d\n", read, values), 1;
         /* A world with illegal actions passes its mask, and one that rewards calls mw_planner_reward. */
         status = mw_planner_act(planner, obs, NULL, NULL, real, index, &error);
         for (int k = 0; status == MW_OK && k < actions; k++)

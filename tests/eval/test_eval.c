@@ -573,8 +573,20 @@ static void examples(void **state) {
     float a[6];
     assert_int_equal(sscanf(program_output, "%f %f %f %f %f %f", &a[0], &a[1], &a[2], &a[3], &a[4], &a[5]),
                      6);
-    scratch_write(scratch("obs.txt"), "1 2 3\n", 6);
-    assert_int_equal(run(example("plan_outside"), line), 1);
+    char *const end = text + strlen(text) - 1;
+    const struct {
+        const char *line, *text;
+    } wrong[] = {{"7\n", "expected 54 values; found 54, then '7'"},
+                 {"and more\n", "found 54, then 'and more'"},
+                 {"\n1 2 3\n", "line 2: expected 54 values; found 3, then ''"},
+                 {"\n1 2 3,4\n", "found 3, then ',4'"},
+                 {"\ngarbage\n", "found 0, then 'garbage'"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        strcpy(end, wrong[i].line);
+        scratch_write(scratch("obs.txt"), text, strlen(text));
+        assert_int_equal(run(example("plan_outside"), line), 1);
+        assert_non_null(strstr(program_output, wrong[i].text));
+    }
 }
 
 int main(void) {
