@@ -118,8 +118,8 @@ MW_API mw_status mw_env_batch_create(mw_env_batch **batch, const char *task, con
                                      int count, int threads, mw_error *error);
 MW_API void mw_env_batch_free(mw_env_batch *batch);
 MW_API mw_env *mw_env_batch_get(mw_env_batch *batch, int index); /* the batch's own; NULL past the end */
-/* Resets environment i with seeds[i] where mask[i] is not 0 (mask NULL: all). obs[count][n][o],
- * legal[count][n][d]; either may be NULL. */
+/* Resets environment i with seeds[i] (seeds NULL: each with its own once more) where mask[i] is not 0 (mask
+ * NULL: all). obs[count][n][o], legal[count][n][d]; either may be NULL. */
 MW_API void mw_env_batch_reset(mw_env_batch *batch, const uint64_t *seeds, const uint8_t *mask, float *obs,
                                uint8_t *legal);
 /* action.real[count][n][d] or action.index[count][n]; rewards[count][n]; outcomes[count]; obs, legal as

@@ -8,10 +8,11 @@
 #include <stdlib.h>
 
 /* Per worker, so that the first failing environment can be named whatever order the workers run in. Written
- * only on failure, so that nothing travels between cores while all goes well. */
+ * only on failure or when another number of episodes ended than before, so that nothing travels between cores
+ * in other steps. */
 typedef struct {
     int index; /* of the failing environment; -1: none */
-    int ended; /* episodes in this step */
+    int ended; /* episodes in the last step */
     mw_error error;
 } failure;
 
@@ -149,7 +150,8 @@ static void reset_share(void *context, int worker) {
     int begin, end;
     mw_pool_share(job.batch->pool, worker, job.batch->count, 1, &begin, &end);
     for (int i = begin; i < end; i++) {
-        if (!job.mask || job.mask[i]) mw_env_reset(job.batch->envs[i], job.seeds[i]);
+        mw_env *env = job.batch->envs[i];
+        if (!job.mask || job.mask[i]) mw_env_reset(env, job.seeds ? job.seeds[i] : env->base.seed);
         look(job.batch, i, i, job.obs, job.legal);
     }
 }
@@ -187,8 +189,10 @@ static void begin_next(const step_job *job, int i, int row) {
     mw_env_reset(batch->envs[i], job->seeds[row]);
 }
 
-static void step_range(const step_job *job, int begin, int end, failure *failed) {
+/* How many episodes ended. */
+static int step_range(const step_job *job, int begin, int end, failure *failed) {
     mw_env_batch *batch = job->batch;
+    int ended = 0;
     for (int i = begin; i < end; i++) {
         const int row = i - job->first;
         if (job->mask && !job->mask[row]) continue;
@@ -201,18 +205,21 @@ static void step_range(const step_job *job, int begin, int end, failure *failed)
                         &job->outcomes[row], error);
         if (status != MW_OK && failed->index < 0) failed->index = i;
         if (status == MW_OK && over(&job->outcomes[row])) {
-            failed->ended++;
+            ended++;
             if (job->seeds) begin_next(job, i, row);
         }
         look(batch, i, row, job->obs, job->legal);
     }
+    return ended;
 }
 
 static void step_share(void *context, int worker) {
     const step_job job = *(const step_job *)context;
     int begin, end;
     mw_pool_share(job.batch->pool, worker, job.batch->count, 1, &begin, &end);
-    step_range(&job, begin, end, &job.batch->failures[worker]);
+    failure *failed = &job.batch->failures[worker];
+    const int ended = step_range(&job, begin, end, failed);
+    if (failed->ended != ended) failed->ended = ended;
 }
 
 static mw_status tell(const failure *failed, mw_error *error) {
@@ -270,11 +277,9 @@ mw_status mw_env_batch_advance(mw_env_batch *batch, mw_env_batch_arrays *arrays,
                     arrays->last_obs,
                     arrays->seeds,
                     NULL};
-    const int workers = mw_pool_threads(batch->pool);
-    for (int k = 0; k < workers; k++) batch->failures[k].ended = 0;
     mw_pool_run(batch->pool, step_share, &job);
     arrays->ended = 0;
-    for (int k = 0; k < workers; k++) arrays->ended += batch->failures[k].ended;
+    for (int k = 0; k < mw_pool_threads(batch->pool); k++) arrays->ended += batch->failures[k].ended;
     return first_failure(batch, error);
 }
 
