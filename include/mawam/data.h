@@ -210,7 +210,7 @@ typedef struct mw_import_report {
     long jumps;     /* places inside episodes where the next observation was another one: cut there */
     bool padded;    /* agents' observations had different sizes and were filled up with zeros */
     bool all_legal; /* discrete actions without legality: all taken as legal */
-    bool changed;   /* a file says that it is of our rules, and its values are not those that we exported */
+    bool changed; /* a file says that it is of our rules; its values are not known to be those we exported */
 } mw_import_report;
 
 /* The layouts that can be read: "omar", "madiff", "hdf5"; NULL past the end. */

@@ -227,7 +227,7 @@ class Imported(NamedTuple):
     jumps: int  # places inside episodes where the next observation was another one: cut there
     padded: bool  # agents' observations had different sizes and were filled up with zeros
     all_legal: bool  # discrete actions without legality: all taken as legal
-    changed: bool  # a file says that it is of our rules, and its values are not those that we exported
+    changed: bool  # a file says that it is of our rules, and its values are not known to be those that we exported
 
 
 def import_layouts() -> List[str]:

@@ -31,6 +31,16 @@ static void rules_travel(void **state) {
     program_expect(0, "data import --from hdf5 %/a.h5 -o %/back --task spread", "back: ");
     program_expect(0, "data info %/back", "rules      mpe-omar-1");
     program_expect(0, "data info %/back", "spread-random");
+    /* without its checksum a file may be unchanged, but nobody knows */
+    static char file[1 << 22];
+    const size_t size = scratch_read(scratch("a.h5"), file, sizeof file);
+    char *name = memmem(file, size, "checksum", 8);
+    assert_non_null(name);
+    name[0] = 'C';
+    scratch_write(scratch("b.h5"), file, size);
+    program_expect(0, "data import --from hdf5 %/b.h5 -o %/unknown --task spread",
+                   "rules: not taken over, for the values are not known to be those that were exported");
+    program_expect(0, "data info %/unknown", "rules      hdf5-import");
 }
 
 /* Out and in again, and to the end without a word about rules: nothing is lost on the way. */

@@ -217,7 +217,7 @@ static void print_import(const char *folder, const mw_import_report *report) {
         printf("cut: at %ld places where the next observation is not the one that follows\n", report->jumps);
     if (report->padded) printf("filled up: observations of agents that have fewer features, with zeros\n");
     if (report->changed)
-        printf("changed: the values are not those that were exported; their rules are not taken over\n");
+        printf("rules: not taken over, for the values are not known to be those that were exported\n");
     if (report->all_legal) printf("assumed: every action is always legal (the source does not say)\n");
 }
 

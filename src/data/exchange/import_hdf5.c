@@ -410,7 +410,7 @@ static char *find_file(const char *given) {
     return mw_path_join(given, inside[0]);
 }
 
-/* A file that says to be of our rules is, if its values are those that were exported. */
+/* A file that says to be of our rules is, if its values are known to be those that were exported. */
 static mw_status settle_rules(source *s, mw_dataset_writer *writer, mw_error *error) {
     char told[64] = "", found[17];
     snprintf(found, sizeof found, "%016llx", (unsigned long long)s->hash);
