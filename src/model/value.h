@@ -40,7 +40,8 @@ void mw_value_pack(const mw_model *model, const float *values, float *packed, bo
 void mw_value_row(const mw_dataset *dataset, mw_place place, int steps, float *x);
 
 void mw_value_carve(const mw_fit *fit, void *area, mw_arena *arena, int rows);
-/* Mean squared distance of rows x[rows][inputs] from target[rows] as a share of a batch, and its gradient. */
+/* Mean squared distance of rows x[rows][inputs] from target[rows] as a share of a batch, and its gradient
+ * unless grads is NULL. */
 double mw_value_loss(const mw_fit *fit, mw_value_area *area, const float *x, const float *target, int rows,
                      float *grads);
 

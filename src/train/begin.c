@@ -44,14 +44,15 @@ static mw_status describe_task(mw_training *t, mw_error *error) {
             "the bundle is for %s (%s), %d agents, %d observed values, %d actions; the data is for "
             "%s (%s), %d, %d, %d",
             o->task, o->rules, o->agents, o->obs, o->act, i->task, i->rules, i->agents, i->obs, i->act);
+    /* what plays is of its data */
     if (mw_bundle_model(t->other, "flow") &&
-        !(mw_training_trained(t->request) & 1u << mw_model_class_index("flow"))) /* what plays is of its data
-                                                                                  */
+        !(mw_training_trained(t->request) & 1u << mw_model_class_index("flow")))
         memcpy(i->quality, o->quality, sizeof i->quality);
     return MW_OK;
 }
 
-bool mw_training_takes_units(const mw_training *t) {
+/* Does a part that speaks in the normalisers' units come from the other bundle? Then all must. */
+static bool takes_units(const mw_training *t) {
     for (int i = 0; t->other && i < t->other->count; i++) {
         const mw_model_class *kind = t->other->parts[i].model->kind;
         if (kind->normalised && !(mw_training_trained(t->request) & 1u << mw_model_class_index(kind->name)))
@@ -129,11 +130,11 @@ mw_status mw_training_data_prepare(mw_training *t, mw_error *error) {
     MW_TRY(check_actions(&d->stats, &t->info, error));
     MW_TRY(mw_settle_parts(&t->preset, d, error));
     MW_TRY(settle_plan(t, error));
-    const bool theirs = mw_training_takes_units(t);
-    d->obs_normalizer = theirs ? &t->other->obs_normalizer : &d->stats.obs_normalizer;
+    t->own_units = !takes_units(t);
+    d->obs_normalizer = t->own_units ? &d->stats.obs_normalizer : &t->other->obs_normalizer;
     d->act_normalizer = t->info.discrete ? NULL
-                        : theirs         ? &t->other->act_normalizer
-                                         : &d->stats.act_normalizer;
+                        : t->own_units   ? &d->stats.act_normalizer
+                                         : &t->other->act_normalizer;
     MW_TRY(mw_pool_create(&d->pool, r->options.threads, error));
     MW_TRY(mw_dataset_checksum(checksum, r->dataset, error));
     mw_provenance_init(&t->state.identity, checksum, r->options.seed, r->preset->held_out,

@@ -44,7 +44,7 @@ static mw_status explain(const mw_training *t, int which, mw_provenance *p, mw_e
     if (*t->accepted) json_object_set_new(p->details, "accepted_in", json_string(t->accepted));
     json_object_set_new(p->details, "held", losses);
     json_object_set_new(p->details, "best_step", json_integer(part->best_values ? part->best_step : 0));
-    if (t->models[which]->kind->normalised && !mw_training_takes_units(t))
+    if (t->models[which]->kind->normalised && t->own_units)
         json_object_set_new(
             p->details, "knot_error", /* of the normalisers, in their unit */
             mw_number_json(fmax(t->data.stats.obs_report.knot_error, t->data.stats.act_report.knot_error)));

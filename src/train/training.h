@@ -19,6 +19,7 @@ typedef struct mw_training {
     mw_model *models[MW_KINDS]; /* of the same parts */
     bool trains[MW_KINDS];      /* of the same: in this run */
     mw_bundle *other;
+    bool own_units;                    /* the normalisers are of these data, not the other bundle's */
     double means[MW_KINDS][MW_LOSSES]; /* of the last line */
     bool lines[MW_KINDS];              /* this run has written one */
     double started, before;            /* clock at the start of this run; seconds that earlier runs took */
@@ -34,8 +35,6 @@ static inline double mw_training_seconds(const mw_training *t) {
 /* ---- the beginning: begin.c ---- */
 
 unsigned mw_training_trained(const mw_training_request *request); /* a bit for every model */
-/* Does a part that speaks in the normalisers' units come from the other bundle? Then all must. */
-bool mw_training_takes_units(const mw_training *training);
 mw_status mw_training_data_prepare(mw_training *training, mw_error *error);
 /* A bundle whose parts are of the same data, settings and seed, and stored as asked for, is what this
  * training would arrive at. */

@@ -351,7 +351,7 @@ static void test_standardisation(void **state) {
     mw_dataset_close(&data);
 }
 
-/* The paper's world model has no features, no shared expert: its settings say so, whatever was typed. */
+/* The paper's world models have no features, no shared expert: its settings say so, whatever was typed. */
 static void test_paper_variant_settles(void **state) {
     (void)state;
     mw_error error;
@@ -360,14 +360,20 @@ static void test_paper_variant_settles(void **state) {
     mw_preset_field field;
     CHECK_OK(mw_preset_set(&preset, "rwm.shared=64", &error), error);
     CHECK_OK(mw_preset_set(&preset, "rwm.variant=paper", &error), error);
+    CHECK_OK(mw_preset_set(&preset, "mono.variant=paper", &error), error);
+    CHECK_OK(mw_preset_set(&preset, "mono.reward_features=8", &error), error);
+    CHECK_OK(mw_preset_set(&preset, "independent.variant=paper", &error), error);
+    CHECK_OK(mw_preset_set(&preset, "independent.dynamics_features=8", &error), error);
     CHECK_OK(mw_dataset_open(&data, scratch("spread"), &error), error);
     CHECK_OK(mw_training_settle(&preset, &data, 0, &error), error);
     mw_dataset_close(&data);
     int found = 0;
     for (int i = 0; mw_preset_field_at(&preset, i, &field); i++)
-        if (!strcmp(field.name, "rwm.shared") || !strcmp(field.name, "rwm.reward_features"))
+        if (!strcmp(field.name, "rwm.shared") || !strcmp(field.name, "rwm.reward_features") ||
+            !strcmp(field.name, "mono.reward_features") ||
+            !strcmp(field.name, "independent.dynamics_features"))
             found += !strcmp(field.value, "0");
-    assert_int_equal(found, 2);
+    assert_int_equal(found, 4);
 }
 
 static void test_refuses_to_continue_something_else(void **state) {
@@ -646,6 +652,16 @@ static void test_units(void **state) {
         CHECK_FAILS(run_go(&r), other ? MW_ERR_MISMATCH : MW_ERR_INTERRUPTED, r.error,
                     other ? "normalisers differ" : "step 5");
     }
+    mw_bundle *mixed; /* what the knots cost is known of a bundle's own normalisers alone */
+    run_begin(&r, scratch("other"), scratch("mixed.safetensors"));
+    r.request.options.only = set_of("inverse");
+    r.request.options.with = scratch("whole.safetensors");
+    CHECK_OK(mw_preset_set(&r.preset, "plan.target=1", &r.error), r.error);
+    CHECK_OK(run_go(&r), r.error);
+    CHECK_OK(mw_bundle_load(&mixed, scratch("mixed.safetensors"), &r.error), r.error);
+    assert_null(json_object_get(mw_bundle_find(mixed, "inverse")->provenance.details, "knot_error"));
+    assert_non_null(json_object_get(mw_bundle_find(mixed, "flow")->provenance.details, "knot_error"));
+    mw_bundle_free(mixed);
 }
 
 /* Episodes of four steps of a world with two values and two real actions, one of which is given. */

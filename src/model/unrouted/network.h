@@ -50,8 +50,8 @@ void mw_unrouted_forward(const mw_unrouted_net *net, mw_unrouted_acts *acts, con
                          int batch);
 
 /* Losses of `batch` joint transitions out of `all`, as their share: mean squares of the changes and of the
- * rewards, standardised where the net is; and their gradient. The reward sees the predicted observation, but
- * sends no gradient to it. */
+ * rewards, standardised where the net is; and their gradient unless grads is NULL. The reward sees the
+ * predicted observation, but sends no gradient to it. */
 void mw_unrouted_loss(const mw_unrouted_net *net, mw_unrouted_acts *acts, const float *values,
                       const float *packed, const float *obs, const float *act, const float *next_obs,
                       const float *reward, int batch, int all, float *grads, double losses[2]);

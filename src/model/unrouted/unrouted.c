@@ -45,6 +45,15 @@ static mw_status make(mw_model *model, mw_error *error) {
     return mw_unrouted_net_make(net, &config, error);
 }
 
+/* The paper's variant has no features, whatever they are set to; its bundles say so. */
+static mw_status settle(mw_model_config *config, const mw_training_data *data, mw_error *error) {
+    settings *s = (settings *)(void *)config;
+    (void)data;
+    (void)error;
+    if (s->variant == PAPER) s->reward_features = s->dynamics_features = 0;
+    return MW_OK;
+}
+
 static void discard(mw_model *model) {
     if (model->net) mw_unrouted_net_free(model->net);
     free(model->net);
@@ -174,7 +183,7 @@ static const mw_scorer_class mono_scorer = SCORER("mono", "return imagined by on
 #define MODEL(name_, help_, scorer_)                                                                         \
     {                                                                                                        \
         .name = name_, .help = help_, .fields = MW_FIELDS(fields), .make = make, .discard = discard,         \
-        .pack = pack, .fit = &fit_class, .scorer = &scorer_                                                  \
+        .pack = pack, .settle = settle, .fit = &fit_class, .scorer = &scorer_                                \
     }
 
 const mw_model_class mw_mono_class =
