@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The numbers of the README and of docs/selectors.md, from the files in results/.
+"""The numbers of the README, of docs/selectors.md and docs/speed.md, from the files in results/.
 
 What stands between `<!-- NAME: from FILE -->` and `<!-- end -->` is written here (`make numbers`) and nowhere else;
 `--check` compares instead, also docs/speed.md with the measurements it shows, and refuses a README that has a result
@@ -13,7 +13,7 @@ import statistics
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PAGES = ("README.md", "docs/selectors.md")  # those with blocks
+PAGES = ("README.md", "docs/selectors.md", "docs/speed.md")  # those with blocks
 FAMILIES = (("all", "all"), ("mpe", "particle worlds"), ("battle", "battles"), ("ant", "Ant"))
 
 
@@ -117,17 +117,37 @@ def results():
            f"were reached ([which](results/README.md#goals)). All results are of revision {summary['revision']}.")
 
 
+def decision_times(row):
+    """mawam's median and 95th percentile, of them generation and scoring, and PyTorch's median of the faster kernels."""
+    own = [statistics.median(run[what][share] for run in row["mawam"])
+           for what, share in (("decision", "p50"), ("decision", "p95"), ("generation", "p50"), ("scoring", "p50"))]
+    return own + [min(statistics.median(times) for times in row["torch"].values())]
+
+
+def measured_on(report):
+    return (f"{report['cpu']}, {report['threads']} threads, revision {report['revision']}; PyTorch "
+            f"{report['torch'].removesuffix('a0')} on {report['blas']['name']}")
+
+
+def decision():
+    report = read("decision.json")
+    rows = [decision_times(row) for row in report["bundles"]]
+    own, ratios = [row[0] for row in rows], [row[-1] / row[0] for row in rows]
+    yield (f"- One decision of the {len(rows)} shipped bundles (eight candidates, imagined over the whole horizon) takes "
+           f"{min(own):.1f} to {max(own):.1f} ms, {min(ratios):.1f} to {max(ratios):.1f} times less than PyTorch with "
+           f"networks of the same sizes, measured in turns ([docs/speed.md](docs/speed.md#one-decision-beside-pytorch)). "
+           f"{measured_on(report)}.")
+
+
 def decisions():
     report = read("decision.json")
-    yield "| bundle | mawam ms (p95) | PyTorch ms | ratio |"
-    yield "|---|---|---|---|"
+    yield "| bundle | mawam ms (p95) | generation, scoring | PyTorch ms | ratio |"
+    yield "|---|---|---|---|---|"
     for row in report["bundles"]:
-        p50, p95 = (statistics.median(run["decision"][share] for run in row["mawam"]) for share in ("p50", "p95"))
-        torch = min(statistics.median(times) for times in row["torch"].values())
-        yield f"| {row['bundle']} | {p50:.2f} ({p95:.2f}) | {torch:.1f} | {torch / p50:.1f}x |"
+        p50, p95, generation, scoring, torch = decision_times(row)
+        yield f"| {row['bundle']} | {p50:.2f} ({p95:.2f}) | {generation:.2f}, {scoring:.2f} | {torch:.1f} | {torch / p50:.1f}x |"
     yield ""
-    yield (f"{report['cpu']}, {report['threads']} threads, eight candidates; PyTorch {report['torch'].removesuffix('a0')} on "
-           f"{report['blas']['name']}.")
+    yield f"{measured_on(report)}."
 
 
 def quickstart():
@@ -170,7 +190,7 @@ def equal_time():
     yield f"- {report['command']}; revision {report['revision']}, {report['cpu']}."
 
 
-BLOCKS = {"results": results, "decisions": decisions, "quickstart": quickstart, "equal_time": equal_time}
+BLOCKS = {"results": results, "decision": decision, "decisions": decisions, "quickstart": quickstart, "equal_time": equal_time}
 MARK = re.compile(r"(<!-- (\w+): from [^>]*-->\n).*?(<!-- end -->)", re.S)
 
 
