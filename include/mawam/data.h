@@ -56,6 +56,11 @@ MW_API void mw_dataset_free(mw_dataset *dataset);
  * named by file, episode, step, agent. Training calls this first. */
 MW_API mw_status mw_dataset_check(const mw_dataset *dataset, mw_error *error);
 
+/* What is sound in the data and yet not what training takes, or hardly what was meant, in words: real actions
+ * beyond [-1, 1], which training refuses, or all one-hot. One pass over the actions. False, and "": nothing.
+ */
+MW_API bool mw_dataset_remark(const mw_dataset *dataset, char *out, size_t size);
+
 /* Fails unless the data belongs to this built-in task: its sizes and, for data that was not imported, the
  * version of its rules. */
 MW_API mw_status mw_dataset_expect(const mw_dataset *dataset, const mw_env_info *info, mw_error *error);

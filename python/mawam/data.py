@@ -5,6 +5,8 @@ arrays (writer.py).
 """
 import ctypes
 import json
+import os
+import warnings
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 import numpy as np
@@ -12,7 +14,7 @@ import numpy as np
 from mawam import _abi
 from mawam._arrays import view
 from mawam._library import Handle, Owner, PathLike, as_dict, call, captured, encode, lib, names, options
-from mawam._library import optional, record, whole
+from mawam._library import optional, record, text, whole
 from mawam._work import Work
 from mawam.env import BYTE, FLOAT, INDEX, Env, WorldOptions, check_env, world_pointer
 
@@ -133,6 +135,13 @@ class Dataset(Owner):
         """One pass over all values: finite numbers, discrete actions in range and legal, checksums."""
         Work(self._handle).run(None, lib.mw_dataset_check, self._pointer)
 
+    def remark(self) -> str:
+        """What is sound and yet not what training takes, or hardly what was meant: real actions beyond [-1, 1], or all
+        one-hot; "" if nothing."""
+        words = ctypes.create_string_buffer(256)
+        lib.mw_dataset_remark(self._pointer, words, len(words))
+        return text(words.value)
+
     def expect(self, env: Env) -> None:
         """Refuses data that does not belong to the environment's task: its sizes and rules."""
         call(lib.mw_dataset_expect, self._pointer, lib.mw_env_describe(check_env(env)._pointer))
@@ -183,6 +192,15 @@ class DataReport(Owner):
     def save_picture(self, path: PathLike) -> None:
         """The distribution of returns as an SVG file."""
         call(lib.mw_data_report_svg, self._pointer, encode(path))
+
+
+def brought_in(folder: PathLike) -> Dataset:
+    """Opens what has just been written, and warns of what training will not take."""
+    dataset = Dataset(folder)
+    remark = dataset.remark()
+    if remark:
+        warnings.warn(f"{os.fspath(folder)}: {remark}", stacklevel=3)
+    return dataset
 
 
 def declare_rules(folder: PathLike, rules: str, note: Optional[str] = None) -> None:
@@ -245,4 +263,5 @@ def import_dataset(layout: str, source: PathLike, folder: PathLike, task: str, *
                     overwrite=overwrite, stop=work.stop, command="mawam.import_dataset")
     work.run(None, lib.mw_dataset_import, encode(layout), encode(source), encode(folder), encode(task),
              ctypes.byref(given), ctypes.byref(report))
+    brought_in(folder)
     return record(Imported, report)

@@ -7,7 +7,7 @@ import numpy as np
 from mawam import _abi
 from mawam._arrays import taken
 from mawam._library import ArgumentError, Handle, Owner, PathLike, call, encode, fill, lib, truth, whole
-from mawam.data import Dataset, Episode
+from mawam.data import Dataset, Episode, brought_in
 from mawam.env import BYTE, FLOAT, INDEX
 
 
@@ -67,7 +67,7 @@ class DatasetWriter(Owner):
         self._handle.pointer = 0  # type: ignore[union-attr]  # commit frees it either way
         self._handle = None
         call(lib.mw_dataset_writer_commit, pointer)
-        return Dataset(self.folder)
+        return brought_in(self.folder)
 
     def __exit__(self, kind: Any, *_: object) -> None:
         if kind is None and self._handle is not None:

@@ -73,6 +73,10 @@ void mw_dataset_release(const mw_dataset *dataset, int64_t begin, int64_t end);
  * read ahead. */
 void mw_dataset_expect_random(const mw_dataset *dataset);
 
+/* Fails where real actions lie beyond [-1, 1], the range of all worlds here: candidates are kept within it,
+ * so what lies beyond could never be planned. */
+mw_status mw_dataset_trainable(const mw_dataset *dataset, mw_error *error);
+
 /* What a dataset says about itself, by the keys of dataset.json; NULL without memory. */
 struct json_t *mw_dataset_spec_json(const mw_dataset_spec *spec);
 

@@ -19,6 +19,7 @@ struct mw_data_report {
     long endings[3]; /* by limit, by the world, by victory */
     double legal;    /* discrete: mean number of legal actions */
     mw_data_stats stats;
+    char remark[200]; /* of mw_dataset_remark */
 };
 
 /* ---- the numbers --------------------------------------------------------------------------------------- */
@@ -59,6 +60,7 @@ static mw_status look(mw_data_report *r, const mw_dataset *d, mw_error *error) {
     MW_TRY(mw_episode_set_all(&all, d, error));
     mw_status status = mw_data_stats_make(&r->stats, d, &all, 0.99, false, error);
     mw_episode_set_free(&all);
+    mw_dataset_remark(d, r->remark, sizeof r->remark);
     MW_TRY(mw_dataset_intact(d, error));
     return status;
 }
@@ -179,6 +181,7 @@ void mw_data_report_text(const mw_data_report *r, FILE *out) {
     print_returns(r, out);
     print_features(r, out);
     print_actions(r, d, out);
+    if (*r->remark) fprintf(out, "%s\n", r->remark);
 }
 
 /* ---- JSON ---------------------------------------------------------------------------------------------- */
@@ -208,7 +211,7 @@ mw_status mw_data_report_json(const mw_data_report *r, FILE *out, mw_error *erro
     json_t *root = mw_dataset_spec_json(&d->spec),
            *found = json_pack(
                "{s:s, s:I, s:I, s:I, s:I, s:f, s:b, s:{s:I, s:I, s:I}, s:f,"
-               " s:{s:f, s:f, s:f, s:[f,f,f], s:f, s:f, s:{s:f, s:f, s:o}}, s:o, s:o, s:o}",
+               " s:{s:f, s:f, s:f, s:[f,f,f], s:f, s:f, s:{s:f, s:f, s:o}}, s:o, s:o, s:o, s:o}",
                "mawam", d->made_by, "episodes", (json_int_t)d->episodes, "steps", (json_int_t)d->steps,
                "shortest", (json_int_t)r->shortest, "longest", (json_int_t)r->longest, "bytes", r->bytes,
                "last_obs", d->last_obs != NULL, "endings", "limit", (json_int_t)r->endings[0], "world",
@@ -216,7 +219,7 @@ mw_status mw_data_report_json(const mw_data_report *r, FILE *out, mw_error *erro
                "returns", "mean", s->mean, "std", s->std, "minimum", s->minimum, "quartiles", s->quartile[0],
                s->quartile[1], s->quartile[2], "maximum", s->maximum, "won", s->won, "histogram", "low",
                r->low, "step", r->step, "counts", bars, "reward", moments_json(&r->stats.reward), "features",
-               ranges, "actions", actions);
+               ranges, "actions", actions, "remark", *r->remark ? json_string(r->remark) : json_null());
     if (!root || !found || json_object_update(root, found) != 0) {
         json_decref(root);
         root = NULL;

@@ -98,19 +98,6 @@ static mw_status settle_plan(mw_training *t, mw_error *error) {
     return flow ? mw_settle_target(&t->preset.plan, flow, &t->data, error) : MW_OK;
 }
 
-/* Candidates are kept within [-1, 1], the range of all worlds here: what lies beyond could never be planned.
- */
-static mw_status check_actions(const mw_data_stats *stats, const mw_bundle_info *info, mw_error *error) {
-    for (int k = 0; !info->discrete && k < info->act; k++)
-        if (stats->act[k].low < -1 || stats->act[k].high > 1)
-            return mw_fail(
-                error, MW_ERR_ARGUMENT,
-                "real actions must lie within [-1, 1]; component %d of the data goes from %g to %g: "
-                "scale it",
-                k, (double)stats->act[k].low, (double)stats->act[k].high);
-    return MW_OK;
-}
-
 mw_status mw_training_data_prepare(mw_training *t, mw_error *error) {
     const mw_training_request *r = t->request;
     mw_training_data *d = &t->data;
@@ -125,9 +112,9 @@ mw_status mw_training_data_prepare(mw_training *t, mw_error *error) {
     MW_TRY(check_plan(t, error));
     MW_TRY(mw_training_rules(t->accepted, &t->info, r->options.world, r->options.accept_rules, error));
     MW_TRY(mw_dataset_check(r->dataset, error));
+    MW_TRY(mw_dataset_trainable(r->dataset, error));
     MW_TRY(mw_split_make(&d->split, r->dataset, r->preset->held_out, r->options.seed, error));
     MW_TRY(mw_data_stats_make(&d->stats, r->dataset, &d->split.train, 0.99, true, error));
-    MW_TRY(check_actions(&d->stats, &t->info, error));
     MW_TRY(mw_settle_parts(&t->preset, d, error));
     MW_TRY(settle_plan(t, error));
     t->own_units = !takes_units(t);

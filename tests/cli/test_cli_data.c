@@ -106,6 +106,40 @@ static void test_rules(void **state) {
     mw_env_free(env);
 }
 
+/* What training would refuse after an import, or learn though nobody meant it, is said with the import. */
+static void test_remarks(void **state) {
+    (void)state;
+    enum { STEPS = 6, ACTIONS = STEPS * FIXTURE_AGENTS };
+    mw_error error;
+    float values[ACTIONS][2], zeros[ACTIONS * FIXTURE_OBS] = {0};
+    const int64_t length = STEPS;
+    const size_t actions[] = {STEPS, FIXTURE_AGENTS, 2}, obs[] = {STEPS, FIXTURE_AGENTS, FIXTURE_OBS};
+    static const char *const remarks[] = {
+        "actions reach 4.98; training takes real ones within [-1, 1]: scale them",
+        "every action is one-hot; discrete ones are given as an index, [steps][agents]", "warning"};
+    mkdir(scratch("raw"), 0777);
+    CHECK_OK(mw_npy_write(scratch("raw/obs.npy"), MW_F32, 3, obs, zeros, &error), error);
+    CHECK_OK(mw_npy_write(scratch("raw/rewards.npy"), MW_F32, 2, obs, zeros, &error), error);
+    CHECK_OK(mw_npy_write(scratch("raw/path_lengths.npy"), MW_I64, 1, (size_t[]){1}, &length, &error), error);
+    for (int kind = 0; kind < 3; kind++) { /* too far, one-hot, as they should be */
+        for (int i = 0; i < ACTIONS; i++) {
+            values[i][0] = (float)(i % 2);
+            values[i][1] = 1 - values[i][0];
+        }
+        if (kind != 1) values[5][0] = kind ? 0.5f : -4.98f;
+        CHECK_OK(mw_npy_write(scratch("raw/actions.npy"), MW_F32, 3, actions, values, &error), error);
+        static const char *const commands[] = {
+            "data import --from madiff %/raw -o %/remarked --task toy --overwrite", "data check %/remarked",
+            "data info %/remarked", "data info %/remarked --json"};
+        for (size_t c = 0; c < sizeof commands / sizeof *commands; c++) {
+            program_expect(0, commands[c], kind < 2 ? remarks[kind] : "");
+            for (int other = 0; other < 3; other++)
+                if (other != kind && (other < 2 || kind == 2))
+                    assert_null(strstr(program_output, remarks[other]));
+        }
+    }
+}
+
 /* A dataset that was made read-only is not replaced, asked or not. */
 static void test_read_only(void **state) {
     (void)state;
@@ -158,8 +192,10 @@ static void test_import_export(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_help),  cmocka_unit_test(test_info),      cmocka_unit_test(test_check),
-        cmocka_unit_test(test_rules), cmocka_unit_test(test_read_only), cmocka_unit_test(test_import_export),
+        cmocka_unit_test(test_help),      cmocka_unit_test(test_info),
+        cmocka_unit_test(test_check),     cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_read_only), cmocka_unit_test(test_import_export),
+        cmocka_unit_test(test_remarks),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -235,3 +235,19 @@ def test_learning_a_behaviour_can_be_stopped_and_continued(tmp_path):
         mawam.learn_behavior("spread", tmp_path / "run", preset=small, threads=1, progress=stop)
     mawam.learn_behavior("spread", tmp_path / "run", preset=small, threads=1, resume=True, progress=told.append)
     assert told[0].iteration == 1 and told[-1].iteration == told[-1].iterations
+
+
+@pytest.mark.parametrize("actions, remark", [
+    (lambda length: np.full((length, 2, 1), 4.98), r"own: actions reach 4\.98; training takes real ones within"),
+    (lambda length: np.tile(np.eye(3)[1], (length, 2, 1)), "own: every action is one-hot"),
+])
+def test_actions_that_training_does_not_take_are_told(tmp_path, actions, remark):
+    given = [episode._replace(actions=actions(5)) for episode in episodes()]
+    with pytest.warns(UserWarning, match=remark):
+        dataset = mawam.write_dataset(tmp_path / "own", given, "boats")
+    assert dataset.remark() in dataset.report().text()
+    for name in ("obs", "actions", "rewards", "path_lengths"):  # bare columns, as others have them
+        (tmp_path / "bare").mkdir(exist_ok=True)
+        shutil.copy(tmp_path / "own" / f"{name}.npy", tmp_path / "bare")
+    with pytest.warns(UserWarning, match=remark.replace("own", "imported")):
+        mawam.import_dataset("madiff", tmp_path / "bare", tmp_path / "imported", "boats")

@@ -32,6 +32,15 @@ static mw_status find_features(const mw_dataset *dataset, mw_feature **features,
     return status;
 }
 
+/* What training will not take, or is hardly meant, said when the data come in and not when they are needed.
+ */
+static void warn_of(const char *folder, const mw_dataset *dataset) {
+    char remark[200], text[600];
+    if (!mw_dataset_remark(dataset, remark, sizeof remark)) return;
+    snprintf(text, sizeof text, "%.390s: %s", folder, remark);
+    mw_cli_message(NULL, MW_LOG_WARNING, text);
+}
+
 /* ---- info ---------------------------------------------------------------------------------------------- */
 
 static const char info_help[] =
@@ -134,7 +143,8 @@ static const char check_help[] =
     "Reads everything: the description, shapes and types of all columns, lengths that add\n"
     "up, finite numbers, discrete actions in range and legal, the checksum of every column,\n"
     "and, for data of a built-in task that was made here, the version of that task's rules.\n"
-    "Names the first file and place that is wrong and exits 1.\n"
+    "Names the first file and place that is wrong and exits 1. Warns of actions that training does not\n"
+    "take, or that are hardly meant.\n"
     "\n"
     "example: mawam data check data/spread-medium data/3m-good\n";
 
@@ -153,6 +163,7 @@ static mw_status check_one(const char *folder, mw_error *error) {
                d.imported ? " (imported: no simulator is assumed)"
                : known    ? ""
                           : " (not a built-in task: rules not compared)");
+    if (status == MW_OK) warn_of(folder, dataset);
     mw_env_free(env);
     mw_dataset_free(dataset);
     return status;
@@ -219,6 +230,15 @@ static void print_import(const char *folder, const mw_import_report *report) {
     if (report->changed)
         printf("rules: not taken over, for the values are not known to be those that were exported\n");
     if (report->all_legal) printf("assumed: every action is always legal (the source does not say)\n");
+}
+
+static mw_status look_at_import(const char *folder, const mw_import_report *report, mw_error *error) {
+    mw_dataset *dataset;
+    print_import(folder, report);
+    MW_TRY(mw_dataset_load(&dataset, folder, error));
+    warn_of(folder, dataset);
+    mw_dataset_free(dataset);
+    return MW_OK;
 }
 
 enum { REPLAYED = 1000 };
@@ -300,7 +320,7 @@ static int data_import(int argc, char **argv) {
     request.stop = mw_cli_stop();
     if (status == MW_OK && !command) status = mw_fail(&error, MW_ERR_MEMORY, "out of memory for the command");
     if (status == MW_OK) status = mw_dataset_import(from, source, folder, task, &request, &report, &error);
-    if (status == MW_OK) print_import(folder, &report);
+    if (status == MW_OK) status = look_at_import(folder, &report, &error);
     if (status == MW_OK && rules) status = declare_rules(folder, rules, env, &world, &error);
     free(command);
     mw_env_free(env);
