@@ -38,6 +38,7 @@ typedef enum mw_status {
     MW_ERR_INTERRUPTED, /* stopped on request; what was finished is saved */
 } mw_status;
 
+/* Messages name options by their fields, 'overwrite'; the program shows them as they are typed. */
 typedef struct mw_error {
     mw_status status;
     char message[512];

@@ -43,9 +43,37 @@ int mw_cli_finish(int code) {
     return code ? code : 1;
 }
 
+/* Options that the library's messages name by their fields, as they are typed here. */
+static const char *const fields[][2] = {{"'accept_rules'", "--accept-rules"},
+                                        {"'first_seed'", "--first-seed"},
+                                        {"'force'", "--force"},
+                                        {"'only'", "--only"},
+                                        {"'overwrite'", "--overwrite"},
+                                        {"'play_again'", "--play-again"},
+                                        {"'resume'", "--resume"},
+                                        {"'wide'", "--wide"}};
+
+/* A message of the library, as the program says it. */
+static void as_typed(char *out, const char *message) {
+    while (*message) {
+        size_t i = 0;
+        while (i < sizeof fields / sizeof *fields && strncmp(message, fields[i][0], strlen(fields[i][0])))
+            i++;
+        if (i < sizeof fields / sizeof *fields) {
+            out = stpcpy(out, fields[i][1]);
+            message += strlen(fields[i][0]);
+        } else {
+            *out++ = *message++;
+        }
+    }
+    *out = 0;
+}
+
 int mw_cli_fail(const mw_error *error) {
+    char message[sizeof error->message];
+    as_typed(message, error->message); /* not longer: two dashes for two quotes */
     output_told = ferror(stdout);
-    fprintf(stderr, "mawam: %s\n", error->message);
+    fprintf(stderr, "mawam: %s\n", message);
     return error->status == MW_ERR_INTERRUPTED ? STOPPED : 1;
 }
 
@@ -67,7 +95,10 @@ void mw_cli_message(void *context, mw_log_level level, const char *message) {
 }
 
 int mw_cli_refuse(const mw_error *error) {
-    return error->status == MW_ERR_ARGUMENT ? mw_cli_usage("%s", error->message) : mw_cli_fail(error);
+    char message[sizeof error->message];
+    if (error->status != MW_ERR_ARGUMENT) return mw_cli_fail(error);
+    as_typed(message, error->message);
+    return mw_cli_usage("%s", message);
 }
 
 int mw_cli_dispatch(const mw_command *commands, const char *help, int argc, char **argv) {

@@ -1,5 +1,5 @@
-/* What is sound in a dataset and yet not what training takes, or hardly what was meant: the rules for actions that
- * are asked by training, by the report and by whoever has just brought data in. */
+/* What is sound in a dataset and yet not what training takes, or hardly what was meant: the rules for actions
+ * that are asked by training, by the report and by whoever has just brought data in. */
 #include "data/dataset.h"
 
 #include <math.h>

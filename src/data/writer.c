@@ -82,7 +82,7 @@ static mw_status check_target(const char *folder, bool overwrite, mw_error *erro
         if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..")) continue;
         if (!overwrite)
             status =
-                mw_fail(error, MW_ERR_ARGUMENT, "'%s' exists and is not empty; ask to overwrite it", folder);
+                mw_fail(error, MW_ERR_ARGUMENT, "'%s' is there already; 'overwrite' replaces it", folder);
         else if (!ours(entry->d_name))
             status = mw_fail(error, MW_ERR_ARGUMENT,
                              "'%s' is not replaced: it holds '%s', which is not part of a dataset", folder,

@@ -201,7 +201,7 @@ static mw_status recall(sweep *s, mw_error *error) {
     json_decref(old);
     if (s->known || s->options.overwrite) return MW_OK;
     return mw_fail(error, MW_ERR_MISMATCH,
-                   "'%.300s' is there already, and not of this bundle and these options; --overwrite "
+                   "'%.300s' is there already, and not of this bundle and these options; 'overwrite' "
                    "replaces it",
                    path);
 }

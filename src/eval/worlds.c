@@ -15,7 +15,7 @@ mw_status mw_bundle_expect(const mw_bundle *bundle, const mw_env_info *info, boo
     if (strcmp(b->rules, info->rules) && !accept_rules)
         return mw_fail(error, MW_ERR_MISMATCH,
                        "%s: the bundle was trained under rules %s, this environment has rules %s; "
-                       "--accept-rules plays it all the same and marks the result",
+                       "'accept_rules' plays it all the same and marks the result",
                        info->task, b->rules, info->rules);
     if (b->agents != info->agents || b->obs != info->obs_size || b->act != info->act_size ||
         b->discrete != info->discrete)

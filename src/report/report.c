@@ -59,7 +59,7 @@ static mw_status refuse_strangers(const char *folder, mw_error *error) {
         snprintf(other, sizeof other, "%.900s/%s", folder, files[i]);
         if (mw_file_exists(other))
             return mw_fail(error, MW_ERR_ARGUMENT,
-                           "'%.900s' is there already and not of a report; --overwrite replaces it", other);
+                           "'%.900s' is there already and not of a report; 'overwrite' replaces it", other);
     }
     return MW_OK;
 }

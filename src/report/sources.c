@@ -247,7 +247,7 @@ static mw_status remove_leftovers(const mw_sources *s, const char *folder, bool 
         return mw_fail(
             error, MW_ERR_MISMATCH,
             "'%.300s' and %d more would be lost: this report has not read them; read '%.200s' too, "
-            "name another folder, or overwrite it",
+            "name another folder, or 'overwrite' removes them",
             found.first, found.count - 1, folder);
     find_leftovers(&(leftovers){.folder = folder, .remove = true}, s);
     return MW_OK;

@@ -60,7 +60,7 @@ mw_status mw_played_check(const mw_played *p, const mw_play *play, mw_error *err
         if (apart || strcmp(old->label, play->label) || !strcmp(old->player, play->player)) continue;
         return mw_fail(error, MW_ERR_ARGUMENT,
                        "seeds %llu to %llu are played once, and bundle %s of %s has played them (now: %s); "
-                       "choose others with --first-seed, or repeat with --play-again",
+                       "'first_seed' chooses others, 'play_again' repeats these",
                        (unsigned long long)old->first,
                        (unsigned long long)old->first + (unsigned)old->count - 1, old->player, old->label,
                        play->player);

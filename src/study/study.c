@@ -139,8 +139,8 @@ static mw_status record(study *s, const char *message, const mw_play *play, doub
 
 static mw_status refuse(const char *folder, mw_error *error) {
     return mw_fail(error, MW_ERR_ARGUMENT,
-                   "'%.300s' holds results of an earlier run; continue it with --resume, or name another "
-                   "folder with --dir",
+                   "'%.300s' holds results of an earlier run; 'resume' continues it, or name another "
+                   "folder",
                    folder);
 }
 

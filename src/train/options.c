@@ -82,7 +82,7 @@ static mw_status choose_preset(mw_preset *preset, const mw_train_options *o, con
     for (int i = 0; i < o->assignment_count; i++) MW_TRY(mw_preset_set(preset, o->assignments[i], error));
     if (!other) return MW_OK;
     if (preset->parts != before.parts)
-        return mw_fail(error, MW_ERR_ARGUMENT, "parts is set, but they are those of '%.200s' and of --only",
+        return mw_fail(error, MW_ERR_ARGUMENT, "parts is set, but they are those of '%.200s' and of 'only'",
                        o->with);
     if (preset->plan.quantile != before.plan.quantile && !is_set(o, "plan.target="))
         preset->plan.target = NAN; /* the quantile's */

@@ -24,7 +24,7 @@ mw_status mw_training_rules(char accepted[MW_WORD], const mw_bundle_info *info, 
         snprintf(accepted, MW_WORD, "%s", rules);
         if (!accept)
             status = mw_fail(error, MW_ERR_MISMATCH,
-                             "%s: the data is of rules %s, this program's world has rules %s; --accept-rules "
+                             "%s: the data is of rules %s, this program's world has rules %s; 'accept_rules' "
                              "trains on it all the same and marks the bundle",
                              info->task, info->rules, rules);
     }

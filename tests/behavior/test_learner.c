@@ -373,7 +373,7 @@ static void stopped_run(void **state) {
     CHECK_OK(mw_behavior_learn("spread", whole, &options, &error), error);
     options.stop = &stop_now;
     options.report = stop_at_third;
-    CHECK_FAILS(mw_behavior_learn("spread", parts, &options, &error), MW_ERR_INTERRUPTED, error, "--resume");
+    CHECK_FAILS(mw_behavior_learn("spread", parts, &options, &error), MW_ERR_INTERRUPTED, error, "'resume'");
     stop_now = 0;
     CHECK_FAILS(mw_behavior_learn("spread", parts, &options, &error), MW_ERR_ARGUMENT, error,
                 "already holds a run");

@@ -171,7 +171,7 @@ static void test_import_export(void **state) {
     program_expect(0, "data check %/omar", "imported: no simulator is assumed");
     program_expect(1,
                    "data import --from omar @/tests/data/import/omar -o %/omar --task toy --episode-limit 5",
-                   "exists and is not empty");
+                   "is there already; --overwrite replaces it");
     program_expect(0, "data import --from madiff @/tests/data/import/madiff/battle -o %/battle --task toy",
                    "3 episodes, 10 steps");
     program_expect(1, "data import --from madiff @/tests/data/import/madiff/real -o %/bad --task spread",

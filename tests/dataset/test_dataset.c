@@ -374,7 +374,7 @@ static void test_overwrite(void **state) {
     mw_dataset_spec spec = fixture_spec(false);
     fixture_make(scratch("kept"), false, true, EPISODES);
     CHECK_FAILS(mw_dataset_writer_open(&w, scratch("kept"), &spec, false, &error), MW_ERR_ARGUMENT, error,
-                "exists and is not empty");
+                "is there already; 'overwrite' replaces it");
     fixture_make(scratch("kept"), true, false, 4); /* replaces */
     mw_dataset d;
     CHECK_OK(mw_dataset_open(&d, scratch("kept"), &error), error);

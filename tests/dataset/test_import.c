@@ -234,7 +234,7 @@ static void test_wrong_sources(void **state) {
     assert_true(mw_file_exists(scratch("imported/dataset.json")));
     request.options.overwrite = false;
     CHECK_FAILS(mw_import_madiff(&request, &report, &error), MW_ERR_ARGUMENT, error,
-                "exists and is not empty");
+                "is there already; 'overwrite' replaces it");
     scratch_remove(scratch("imported"));
     assert_int_equal(scratch_count(false), 0); /* failures leave nothing */
 }
@@ -636,7 +636,7 @@ static void test_hdf5_round_trip(void **state) {
         CHECK_OK(mw_dataset_open(&ours, scratch("ours"), &error), error);
         CHECK_OK(mw_export_hdf5(&ours, scratch("ours.h5"), replacing(), &error), error);
         CHECK_FAILS(mw_export_hdf5(&ours, scratch("ours.h5"), NULL, &error), MW_ERR_ARGUMENT, error,
-                    "exists");
+                    "is there already");
         mw_import_request request = request_for_own("ours.h5");
         mw_dataset d = import(mw_import_hdf5, &request, &report);
         size_t cells = (size_t)d.steps * FIXTURE_AGENTS;

@@ -104,7 +104,7 @@ def test_export_and_import(dataset, tmp_path):
     assert found.steps == back.steps == dataset.steps and back.rules == dataset.rules
     assert np.array_equal(back.obs, dataset.obs) and np.array_equal(back.actions, dataset.actions)
     assert not found.changed
-    with pytest.raises(mawam.Error, match="exists"):
+    with pytest.raises(mawam.Error, match="there already; 'overwrite' replaces it"):
         dataset.export(tmp_path / "episodes.hdf5")
     raw = bytearray((tmp_path / "episodes.hdf5").read_bytes())
     raw[raw.find(dataset[0].rewards.tobytes())] ^= 1  # the smallest change of one reward

@@ -94,7 +94,7 @@ static void test_resume(void **state) {
     expect(&o, "dddd");
     CHECK_NEAR(seen.left, 0, 0);
     assert_int_equal(lines_of("study/stages.jsonl"), 5);
-    CHECK_FAILS(mw_study_run(&o, &failed, &error), MW_ERR_ARGUMENT, error, "continue it with --resume");
+    CHECK_FAILS(mw_study_run(&o, &failed, &error), MW_ERR_ARGUMENT, error, "'resume' continues it");
     o.resume = true;
     expect(&o, "kkkk");
     assert_int_equal(lines_of("study/stages.jsonl"), 5);

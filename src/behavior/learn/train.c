@@ -81,7 +81,7 @@ static mw_status run(mw_learner *l, const mw_learn_options *options, const paths
         if (options->report) options->report(options->context, &report, seconds, iterations);
         if (options->stop && *options->stop) {
             MW_TRY(checkpoint(l, p, error));
-            return mw_fail(error, MW_ERR_INTERRUPTED, "stopped after %.0f steps; --resume continues",
+            return mw_fail(error, MW_ERR_INTERRUPTED, "stopped after %.0f steps; 'resume' continues",
                            report.steps);
         }
         if (now - saved > CHECKPOINT_SECONDS) {
@@ -120,7 +120,7 @@ static mw_status clear_snapshots(const paths *p, bool remove_them, mw_error *err
             unlink(path);
         else
             status = mw_fail(error, MW_ERR_ARGUMENT,
-                             "'%.400s' is of a run that was stopped before its first checkpoint; --resume "
+                             "'%.400s' is of a run that was stopped before its first checkpoint; 'resume' "
                              "begins it again, another folder another one",
                              path);
     }
@@ -138,7 +138,7 @@ mw_status mw_train(const mw_game *game, const char *folder, const mw_learn_optio
     MW_TRY(make_paths(&p, folder, error));
     const bool resume = options->resume && mw_file_exists(p.state);
     if (!resume && mw_file_exists(p.state))
-        return mw_fail(error, MW_ERR_ARGUMENT, "%s already holds a run; --resume continues it", folder);
+        return mw_fail(error, MW_ERR_ARGUMENT, "%s already holds a run; 'resume' continues it", folder);
     if (!resume) MW_TRY(clear_snapshots(&p, options->resume, error));
     MW_TRY(settle(options, folder, &p, resume, &preset, &seed, error));
     MW_TRY(mw_learner_create(&learner, &preset, game, seed, options->threads, error));

@@ -22,7 +22,7 @@ mw_status mw_memory_take(size_t bytes, mw_error *error) {
     atomic_fetch_sub(&used, bytes);
     return mw_fail(error, MW_ERR_MEMORY,
                    "this needs more than %.1f GB, and no more than %.1f GB may be taken of what is free; "
-                   "smaller settings need less, --force tries all the same",
+                   "smaller settings need less, 'force' tries all the same",
                    (double)(before + bytes) * 1e-9, (double)most * 1e-9);
 }
 

@@ -196,7 +196,7 @@ mw_status mw_export_hdf5(const mw_dataset *dataset, const char *path, const mw_e
     MW_NEED(dataset);
     MW_NEED(path);
     if (mw_file_exists(path) && !options.overwrite)
-        return mw_fail(error, MW_ERR_ARGUMENT, "'%s' exists; ask to overwrite it", path);
+        return mw_fail(error, MW_ERR_ARGUMENT, "'%s' is there already; 'overwrite' replaces it", path);
     mw_writer writer;
     MW_TRY(mw_writer_open(&writer, path, error));
     const mw_child_limits limits = {.stop = options.stop};
