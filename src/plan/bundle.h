@@ -59,6 +59,9 @@ void mw_bundle_narrow(mw_model *model);
  * Nothing is packed, whatever the bundle was read from. Atomic. */
 mw_status mw_bundle_save(const mw_bundle *bundle, const char *path, bool half, mw_error *error);
 
+/* Is the file one of ours, whatever its version and whether or not it can be used? */
+mw_status mw_bundle_recognise(bool *bundle, const char *path, mw_error *error);
+
 /* mw_bundle_load, mw_bundle_pack and mw_bundle_free are in mawam/plan.h. */
 
 #endif

@@ -213,11 +213,37 @@ static mw_status read_parts(mw_bundle *b, json_t *root, const mw_safetensors *fi
     return b->info.discrete ? MW_OK : load_normalizer(file, "act", b->info.act, &b->act_normalizer, error);
 }
 
+static bool is_bundle(const mw_safetensors *file) {
+    const char *format = mw_safetensors_meta(file, "format");
+    return format && !strcmp(format, "mawam-bundle");
+}
+
+mw_status mw_bundle_recognise(bool *bundle, const char *path, mw_error *error) {
+    mw_safetensors file;
+    mw_error refusal;
+    *bundle = false;
+    const mw_status status = mw_safetensors_open(&file, path, &refusal);
+    if (status == MW_ERR_IO || status == MW_ERR_MEMORY) return mw_fail(error, status, "%s", refusal.message);
+    if (status == MW_OK) *bundle = is_bundle(&file);
+    mw_safetensors_close(&file);
+    return MW_OK;
+}
+
+/* What else of ours it may be, as training and behaviours call their files. */
+static mw_status refuse(const mw_safetensors *file, mw_error *error) {
+    const char *kind = mw_safetensors_meta(file, "kind");
+    if (kind && !strncmp(kind, "mawam training", strlen("mawam training")))
+        return mw_fail(error, MW_ERR_FORMAT,
+                       "%s: this is the checkpoint of an unfinished training, not yet a bundle: mawam train "
+                       "with 'resume' finishes it",
+                       file->path);
+    return mw_fail(error, MW_ERR_FORMAT, "%s: this is not a mawam bundle", file->path);
+}
+
 static mw_status load(mw_bundle *b, const mw_safetensors *file, mw_error *error) {
-    const char *format = mw_safetensors_meta(file, "format"), *text = mw_safetensors_meta(file, "bundle");
+    const char *text = mw_safetensors_meta(file, "bundle");
     json_t *root;
-    if (!format || strcmp(format, "mawam-bundle") || !text)
-        return mw_fail(error, MW_ERR_FORMAT, "%s: this is not a mawam bundle", file->path);
+    if (!is_bundle(file) || !text) return refuse(file, error);
     MW_TRY(mw_json_parse(&root, text, strlen(text), file->path, error));
     b->return_error_given = mw_safetensors_meta(file, "return_error");
     b->target_given = mw_safetensors_meta(file, "target");

@@ -126,6 +126,7 @@ mw_status mw_training_data_prepare(mw_training *t, mw_error *error) {
     MW_TRY(mw_dataset_checksum(checksum, r->dataset, error));
     mw_provenance_init(&t->state.identity, checksum, r->options.seed, r->preset->held_out,
                        mw_pool_threads(d->pool));
+    json_object_set_new(t->state.identity.details, "command", mw_json_words(r->options.command));
     const mw_bundle_part *flow = t->other ? mw_bundle_find(t->other, "flow") : NULL;
     if (flow && !(mw_training_trained(r) & 1u << mw_model_class_index("flow")) &&
         isnan(r->preset->plan.target) && strcmp(flow->provenance.data, t->state.identity.data))
@@ -221,7 +222,7 @@ mw_status mw_training_state_prepare(mw_training *t, mw_error *error) {
     } else if (mw_file_exists(t->checkpoint))
         return mw_fail(
             error, MW_ERR_ARGUMENT,
-            "'%.200s' holds an unfinished training; --resume continues it, removing it starts anew",
+            "'%.200s' holds an unfinished training; 'resume' continues it, removing it starts anew",
             t->checkpoint);
     return mw_file_write(t->log, "", 0, error);
 }
@@ -238,8 +239,8 @@ mw_status mw_training_finished_before(mw_training *t, bool *finished, mw_error *
                    ? MW_OK
                    : mw_fail(
                          error, MW_ERR_ARGUMENT,
-                         "'%.300s' is finished, nothing is left to continue; --overwrite without --resume "
-                         "replaces it, -o names another file",
+                         "'%.300s' is finished, nothing is left to continue; 'overwrite' without 'resume' "
+                         "replaces it",
                          t->request->output);
     MW_TRY(mw_bundle_load(&bundle, t->request->output, error));
     for (int i = 0; status == MW_OK && mw_model_class_at(i); i++) {
@@ -251,12 +252,12 @@ mw_status mw_training_finished_before(mw_training *t, bool *finished, mw_error *
                              t->request->output, mw_model_class_at(i)->name);
         else if (bundle->info.packing.bits || (t->request->options.wide ? part->narrow : part->wide))
             status = mw_fail(error, MW_ERR_MISMATCH,
-                             "'%.200s' is finished, but its weights are %s; --overwrite without --resume "
+                             "'%.200s' is finished, but its weights are %s; 'overwrite' without 'resume' "
                              "trains it anew",
                              t->request->output,
                              bundle->info.packing.bits  ? "packed"
-                             : t->request->options.wide ? "in half precision, and --wide asks for single"
-                                                        : "in single precision, and --wide is not given");
+                             : t->request->options.wide ? "in half precision, and 'wide' asks for single"
+                                                        : "in single precision, and 'wide' is not given");
     }
     const mw_field *other = mw_training_plan_difference(&preset->plan, bundle);
     if (status == MW_OK && other)

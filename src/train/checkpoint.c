@@ -154,6 +154,20 @@ static mw_status check_identity(const mw_training_state *t, const json_t *root, 
     return check_settings(t, json_object_get(root, "settings"), path, error);
 }
 
+/* A training goes on as it was begun; a command with words tells how. */
+static mw_status check_belongs(const mw_training_state *t, const json_t *root, const char *path,
+                               mw_error *error) {
+    mw_error found;
+    const mw_status status = check_identity(t, root, path, &found);
+    if (status == MW_OK) return status;
+    const json_t *details = json_object_get(json_object_get(root, "provenance"), "details");
+    const char *command = json_string_value(json_object_get(details, "command"));
+    const bool told = command && strchr(command, ' ');
+    if (status != MW_ERR_MISMATCH) return mw_fail(error, status, "%s", found.message);
+    return mw_fail(error, status, "%s; give what it was begun with%s%s", found.message, told ? ": " : "",
+                   told ? command : "");
+}
+
 static mw_status load_part(const mw_safetensors *file, mw_training_part *part, mw_error *error) {
     state states[STATES];
     const int count = add_states(states, 0, part);
@@ -188,7 +202,7 @@ static mw_status load(const mw_safetensors *file, const mw_training_state *t, do
         return mw_fail(error, MW_ERR_FORMAT, "%s is damaged: its checksum is not %.16s", file->path,
                        checksum);
     MW_TRY(mw_json_parse(&root, text, strlen(text), file->path, error));
-    mw_status status = check_identity(t, root, file->path, error);
+    mw_status status = check_belongs(t, root, file->path, error);
     *seconds = json_number_value(json_object_get(root, "seconds"));
     if (status == MW_OK && !(*seconds >= 0 && *seconds <= 1e11)) /* and more will come; see provenance.c */
         status = mw_fail(error, MW_ERR_FORMAT, "%s: its seconds are %g", file->path, *seconds);

@@ -33,15 +33,20 @@ static mw_status make_paths(mw_training *t, mw_error *error) {
     return MW_OK;
 }
 
-/* A finished bundle, and what may be another's under the names of the log and the picture. */
+/* A finished bundle, and what may be another's under the names of the log and the picture. What is no bundle
+ * is nothing that a training made. */
 static mw_status refuse_replacing(const mw_training *t, mw_error *error) {
     const char *const files[] = {t->request->output, t->log, t->picture};
+    bool bundle = true;
+    if (mw_file_exists(files[0])) MW_TRY(mw_bundle_recognise(&bundle, files[0], error));
+    if (!bundle)
+        return mw_fail(error, MW_ERR_ARGUMENT, "'%.300s' is there and is no bundle: it is not replaced",
+                       files[0]);
     if (t->request->options.resume || t->request->options.overwrite || mw_file_exists(t->checkpoint))
         return MW_OK;
     for (int i = 0; i < 3; i++)
         if (mw_file_exists(files[i]))
-            return mw_fail(error, MW_ERR_ARGUMENT,
-                           "'%.300s' %s; --overwrite replaces it, -o names another file", files[i],
+            return mw_fail(error, MW_ERR_ARGUMENT, "'%.300s' %s; 'overwrite' replaces it", files[i],
                            i ? "is there without its bundle, of a training that broke off or somebody else's"
                              : "is finished");
     return MW_OK;
@@ -66,7 +71,7 @@ static mw_status check_loss(const mw_training *t, const mw_training_part *part, 
                             mw_error *error) {
     if (isfinite(loss) && isfinite(gradient_of(part)) && (part->first <= 0 || loss < DIVERGED * part->first))
         return MW_OK;
-    char kept[1200] = "no checkpoint was written before, --overwrite starts anew";
+    char kept[1200] = "no checkpoint was written before, 'overwrite' starts anew";
     if (mw_file_exists(t->checkpoint))
         snprintf(kept, sizeof kept, "the last good state is in '%.200s'", t->checkpoint);
     return mw_fail(
@@ -162,7 +167,7 @@ static mw_status train_part(mw_training *t, int which, mw_error *error) {
             MW_TRY(save(t, error));
             return mw_fail(
                 error, MW_ERR_INTERRUPTED,
-                "stopped at step %ld of %ld of the %s; the state is in '%.200s', --resume continues",
+                "stopped at step %ld of %ld of the %s; the state is in '%.200s', 'resume' continues",
                 part->step, part->steps, part->name, t->checkpoint);
         }
         if (mw_clock_seconds() - t->saved > period) MW_TRY(save(t, error));

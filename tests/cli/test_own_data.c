@@ -167,6 +167,11 @@ static void training_keeps_its_results(void **state) {
     scratch_write(scratch("h.tfevents"), "mine", 4);
     program_expect(1, "train %/spread-random -o %/h.safetensors --log tensorboard " TINY,
                    "h.tfevents' is there already; --overwrite replaces it");
+    scratch_write(scratch("page.html"), "<html>", 6);
+    program_expect(1, "train %/spread-random -o %/page.html " TINY, "page.html' is there and is no bundle");
+    program_expect(1, "train %/spread-random -o %/page.html --overwrite " TINY,
+                   "is no bundle: it is not replaced");
+    assert_int_equal(scratch_read(scratch("page.html"), record, sizeof record), 6);
     program_expect(0, "train %/spread-random -o %/c.safetensors --overwrite --quiet " TINY, "written after");
     assert_null(strstr(program_output, "of memory"));
     program_expect(0, "train %/spread-random -o '%/a b.safetensors' --quiet " TINY, "written after");
@@ -181,6 +186,20 @@ static void training_keeps_its_results(void **state) {
                         15); /* after the time: the file's version */
 }
 
+/* Whoever has only the checkpoint at hand learns what it is, and how it was begun. */
+static void unfinished_trainings(void **state) {
+    (void)state;
+    program_expect(0, "train %/spread-random -o %/part.safetensors --only flow " TINY, "no bundle yet");
+    program_expect(
+        1, "eval %/part.train.safetensors",
+        "part.train.safetensors: this is the checkpoint of an unfinished training, not yet a bundle: "
+        "mawam train with --resume finishes it");
+    program_expect(1, "train %/spread-random -o %/part.safetensors --resume --budget quick",
+                   "; give what it was begun with: mawam train ");
+    assert_non_null(strstr(program_output, "part.safetensors --only flow --budget quick --threads 1 --set"));
+    program_expect(0, "train %/spread-random -o %/part.safetensors --resume " TINY, "written after");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rules_travel),
@@ -192,6 +211,7 @@ int main(void) {
         cmocka_unit_test(other_rules_are_accepted),
         cmocka_unit_test(training_that_does_not_fit),
         cmocka_unit_test(training_keeps_its_results),
+        cmocka_unit_test(unfinished_trainings),
     };
     return cmocka_run_group_tests(tests, make_data, scratch_teardown);
 }

@@ -67,7 +67,7 @@ static inline void at_work_resume(const char *name, const char *const *settings)
     mw_error error;
     CHECK_OK(at_work_train(name, settings, "whole.safetensors", 0, 1, false, &error), error);
     CHECK_FAILS(at_work_train(name, settings, "pieces.safetensors", 7, 2, false, &error), MW_ERR_INTERRUPTED,
-                error, "--resume");
+                error, "'resume'");
     CHECK_OK(at_work_train(name, settings, "pieces.safetensors", 0, 1, true, &error), error);
     same_weights("whole.safetensors", "pieces.safetensors", name);
 }

@@ -202,7 +202,7 @@ static void test_resume_gives_the_same_bits(void **state) {
             CHECK_OK(run_go(&r), r.error);
             continue;
         }
-        CHECK_FAILS(run_go(&r), MW_ERR_INTERRUPTED, r.error, "--resume");
+        CHECK_FAILS(run_go(&r), MW_ERR_INTERRUPTED, r.error, "'resume'");
         assert_int_equal(r.observer.steps, stops[i]);
         assert_true(mw_file_exists(scratch("pieces.train.safetensors")));
     }
@@ -751,7 +751,7 @@ static void test_advantage_part(void **state) {
             if (way == 2) r.request.options.with = scratch("whole.safetensors");
             r.observer.stop_at = piece ? 0 : PARTS * STEPS;
             if (!piece)
-                CHECK_FAILS(run_go(&r), MW_ERR_INTERRUPTED, r.error, "--resume");
+                CHECK_FAILS(run_go(&r), MW_ERR_INTERRUPTED, r.error, "'resume'");
             else
                 CHECK_OK(run_go(&r), r.error);
         }
