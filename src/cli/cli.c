@@ -102,7 +102,13 @@ int mw_cli_refuse(const mw_error *error) {
 }
 
 int mw_cli_dispatch(const mw_command *commands, const char *help, int argc, char **argv) {
-    if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+    static char asked[] = "--help";
+    const bool wanted =
+        argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"));
+    if (wanted && argc > 2) { /* help of a command */
+        memmove(argv + 1, argv + 2, (size_t)(argc - 2) * sizeof *argv);
+        argv[argc - 1] = asked;
+    } else if (wanted || argc < 2) {
         FILE *out = argc < 2 ? stderr : stdout;
         fputs(help, out);
         for (const mw_command *c = commands; c->name; c++) fprintf(out, "  %-11s %s\n", c->name, c->summary);
@@ -308,7 +314,7 @@ static bool needs_value(const mw_option *option) {
 static int set_bare(const mw_option *option, const char *given) {
     if (option->kind == MW_OPT_OPTIONAL) {
         *(const char **)option->value = given ? given : "";
-        return -1;
+        return given && !*given ? mw_cli_usage("--%s= names no file", option->name) : -1;
     }
     if (given) return mw_cli_usage("--%s takes no value", option->name);
     if (option->kind == MW_OPT_FLAG)
@@ -326,7 +332,9 @@ static int set_value(const mw_option *option, const char *setting, const char *v
     if (option->kind == MW_OPT_PLAN) return assign(option->value, setting, value);
     if (option->kind == MW_OPT_STRING) {
         *(const char **)option->value = value;
-    } else if (option->kind == MW_OPT_STRINGS) {
+    } else if (option->kind == MW_OPT_SETTINGS && !strchr(value, '=')) {
+        return mw_cli_usage("--%s %s has no '='; give --%s %s=VALUE", name, value, name, value);
+    } else if (option->kind == MW_OPT_STRINGS || option->kind == MW_OPT_SETTINGS) {
         if (list->count == (int)(sizeof list->items / sizeof *list->items))
             return mw_cli_usage("--%s is given too often", name);
         list->items[list->count++] = value;
@@ -336,8 +344,21 @@ static int set_value(const mw_option *option, const char *setting, const char *v
     return -1;
 }
 
+/* The file of the option before, which takes it by "=" alone: --json out.json. */
+static bool misplaced(const char *word, const mw_option *before) {
+    const char *end = strrchr(word, '.');
+    return before && end && !strcmp(end + 1, before->name);
+}
+
+static int refuse_word(const char *word, const mw_option *before) {
+    if (misplaced(word, before))
+        return mw_cli_usage("unexpected argument '%s'; did you mean --%s=%s?", word, before->name, word);
+    return mw_cli_usage("unexpected argument '%s'", word);
+}
+
 int mw_cli_parse(int argc, char **argv, const mw_option *options, const char *help, const char **positional,
                  int most, int *count) {
+    const mw_option *bare = NULL; /* the word before was it */
     *count = 0;
     for (int i = 1; i < argc; i++) {
         const char *word = argv[i], *setting = NULL;
@@ -348,8 +369,9 @@ int mw_cli_parse(int argc, char **argv, const mw_option *options, const char *he
             return 0;
         }
         if (word[0] != '-' || !word[1]) {
-            if (*count == most) return mw_cli_usage("unexpected argument '%s'", word);
+            if (*count == most || misplaced(word, bare)) return refuse_word(word, bare);
             positional[(*count)++] = word;
+            bare = NULL;
             continue;
         }
         const char *name = word + (word[1] == '-' ? 2 : 1), *end = strchr(name, '=');
@@ -360,6 +382,7 @@ int mw_cli_parse(int argc, char **argv, const mw_option *options, const char *he
         if (needs_value(option) && !value && i + 1 < argc) value = argv[++i];
         const int code = needs_value(option) ? set_value(option, setting, value) : set_bare(option, value);
         if (code >= 0) return code;
+        bare = option->kind == MW_OPT_OPTIONAL && !value ? option : NULL;
     }
     return -1;
 }

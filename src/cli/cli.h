@@ -51,6 +51,7 @@ typedef enum {
     MW_OPT_DOUBLE,
     MW_OPT_STRING,
     MW_OPT_STRINGS,  /* may be given several times */
+    MW_OPT_SETTINGS, /* the same, each with a "=": NAME=VALUE */
     MW_OPT_PLAN,     /* any of the plan settings by its own name: "name=value" is added to mw_assignments */
     MW_OPT_OPTIONAL, /* a string that may be left out: "" for a bare `--name`, the text of `--name=text` */
     MW_OPT_SHOW      /* --csv, --json, --markdown: how tables are shown, at most one of them */
@@ -92,6 +93,9 @@ int mw_cli_sweep(const mw_eval_options *eval, const mw_strings *sweeps, const ch
 int mw_cli_near(const char *word);
 void mw_cli_nearer(char *out, size_t size, int *best, const char *word, const char *known);
 
+/* A setting of the table by its name. */
+mw_status mw_cli_setting(const mw_setting **setting, const char *name, mw_error *error);
+
 /* A bundle by its path, or by the name of one that comes with mawam: "spread-medium". */
 mw_status mw_cli_bundle_path(char *out, size_t size, const char *name, mw_error *error);
 
@@ -116,6 +120,9 @@ void mw_cli_found(char *out, size_t size, const char *name, const mw_eval_result
 
 /* Before long work: can its result be written, and is nothing finished in the way? path NULL or "": fine. */
 mw_status mw_cli_output(const char *path, bool overwrite, mw_error *error);
+
+/* Is it a name that a replay can have, or NULL? Returns -1, or the exit code. */
+int mw_cli_replay(const char *path);
 
 /* A file of scalars that TensorBoard reads. Opening fails with NULL; closing it with fclose tells whether all
  * of it was written. */

@@ -24,7 +24,7 @@ static const mw_command commands[] = {
 static const char help[] =
     "mawam: test-time planning with frozen multi-agent policies\n"
     "\n"
-    "usage: mawam COMMAND [...]          mawam COMMAND --help for each\n"
+    "usage: mawam COMMAND [...]          mawam COMMAND --help, or mawam help COMMAND, for each\n"
     "       mawam --version             version and CPU level; MAWAM_CPU=v2|v3|v4 chooses a lower one\n"
     "       mawam COMMAND --quiet       no progress and no remarks\n"
     "\n"
@@ -55,7 +55,7 @@ int main(int argc, char **argv) {
     mw_log_set(mw_cli_message, NULL);
     argc = take_quiet(argc, argv);
     if (mw_cpu_check(&error) != MW_OK) return mw_cli_fail(&error);
-    if (argc == 2 && !strcmp(argv[1], "--version")) {
+    if (argc == 2 && (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-v"))) {
         printf("mawam %s, CPU level %s\n", mw_version(), mw_cpu_name());
         return mw_cli_finish(0);
     }

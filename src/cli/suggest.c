@@ -44,6 +44,18 @@ void mw_cli_nearer(char *out, size_t size, int *best, const char *word, const ch
     snprintf(out, size, "%s", known);
 }
 
+mw_status mw_cli_setting(const mw_setting **setting, const char *name, mw_error *error) {
+    char known[MW_NAME], meant[MW_NAME] = "";
+    int best = mw_cli_near(name);
+    const mw_status status = mw_setting_find(setting, name, error);
+    for (int i = 0; status != MW_OK && mw_setting_at(i); i++) {
+        mw_setting_name(mw_setting_at(i), known, sizeof known);
+        mw_cli_nearer(meant, sizeof meant, &best, name, known);
+    }
+    if (!*meant) return status;
+    return mw_fail(error, status, "there is no setting '%s'; did you mean '%s'?", name, meant);
+}
+
 /* The bundle that may have been meant among those of all folders; "" if none is near. */
 static void suggest_bundle(char *out, size_t size, const char *name) {
     char folder[2048];
@@ -130,6 +142,12 @@ mw_status mw_cli_bundles(mw_bundle_list *list, mw_error *error) {
     }
     free(entries);
     return MW_OK;
+}
+
+int mw_cli_replay(const char *path) {
+    const char *end = path ? strrchr(path, '.') : ".html";
+    if (end && (!strcmp(end, ".html") || !strcmp(end, ".svg"))) return -1;
+    return mw_cli_usage("--replay is a file .html or .svg, not '%s'", path);
 }
 
 mw_status mw_cli_output(const char *path, bool overwrite, mw_error *error) {

@@ -34,7 +34,7 @@ mw_status mw_names_unknown(mw_name_at *at, const char *what, const char *name, m
 
 mw_status mw_names_parse(unsigned *set, mw_name_at *at, const char *what, const char *text, mw_error *error) {
     unsigned found = 0;
-    for (const char *next = text; *next; next += *next == ',') {
+    for (const char *next = text; *(next += strspn(next, " ")); next += *next == ',') {
         char name[MW_NAMES_WORD];
         const size_t length = strcspn(next, ",");
         snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), next);

@@ -50,7 +50,7 @@ static mw_status add_value(axis *a, const char *text, size_t length, mw_error *e
 
 /* "1,2,4" or "1..8" or both. */
 static mw_status parse_values(axis *a, const char *text, mw_error *error) {
-    for (const char *at = text; *at;) {
+    for (const char *at = text; *(at += strspn(at, " "));) {
         const size_t length = strcspn(at, ",");
         int first, last, used = 0;
         if (sscanf(at, "%d..%d%n", &first, &last, &used) == 2 && (size_t)used == length &&

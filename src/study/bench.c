@@ -3,6 +3,7 @@
 #include "mawam/bench.h"
 #include "core/clock.h"
 #include "core/json.h"
+#include "core/names.h"
 #include "core/numbers.h"
 #include "core/options.h"
 #include "core/rng.h"
@@ -198,6 +199,11 @@ static void carve(bench *b, const mw_bench_options *o) {
 }
 
 /* Sizes of the networks and of their training steps. */
+static const char *task_at(int index) {
+    const mw_task_shape *shape = mw_task_shape_at(index);
+    return shape ? shape->task : NULL;
+}
+
 /* A model as `mawam train` makes it for the task: its structure, without weights. */
 static mw_status trained_model(mw_model **model, const mw_model_class *class, const mw_preset *preset,
                                const mw_task_shape *shape, mw_error *error) {
@@ -231,8 +237,7 @@ static mw_status make_networks(bench *b, const mw_bench_options *o, mw_error *er
 }
 
 static mw_status set_up(bench *b, const mw_bench_options *o, mw_error *error) {
-    if (!(b->shape = mw_task_shape_find(o->task)))
-        return mw_fail(error, MW_ERR_ARGUMENT, "unknown task '%.64s'", o->task);
+    if (!(b->shape = mw_task_shape_find(o->task))) return mw_names_unknown(task_at, "task", o->task, error);
     b->count = o->envs * o->candidates;
     b->steps = o->steps;
     MW_TRY(mw_pool_create(&b->pool, o->threads, error));

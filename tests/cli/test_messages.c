@@ -14,6 +14,18 @@ static void suggestions(void **state) {
     program_expect(1, "bundle info 3m-mediun", "did you mean '3m-medium'?");
     program_expect(1, "diagnose nothing-like-it",
                    "'nothing-like-it' is no file, and there is no bundles/nothing-like-it.safetensors in ");
+    program_expect(2, "data make spread-medim -o %",
+                   "there is no setting 'spread-medim'; did you mean 'spread-medium'?");
+    program_expect(2, "study run spread-medum", "did you mean 'spread-medium'?");
+    program_expect(2, "study run xyzzy", "settings are task-quality");
+    program_expect(2, "bench --task foo", "there is no task 'foo'; known: spread, tag");
+    program_expect(2, "verify nowhere", "there is neither a folder nor a command 'nowhere'");
+    program_expect(2, "train x --set flow.steps 3",
+                   "--set flow.steps has no '='; give --set flow.steps=VALUE");
+    program_expect(2, "eval x --sweep M 1,2", "--sweep M has no '='");
+    program_expect(2, "eval x --arms 'reactive, plan, mine'", "there is no arm 'mine'");
+    program_expect(1, "eval no-such --arms 'reactive, plan'", "'no-such' is no file");
+    program_expect(2, "study run --parts 'main, xyzzy'", "--parts are main,");
     program_expect(2, "xyzzy", "mawam: unknown command 'xyzzy' (try mawam --help)");
     program_expect(2, "eval x --quux", "unknown option '--quux' (try mawam eval --help)");
     program_expect(2, "demo --foo", "unknown option '--foo' (try mawam demo --help)");
@@ -76,6 +88,11 @@ static void outputs_first(void **state) {
                    "old.json' is there already; --overwrite replaces it");
     program_expect(1, "diagnose --routing spread-medium data --page %/old.json", "--overwrite replaces it");
     program_expect(2, "eval spread-medium --sweep M=1 --replay %/x.html", "--replay shows one plan");
+    program_expect(2, "eval spread-medium --replay %/x.txt", "--replay is a file .html or .svg, not '");
+    program_expect(2, "env play spread --replay ''", "--replay is a file .html or .svg, not ''");
+    program_expect(2, "eval spread-medium --json %/out.json", "out.json'; did you mean --json=");
+    program_expect(2, "diagnose --json %/out.json spread-medium", "out.json'; did you mean --json=");
+    program_expect(2, "diagnose --routing spread-medium --json=", "--json= names no file");
     program_expect(2, "eval spread-medium --seeds 1 --episodes 1 --json=%/x --replay %/x",
                    "--json and --replay name the same file");
     program_expect(2, "diagnose --routing spread-medium % --json=%/x --page %/x",
@@ -127,6 +144,12 @@ static void options_that_do_not_apply(void **state) {
 
 static void descriptions(void **state) {
     (void)state;
+    program_expect(0, "help eval", "usage: mawam eval BUNDLE");
+    program_expect(0, "--help data make", "usage: mawam data make SETTING");
+    program_expect(0, "data help import", "usage: mawam data import");
+    program_expect(0, "verify help net", "usage: mawam verify net");
+    program_expect(2, "help evla", "did you mean 'eval'?");
+    program_expect(0, "-v", "mawam 0.");
     program_expect(0, "env list --csv", "spread,mpe,mpe-omar-1,3,18,2,0,25,three agents");
     program_expect(0, "behavior list spread --csv", "spread-random,0,,1,0,,");
     program_expect(0, "env describe 3m", "attack");

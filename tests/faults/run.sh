@@ -50,7 +50,7 @@ command_of() {
     bundle-info) echo "bundle info bundle.safetensors" ;;
     bundle-csv) echo "bundle info bundle.safetensors --csv" ;;
     zoo) echo "zoo" ;;
-    play) echo "env play spread --episodes 2 --envs 2 --json --replay try/out" ;;
+    play) echo "env play spread --episodes 2 --envs 2 --json --replay try/out.html" ;;
     import-madiff) echo "data import --from madiff $source/tests/data/import/madiff/battle -o try/out --task toy" ;;
     import-omar) echo "data import --from omar $source/tests/data/import/omar -o try/out --task toy --episode-limit 5" ;;
     import-hdf5) echo "data import --from hdf5 ready.h5 -o try/out --task toy" ;;
@@ -84,7 +84,7 @@ essence() {
     bench) grep -c '^}$' text ;;
     cost) grep -c '"M"' text ;;
     live) grep -c '^http://' text ;; # how it answers depends on what fails
-    play) [ -s try/out ] && lasting text ;;
+    play) [ -s try/out.html ] && lasting text ;;
     import-*) "$mawam" data check try/out >/dev/null 2>&1 && lasting try/out/dataset.json ;;
     export) "$mawam" data import --from hdf5 try/out -o imported --task toy --overwrite >/dev/null 2>&1 && md5sum imported/*.npy ;;
     make) "$mawam" data check try/spread-medium >/dev/null 2>&1 && lasting try/spread-medium/dataset.json ;;

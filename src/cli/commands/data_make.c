@@ -91,7 +91,7 @@ int mw_cli_data_make(int argc, char **argv) {
     mw_error error = {0};
     const mw_setting *setting = NULL;
     const bool all = !strcmp(name, "all");
-    mw_status status = all ? MW_OK : mw_setting_find(&setting, name, &error);
+    mw_status status = all ? MW_OK : mw_cli_setting(&setting, name, &error);
     if (status != MW_OK) return mw_cli_refuse(&error);
     request.stop = mw_cli_stop();
     mw_table_begin(&table, show, columns);

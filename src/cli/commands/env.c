@@ -470,6 +470,7 @@ static int env_play(int argc, char **argv) {
     int count, code = mw_cli_parse(argc, argv, options, play_help, &request.task, 1, &count);
     if (code >= 0) return code;
     if (count != 1) return mw_cli_usage("name a task; mawam env list shows them");
+    if ((code = mw_cli_replay(request.replay)) >= 0) return code;
     if (request.seed > INT64_MAX) return mw_cli_usage("--seed must be below 2^63");
     if (request.envs > request.episodes) request.envs = request.episodes;
     mw_error error;

@@ -226,7 +226,7 @@ int mw_cli_eval(int argc, char **argv) {
     request r = {0};
     mw_assignments plan = {0};
     mw_strings sweeps = {0};
-    const mw_option options[] = {{"sweep", MW_OPT_STRINGS, &sweeps, 0, 0},
+    const mw_option options[] = {{"sweep", MW_OPT_SETTINGS, &sweeps, 0, 0},
                                  {"arms", MW_OPT_STRING, &arms, 0, 0},
                                  {"seeds", MW_OPT_INT, &o.seeds, 1, 10000},
                                  {"episodes", MW_OPT_INT, &o.episodes, 1, 100000},
@@ -254,6 +254,7 @@ int mw_cli_eval(int argc, char **argv) {
         return mw_cli_usage("only one of --csv and --json is printed; --json=FILE goes with --csv");
     if (r.json && r.replay && !strcmp(r.json, r.replay))
         return mw_cli_usage("--json and --replay name the same file");
+    if ((code = mw_cli_replay(r.replay)) >= 0) return code;
     if (sweeps.count && r.replay) return mw_cli_usage("--replay shows one plan, and --sweep plays many");
     if (r.show == MW_SHOW_CSV || (r.json && !*r.json))
         mw_progress_every(mw_cli_quiet ? -1 : 0); /* programs read this */

@@ -187,7 +187,7 @@ static bool take_episodes(mw_study_options *o, const char *text) {
 }
 
 static bool take_parts(mw_study_options *o, const char *text) {
-    for (const char *at = text; *at;) {
+    for (const char *at = text; *(at += strspn(at, " "));) {
         const size_t length = strcspn(at, ",");
         int part = 0;
         while (mw_study_part_name(part) &&
@@ -226,7 +226,7 @@ static int study_run(int argc, char **argv) {
                                  {"resume", MW_OPT_FLAG, &o.resume, 0, 0},
                                  {"method", MW_OPT_STRING, &o.method, 0, 0},
                                  {"budget", MW_OPT_STRING, &budget, 0, 0},
-                                 {"set", MW_OPT_STRINGS, &assignments, 0, 0},
+                                 {"set", MW_OPT_SETTINGS, &assignments, 0, 0},
                                  {"seed", MW_OPT_U64, &o.seed, 0, 0},
                                  {"threads", MW_OPT_INT, &o.threads, 0, MW_MAX_THREADS},
                                  {"behaviors", MW_OPT_STRING, &o.behaviors, 0, 0},
@@ -246,7 +246,7 @@ static int study_run(int argc, char **argv) {
     if (code >= 0) return code;
     mw_error error = {0};
     for (int i = 0; i < count; i++)
-        if (mw_setting_find(&settings[i], names[i], &error) != MW_OK) return mw_cli_refuse(&error);
+        if (mw_cli_setting(&settings[i], names[i], &error) != MW_OK) return mw_cli_refuse(&error);
     if (strcmp(budget, "quick") && strcmp(budget, "full"))
         return mw_cli_usage("--budget must be 'quick' or 'full', not '%s'", budget);
     if (arms && mw_arms_parse(arms, &o.arms, &error) != MW_OK) return mw_cli_refuse(&error);

@@ -183,7 +183,7 @@ int mw_cli_train(int argc, char **argv) {
                                  {"only", MW_OPT_STRING, &only, 0, 0},
                                  {"with", MW_OPT_STRING, &o.with, 0, 0},
                                  {"resume", MW_OPT_FLAG, &o.resume, 0, 0},
-                                 {"set", MW_OPT_STRINGS, &settings, 0, 0},
+                                 {"set", MW_OPT_SETTINGS, &settings, 0, 0},
                                  {"budget", MW_OPT_STRING, &budget, 0, 0},
                                  {"seed", MW_OPT_U64, &o.seed, 0, 0},
                                  {"threads", MW_OPT_INT, &o.threads, 0, MW_MAX_THREADS},

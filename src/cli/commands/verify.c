@@ -149,8 +149,13 @@ int mw_cli_verify(int argc, char **argv) {
         "\n"
         "commands:\n";
     const char *first = argc > 1 ? argv[1] : "--help";
-    bool command = !strcmp(first, "--help") || !strcmp(first, "-h") ||
-                   (first[0] != '-' && !strchr(first, '/') && !is_folder(first));
+    bool command = !strcmp(first, "--help") || !strcmp(first, "-h") || !strcmp(first, "help");
     for (int i = 0; commands[i].name; i++) command |= !strcmp(first, commands[i].name);
-    return command ? mw_cli_dispatch(commands, help, argc, argv) : run(argc, argv, help, verify_all);
+    if (command) return mw_cli_dispatch(commands, help, argc, argv);
+    if (first[0] == '-' || strchr(first, '/') || is_folder(first)) return run(argc, argv, help, verify_all);
+    char meant[16] = "";
+    int best = mw_cli_near(first);
+    for (int i = 0; commands[i].name; i++) mw_cli_nearer(meant, sizeof meant, &best, first, commands[i].name);
+    if (*meant) return mw_cli_dispatch(commands, help, argc, argv);
+    return mw_cli_usage("there is neither a folder nor a command '%s'", first);
 }
