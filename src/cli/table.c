@@ -33,8 +33,11 @@ static void print_csv(const char *text) {
     putchar('"');
 }
 
-static void print_head(const mw_table *t) {
+/* With the first row, so that a command that fails has printed nothing. */
+static void print_head(mw_table *t) {
     const char *gap = "";
+    if (t->headed) return;
+    t->headed = true;
     for (const mw_column *c = t->columns; c->key; c++) {
         if (t->show == MW_SHOW_CSV) {
             printf("%s%s", c == t->columns ? "" : ",", c->key);
@@ -55,10 +58,7 @@ static void print_head(const mw_table *t) {
 
 void mw_table_begin(mw_table *t, mw_show show, const mw_column *columns) {
     *t = (mw_table){.show = show, .columns = columns};
-    if (show == MW_SHOW_JSON)
-        t->rows = json_array();
-    else
-        print_head(t);
+    if (show == MW_SHOW_JSON) t->rows = json_array();
 }
 
 static json_t *cell_json(const mw_column *column, const mw_cell *cell) {
@@ -132,6 +132,7 @@ static void row_markdown(const mw_table *t, const mw_cell *cells) {
 }
 
 void mw_table_row(mw_table *t, const mw_cell *cells) {
+    if (t->show != MW_SHOW_JSON) print_head(t);
     if (t->show == MW_SHOW_JSON)
         row_json(t, cells);
     else if (t->show == MW_SHOW_CSV)
@@ -146,7 +147,9 @@ void mw_table_row(mw_table *t, const mw_cell *cells) {
 int mw_table_end(mw_table *t) {
     json_t *rows = t->rows;
     t->rows = NULL;
-    return t->show == MW_SHOW_JSON ? mw_cli_print(rows, 10) : 0;
+    if (t->show == MW_SHOW_JSON) return mw_cli_print(rows, 10);
+    print_head(t);
+    return 0;
 }
 
 void mw_table_drop(mw_table *t) {

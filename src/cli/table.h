@@ -27,6 +27,7 @@ typedef struct mw_cell {
 typedef struct mw_table {
     mw_show show;
     const mw_column *columns;
+    bool headed;  /* the columns' names are printed */
     json_t *rows; /* JSON: those so far; NULL for want of memory */
 } mw_table;
 
@@ -35,7 +36,7 @@ const char *mw_cli_number(char *out, size_t size, const char *format, double val
 
 void mw_table_begin(mw_table *table, mw_show show, const mw_column *columns);
 void mw_table_row(mw_table *table, const mw_cell *cells); /* as many as there are columns */
-int mw_table_end(mw_table *table);                        /* prints JSON; the exit code */
-void mw_table_drop(mw_table *table);                      /* in place of the end, after a failure */
+int mw_table_end(mw_table *table);   /* prints JSON, or a head without rows; the exit code */
+void mw_table_drop(mw_table *table); /* in place of the end, after a failure */
 
 #endif

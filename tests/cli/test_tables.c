@@ -189,11 +189,27 @@ static void help_fits(void **state) {
     expect_narrow("diagnose --routing --help");
 }
 
+/* The names of columns come with the first row. */
+static void nothing_of_what_failed(void **state) {
+    (void)state;
+    static const char *const commands[][2] = {
+        {"data make 3m-medium -o % --behaviors %/none", "episodes"},
+        {"data make 3m-medium -o % --behaviors %/none --csv", "episodes"},
+        {"behavior eval %/none", "length"},
+        {"verify env %/none", "tolerance"},
+        {"demo spread-medium -o %/demo --horizon 100 --quiet", "who plays"}};
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        program_expect(1, commands[i][0], "mawam: ");
+        if (strstr(program_output, commands[i][1])) fail_msg("%s: %s", commands[i][0], program_output);
+    }
+    program_expect(0, "zoo", "high *\n");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_table),        cmocka_unit_test(episodes_and_intervals_are_named),
         cmocka_unit_test(features_are_whole), cmocka_unit_test(zeros_have_no_sign),
-        cmocka_unit_test(help_fits),
+        cmocka_unit_test(help_fits),          cmocka_unit_test(nothing_of_what_failed),
     };
     return cmocka_run_group_tests(tests, make_data, scratch_teardown);
 }

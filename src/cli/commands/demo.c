@@ -51,8 +51,9 @@ static int show_of(const char *family) {
     return i;
 }
 
-static void print_rows(const shown *s) {
+static void print_rows(const shown *s, bool first) {
     char found[512];
+    if (first) printf("%-14s %-30s %9s %7s %9s %9s\n", "world", "who plays", "earns", "won", "gain", "ms");
     for (int a = 0; a < MW_ARMS; a++) {
         const mw_eval_report *r = mw_eval_arm(s->result, a);
         if (!r->played) continue;
@@ -236,7 +237,7 @@ static mw_status show(shown *list, int index, const char *path, const char *fold
         options.arms &= ~(1u << MW_ARM_PAPER); /* then it is the same as plan */
     if (status == MW_OK) status = mw_bundle_evaluate(&s->result, bundle, &options, error);
     if (status == MW_OK) {
-        print_rows(s);
+        print_rows(s, index == 0);
         status = write_pictures(s, bundle, folder, &options, error);
     }
     mw_env_free(env);
@@ -325,8 +326,6 @@ int mw_cli_demo(int argc, char **argv) {
     mw_status status = check_bundles(bundles, count, &error);
     if (status == MW_OK) status = mw_dir_make(folder, &error);
     if (status == MW_OK) status = refuse_stranger(folder, &error);
-    if (status == MW_OK)
-        printf("%-14s %-30s %9s %7s %9s %9s\n", "world", "who plays", "earns", "won", "gain", "ms");
     for (int i = 0; i < count && status == MW_OK; i++) status = show(list, i, bundles[i], folder, o, &error);
     if (status == MW_OK) status = write_index(folder, list, count, &error);
     for (int i = 0; i < count; i++) mw_eval_result_free(list[i].result);

@@ -182,7 +182,7 @@ static void print_all(const json_t *list, mw_show show) {
         {"revision", "revision", -16, NULL}, {"reactive", "alone", 7, "%.1f"},
         {"plan", "planning", 8, "%.1f"},     {"gain_percent", "gain %", 7, "%+.1f"},
         {"gain_low", "low 95%", 7, "%+.1f"}, {"gain_high", "high", 7, "%+.1f"},
-        {"other_training", "", -1, NULL},    {NULL, NULL, 0, NULL}};
+        {"other_training", "*", -1, NULL},   {NULL, NULL, 0, NULL}};
     double bytes = 0;
     mw_table table;
     mw_table_begin(&table, show, columns);
@@ -190,6 +190,7 @@ static void print_all(const json_t *list, mw_show show) {
         print_one(&table, json_array_get(list, i));
         bytes += number(json_array_get(list, i), NULL, "bytes");
     }
+    mw_table_end(&table);
     if (show == MW_SHOW_CSV) return;
     printf("%d bundles, %.1f MB. alone: the policy's first candidate. * of another training of the setting.\n"
            "spread, tag and world in normalised scores, the others in returns.\n"
