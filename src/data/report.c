@@ -13,6 +13,7 @@ struct mw_data_report {
     const mw_feature *features; /* [o], or NULL */
     mw_return_stats returns;
     double low, step; /* bar b counts returns in [low + b*step, low + (b+1)*step) */
+    int count;        /* of bars: BARS, or one where all returns are the same */
     long bars[BARS];  /* the last bar includes its upper end */
     long shortest, longest;
     double bytes;    /* of all columns */
@@ -25,12 +26,13 @@ struct mw_data_report {
 /* ---- the numbers --------------------------------------------------------------------------------------- */
 
 static void make_bars(mw_data_report *r, const double *returns, long count) {
-    double width = r->returns.maximum - r->returns.minimum;
+    const double width = r->returns.maximum - r->returns.minimum;
     r->low = r->returns.minimum;
-    r->step = width > 0 ? width / BARS : 1;
+    r->count = width > 0 ? BARS : 1;
+    r->step = width / r->count;
     for (long i = 0; i < count; i++) {
-        int bar = (int)((returns[i] - r->low) / r->step);
-        r->bars[bar < 0 ? 0 : bar >= BARS ? BARS - 1 : bar]++;
+        const int bar = width > 0 ? (int)((returns[i] - r->low) / r->step) : 0;
+        r->bars[bar < 0 ? 0 : bar >= r->count ? r->count - 1 : bar]++;
     }
 }
 
@@ -125,10 +127,10 @@ static void print_origin(const mw_dataset *d, FILE *out) {
 static void print_returns(const mw_data_report *r, FILE *out) {
     const mw_return_stats *s = &r->returns;
     long most = 1;
-    for (int b = 0; b < BARS; b++) most = r->bars[b] > most ? r->bars[b] : most;
+    for (int b = 0; b < r->count; b++) most = r->bars[b] > most ? r->bars[b] : most;
     fprintf(out, "\nreturns: mean %.4g, std %.4g, quartiles %.4g %.4g %.4g\n", s->mean, s->std,
             s->quartile[0], s->quartile[1], s->quartile[2]);
-    for (int b = 0; b < BARS; b++) {
+    for (int b = 0; b < r->count; b++) {
         int length = (int)(44.0 * (double)r->bars[b] / (double)most + 0.5);
         if (length == 0 && r->bars[b] > 0) length = 1;
         fprintf(out, "%10.4g .. %-10.4g %7ld ", r->low + b * r->step, r->low + (b + 1) * r->step, r->bars[b]);
@@ -197,7 +199,7 @@ mw_status mw_data_report_json(const mw_data_report *r, FILE *out, mw_error *erro
     MW_NEED(out);
     const mw_dataset *d = r->dataset;
     json_t *bars = json_array(), *ranges = json_array(), *actions = json_array();
-    for (int b = 0; b < BARS; b++) json_array_append_new(bars, json_integer(r->bars[b]));
+    for (int b = 0; b < r->count; b++) json_array_append_new(bars, json_integer(r->bars[b]));
     for (int f = 0; f < r->stats.obs_size; f++) {
         json_t *entry = moments_json(&r->stats.obs[f]);
         json_object_set_new(entry, "name", json_string(feature_name(r->features, f)));
@@ -238,13 +240,13 @@ mw_status mw_data_report_svg(const mw_data_report *r, const char *path, mw_error
     MW_NEED(path);
     const mw_dataset *d = r->dataset;
     enum { WIDTH = 640, HEIGHT = 320, LEFT = 56, RIGHT = 16, TOP = 40, BOTTOM = 44 };
-    const double plot = WIDTH - LEFT - RIGHT, tall = HEIGHT - TOP - BOTTOM, bar = plot / BARS;
+    const double plot = WIDTH - LEFT - RIGHT, tall = HEIGHT - TOP - BOTTOM, bar = plot / r->count;
     char *text = NULL;
     size_t size = 0;
     long most = 1;
     FILE *out = open_memstream(&text, &size);
     if (!out) return mw_fail(error, MW_ERR_MEMORY, "out of memory for a picture");
-    for (int b = 0; b < BARS; b++) most = r->bars[b] > most ? r->bars[b] : most;
+    for (int b = 0; b < r->count; b++) most = r->bars[b] > most ? r->bars[b] : most;
     fprintf(out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" "
             "font-size=\"12\">\n<rect width=\"%d\" height=\"%d\" fill=\"white\"/>\n"
@@ -252,7 +254,7 @@ mw_status mw_data_report_svg(const mw_data_report *r, const char *path, mw_error
             "%.4g</text>\n",
             WIDTH, HEIGHT, WIDTH, HEIGHT, LEFT, d->spec.task, *d->spec.quality ? "-" : "", d->spec.quality,
             d->episodes, r->returns.mean, r->returns.std);
-    for (int b = 0; b < BARS; b++) {
+    for (int b = 0; b < r->count; b++) {
         double high = tall * (double)r->bars[b] / (double)most;
         fprintf(out,
                 "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"#4878a8\"><title>%.4g to "
@@ -264,7 +266,8 @@ mw_status mw_data_report_svg(const mw_data_report *r, const char *path, mw_error
             fprintf(out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.4g</text>\n", LEFT + b * bar,
                     HEIGHT - BOTTOM + 18, r->low + b * r->step);
     }
-    double range = r->step * BARS, mean = LEFT + plot * (r->returns.mean - r->low) / range;
+    const double range = r->step * r->count,
+                 mean = LEFT + plot * (range > 0 ? (r->returns.mean - r->low) / range : 0.5);
     fprintf(
         out,
         "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%.4g</text>\n"
