@@ -180,10 +180,10 @@ static mw_status train_part(mw_training *t, int which, mw_error *error) {
 static mw_status run(mw_training *t, mw_training_report *report, mw_error *error) {
     const mw_training_request *r = t->request;
     MW_TRY(make_paths(t, error));
-    MW_TRY(mw_lock_take(&t->lock, r->output, error));
     MW_TRY(mw_file_writable(r->output, error));
     MW_TRY(mw_file_writable(t->checkpoint, error));
     MW_TRY(mw_file_writable(t->picture, error));
+    MW_TRY(mw_lock_take(&t->lock, r->output, error));
     MW_TRY(refuse_replacing(t, error));
     if (r->options.with) MW_TRY(mw_bundle_load(&t->other, r->options.with, error));
     MW_TRY(mw_training_data_prepare(t, error));
