@@ -18,9 +18,13 @@ MW_API mw_status mw_file_writable(const char *path, mw_error *error);
 
 /* Where a file that comes with mawam is: kind/name, with kind "behaviors" or "bundles", in the first of
  * $MAWAM_DATA, the user's data folder ($XDG_DATA_HOME/mawam, else ~/.local/share/mawam), the installed one
- * (next to the program, else as configured) and the source tree (the present folder, else the one above the
- * program's) that has it. The message of a failure lists the folders. */
+ * (next to the program, else to the shared library, else as configured) and the source tree (the present
+ * folder, else the one above the program's, else above the shared library's) that has it. The message of a
+ * failure lists the folders. */
 MW_API mw_status mw_data_find(char *out, size_t size, const char *kind, const char *name, mw_error *error);
+/* The same of what a user names: a path, or the short name of a file that comes with mawam,
+ * "spread-medium". */
+MW_API mw_status mw_data_path(char *out, size_t size, const char *kind, const char *name, mw_error *error);
 /* The folders themselves, in this order: false past the end. They need not exist. */
 MW_API bool mw_data_folder(char *out, size_t size, int index);
 

@@ -15,7 +15,7 @@ extern "C" {
  * it. In memory it takes about 12 bytes a weight, however few bits its file has. */
 typedef struct mw_bundle mw_bundle;
 
-/* The file is not needed afterwards. mw_data_find finds those that come with mawam. */
+/* The file is not needed afterwards. mw_data_path finds those that come with mawam. */
 MW_API mw_status mw_bundle_load(mw_bundle **bundle, const char *path, mw_error *error);
 /* The same of a file's bytes, wherever they begin: a bundle that is linked into a program. They may go
  * afterwards. */

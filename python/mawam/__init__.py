@@ -24,7 +24,8 @@ from mawam.diagnosis import (Diagnosis, Judge, PairedSummary, Ranking, Routing, 
                              paired_compare, routing_over_settings)
 from mawam.env import Env, EnvInfo, Feature, Shape, WorldOptions, episode_seeds, scripts, tasks
 from mawam.evaluation import Arm, ArmResult, Evaluation, arms, arms_of, episodes_of, evaluate, replay_page
-from mawam.machine import BenchItem, Check, Cpu, bench, cpu, data_folders, find_data, log_to_python, status_name, verify
+from mawam.machine import (BenchItem, Check, Cpu, bench, cpu, data_folders, data_path, find_data, log_to_python,
+                           status_name, verify)
 from mawam.parallel import ParallelEnv, parallel_env
 from mawam.picture import picture
 from mawam.plan import Bundle, Candidates, Effort, Part, Planner, Routes, SettingInfo, pack_bundle, plan_settings

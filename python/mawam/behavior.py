@@ -7,6 +7,7 @@ from mawam import _abi
 from mawam._library import ArgumentError, PathLike, as_dict, call, encode, lib, optional, options, record, text, typed
 from mawam._work import Work
 from mawam.env import WorldOptions, world_pointer
+from mawam.machine import data_path
 
 _TIERS = ("random", "near", "best", "ladder")
 
@@ -79,9 +80,9 @@ class Behavior(NamedTuple):
 
 
 def describe_behavior(path: PathLike) -> Behavior:
-    """What a behaviour file holds."""
+    """What a behaviour file holds; it may be named as one that comes with mawam ("spread-medium")."""
     summary = _abi.STRUCT["mw_behavior_summary"]()
-    call(lib.mw_behavior_describe, ctypes.byref(summary), encode(path))
+    call(lib.mw_behavior_describe, ctypes.byref(summary), encode(data_path("behaviors", path)))
     return record(Behavior, summary, steps=tuple(summary.steps[:summary.count]))
 
 
@@ -103,7 +104,8 @@ def play_behavior(task: str, path: Optional[PathLike] = None, *, episodes: int =
     measure = _abi.STRUCT["mw_measure"]()
     given = options("mw_measure_options", episodes=episodes, seed=seed, threads=threads, noise=noise,
                     world=world_pointer(world))
-    Work(world).run(None, lib.mw_behavior_play, encode(task), optional(path), ctypes.byref(given),
+    file = None if path is None else data_path("behaviors", path)
+    Work(world).run(None, lib.mw_behavior_play, encode(task), optional(file), ctypes.byref(given),
                     ctypes.byref(measure))
     return record(Measure, measure)
 

@@ -33,6 +33,13 @@ def find_data(kind: str, name: str) -> str:
     return os.fsdecode(path.value)
 
 
+def data_path(kind: str, name: PathLike) -> str:
+    """Of a file as a user names it: a path, or the short name of one that comes with mawam ("spread-medium")."""
+    path = ctypes.create_string_buffer(4096)
+    call(lib.mw_data_path, path, len(path), encode(kind), encode(name))
+    return os.fsdecode(path.value)
+
+
 def data_folders() -> List[str]:
     """Where files that come with mawam are looked for, in this order; they need not exist."""
     path, found = ctypes.create_string_buffer(4096), []

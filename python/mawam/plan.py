@@ -10,6 +10,7 @@ from mawam._arrays import address, copied, taken
 from mawam._library import ArgumentError, Handle, Owner, PathLike, call, encode, failure, lib, names, options, prepared
 from mawam._library import as_dict, opened, record, text, typed, whole
 from mawam.env import BYTE, FLOAT, Env, WorldOptions, check_env, world_pointer
+from mawam.machine import data_path
 
 
 class Part(NamedTuple):
@@ -66,8 +67,8 @@ class Bundle(Owner):
     """Frozen models for one task, read from one file. Planners share it."""
 
     def __init__(self, path: PathLike) -> None:
-        """Reads and checks a bundle."""
-        self._handle = Handle(lib.mw_bundle_load, lib.mw_bundle_free, encode(path))
+        """Reads and checks a bundle: a file, or by its name one that comes with mawam ("spread-medium")."""
+        self._handle = Handle(lib.mw_bundle_load, lib.mw_bundle_free, encode(data_path("bundles", path)))
         about = as_dict(lib.mw_bundle_describe(self._pointer))
         self.task: str = about["task"]
         self.rules: str = about["rules"]  # version of the world it was trained in
@@ -104,7 +105,7 @@ class Bundle(Owner):
 
 def pack_bundle(source: PathLike, target: PathLike, bits: int = 8) -> None:
     """Writes a bundle's file to another with its larger matrices in 4 to 8 bits per weight, and says so in it."""
-    call(lib.mw_bundle_pack, encode(source), encode(target), whole("bits", bits, ctypes.c_int))
+    call(lib.mw_bundle_pack, encode(data_path("bundles", source)), encode(target), whole("bits", bits, ctypes.c_int))
 
 
 def _typed_settings(settings: ctypes.Structure) -> Dict[str, str]:

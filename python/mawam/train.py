@@ -13,6 +13,7 @@ from mawam._library import opened, record, text, truth
 from mawam._work import Work
 from mawam.data import Dataset
 from mawam.env import WorldOptions, world_pointer
+from mawam.machine import data_path
 from mawam.plan import Bundle
 
 Log = Dict[str, Dict[str, np.ndarray]]
@@ -156,12 +157,13 @@ def train(dataset: Dataset, output: PathLike, *, settings: Optional[Settings] = 
             listener(report)
 
     assignments = Assignments(settings)
+    other = None if with_bundle is None else data_path("bundles", with_bundle)
     work = Work(opened(Dataset, dataset)._handle, assignments, world)
     report = _abi.STRUCT["mw_training_report"]()
     given = options("mw_train_options", method=method, budget=0 if truth("quick", quick) else 1, only=_models(only), seed=seed,
                     threads=threads, resume=resume, overwrite=overwrite, wide=wide, force=force,
                     accept_rules=accept_rules, world=world_pointer(world), command="mawam.train", stop=work.stop,
                     begin=work.reports([ctypes.c_void_p], _estimate),
-                    progress=work.reports([ctypes.c_void_p], _progress), **{"with": with_bundle}, **assignments.fields)
+                    progress=work.reports([ctypes.c_void_p], _progress), **{"with": other}, **assignments.fields)
     work.run(told, lib.mw_bundle_train, dataset._pointer, encode(output), ctypes.byref(given), ctypes.byref(report))
     return _report(output, report)

@@ -98,6 +98,8 @@ mw_status mw_cli_setting(const mw_setting **setting, const char *name, mw_error 
 
 /* A bundle by its path, or by the name of one that comes with mawam: "spread-medium". */
 mw_status mw_cli_bundle_path(char *out, size_t size, const char *name, mw_error *error);
+/* The same of a behaviour. */
+mw_status mw_cli_behavior_path(char *out, size_t size, const char *name, mw_error *error);
 
 /* A bundle to be played: in a world that mawam has. Its file must exist; see above. */
 mw_status mw_cli_bundle_load(mw_bundle **bundle, const char *path, mw_error *error);

@@ -56,13 +56,14 @@ mw_status mw_cli_setting(const mw_setting **setting, const char *name, mw_error 
     return mw_fail(error, status, "there is no setting '%s'; did you mean '%s'?", name, meant);
 }
 
-/* The bundle that may have been meant among those of all folders; "" if none is near. */
-static void suggest_bundle(char *out, size_t size, const char *name) {
-    char folder[2048];
+/* The file that may have been meant among those of a kind in all folders; "" if none is near. */
+static void suggest_file(char *out, size_t size, const char *kind, const char *name) {
+    char root[2048], folder[2100];
     int best = mw_cli_near(name);
     *out = 0;
-    for (int i = 0; mw_data_folder(folder, sizeof folder - 16, i); i++) {
-        DIR *entries = opendir(strcat(folder, "/bundles"));
+    for (int i = 0; mw_data_folder(root, sizeof root, i); i++) {
+        snprintf(folder, sizeof folder, "%s/%s", root, kind);
+        DIR *entries = opendir(folder);
         const struct dirent *entry;
         while (entries && (entry = readdir(entries))) {
             char known[MW_NAME];
@@ -76,25 +77,26 @@ static void suggest_bundle(char *out, size_t size, const char *name) {
     }
 }
 
-mw_status mw_cli_bundle_path(char *out, size_t size, const char *name, mw_error *error) {
-    char file[256], plain[256], meant[MW_NAME];
-    struct stat found;
-    /* A folder of that name in the present one, as data has it, is not what is meant. */
-    if (strchr(name, '/') || (stat(name, &found) == 0 && !S_ISDIR(found.st_mode))) {
-        snprintf(out, size, "%s", name);
-        return MW_OK;
-    }
+/* what: a file of the kind, in a word. */
+static mw_status find_file(char *out, size_t size, const char *kind, const char *what, const char *name,
+                           mw_error *error) {
+    char plain[256], meant[MW_NAME];
+    const mw_status status = mw_data_path(out, size, kind, name, error);
+    if (status == MW_OK) return status;
     snprintf(plain, sizeof plain, "%.200s", name);
     char *end = strrchr(plain, '.');
     if (end && !strcmp(end, ".safetensors")) *end = 0;
-    snprintf(file, sizeof file, "%.200s.safetensors", plain);
-    const mw_status status = mw_data_find(out, size, "bundles", file, error);
-    if (status == MW_OK) return status;
-    suggest_bundle(meant, sizeof meant, plain);
-    if (*meant) return mw_fail(error, status, "there is no bundle '%s'; did you mean '%s'?", plain, meant);
-    const mw_error places = error ? *error : (mw_error){0};
-    return mw_fail(error, status, "'%.80s' is no file, and %.*s", name, (int)sizeof places.message - 100,
-                   places.message);
+    suggest_file(meant, sizeof meant, kind, plain);
+    return *meant ? mw_fail(error, status, "there is no %s '%s'; did you mean '%s'?", what, plain, meant)
+                  : status;
+}
+
+mw_status mw_cli_bundle_path(char *out, size_t size, const char *name, mw_error *error) {
+    return find_file(out, size, "bundles", "bundle", name, error);
+}
+
+mw_status mw_cli_behavior_path(char *out, size_t size, const char *name, mw_error *error) {
+    return find_file(out, size, "behaviors", "behaviour", name, error);
 }
 
 mw_status mw_cli_bundle_load(mw_bundle **bundle, const char *path, mw_error *error) {

@@ -12,6 +12,9 @@ static void suggestions(void **state) {
     program_expect(1, "eval spread-medum",
                    "there is no bundle 'spread-medum'; did you mean 'spread-medium'?");
     program_expect(1, "bundle info 3m-mediun", "did you mean '3m-medium'?");
+    program_expect(1, "behavior eval spread-medum",
+                   "there is no behaviour 'spread-medum'; did you mean 'spread-medium'?");
+    program_expect(0, "behavior eval spread-medium --episodes 2 --threads 1", "spread-medium");
     program_expect(1, "diagnose nothing-like-it",
                    "'nothing-like-it' is no file, and there is no bundles/nothing-like-it.safetensors in ");
     program_expect(2, "data make spread-medim -o %",

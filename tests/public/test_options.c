@@ -304,6 +304,7 @@ static void null_is_refused(void **state) {
     NEEDS(mw_cost_run(&text, &(const mw_bundle *){NULL}, 1, NULL, &error));
     NEEDS(mw_env_recall(NULL, NULL, &error));
     NEEDS(mw_data_find(NULL, 0, "", "", &error));
+    NEEDS(mw_data_path(NULL, 0, "", "", &error));
     NEEDS(mw_file_writable(NULL, &error));
     NEEDS(mw_dataset_declare(NULL, "x", NULL, &error));
     NEEDS(mw_dataset_replay(NULL, NULL, 1, NULL, &error));

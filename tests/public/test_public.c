@@ -69,6 +69,8 @@ static void wrong_requests(void **state) {
     char path[8];
     CHECK_FAILS(mw_data_find(path, sizeof path, "bundles", "spread-medium.safetensors", &error),
                 MW_ERR_ARGUMENT, error, "8 bytes have no room");
+    CHECK_FAILS(mw_data_path(path, sizeof path, "bundles", "a/longer/path", &error), MW_ERR_ARGUMENT, error,
+                "8 bytes have no room");
     mw_learn_preset preset = *mw_learn_preset_find("spread");
     mw_learn_options learn;
     mw_learn_options_init(&learn, sizeof learn);

@@ -48,6 +48,18 @@ def test_loads_what_it_is_told():
     assert found.returncode == 0, found.stderr
 
 
+def test_data_beside_the_library_are_found(tmp_path):
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "share/mawam/bundles").mkdir(parents=True)
+    (tmp_path / "share/mawam/bundles/mine.safetensors").write_bytes(b"")
+    library = shutil.copy(_library.library._name, tmp_path / "lib/libmawam.so")
+    environment = {name: value for name, value in os.environ.items() if name != "MAWAM_DATA"}
+    found = subprocess.run([sys.executable, "-c", "import mawam; print(mawam.find_data('bundles', 'mine.safetensors'))"],
+                           env=dict(environment, MAWAM_LIBRARY=str(library)), cwd=tmp_path, capture_output=True,
+                           text=True)
+    assert found.stdout.strip() == str((tmp_path / "share/mawam/bundles/mine.safetensors").resolve()), found.stderr
+
+
 def test_a_missing_library_is_named(tmp_path):
     found = _import(tmp_path / "none.so")
     assert found.returncode and f"{tmp_path}/none.so: not there" in found.stderr

@@ -263,7 +263,7 @@ static const char eval_help[] =
     "                           [--json | --csv]\n"
     "\n"
     "Plays behaviour files in their task and prints mean return, standard deviation over episodes, range,\n"
-    "win rate and length.\n"
+    "win rate and length. FILE may be the name of one that comes with mawam (spread-medium).\n"
     "\n"
     "  --episodes N  episodes of each file (200)\n"
     "  --seed S      seed of the episodes (0)\n"
@@ -307,8 +307,10 @@ static int behavior_eval(int argc, char **argv) {
         mw_error error = {0};
         mw_behavior_summary behavior;
         mw_measure m;
-        if (mw_behavior_describe(&behavior, files[i], &error) != MW_OK ||
-            mw_behavior_play(behavior.task, files[i], &play, &m, &error) != MW_OK) {
+        char path[4096];
+        if (mw_cli_behavior_path(path, sizeof path, files[i], &error) != MW_OK ||
+            mw_behavior_describe(&behavior, path, &error) != MW_OK ||
+            mw_behavior_play(behavior.task, path, &play, &m, &error) != MW_OK) {
             mw_table_drop(&table);
             return mw_cli_fail(&error);
         }
@@ -433,7 +435,7 @@ int mw_cli_behavior(int argc, char **argv) {
         "usage: mawam behavior COMMAND [...]      mawam behavior COMMAND --help for each\n"
         "\n"
         "examples: mawam behavior list spread\n"
-        "          mawam behavior eval behaviors/spread-medium.safetensors\n"
+        "          mawam behavior eval spread-medium\n"
         "\n"
         "commands:\n";
     return mw_cli_dispatch(commands, help, argc, argv);
