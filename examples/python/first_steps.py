@@ -6,7 +6,7 @@ import sys
 
 import mawam
 
-path = sys.argv[1] if len(sys.argv) > 1 else mawam.find_data("bundles", "spread-medium.safetensors")
+path = sys.argv[1] if len(sys.argv) > 1 else "spread-medium"
 folder = sys.argv[2] if len(sys.argv) > 2 else "first_steps"
 
 # %% a world, stepped by a scripted policy
@@ -48,4 +48,4 @@ candidates = planner.candidates()
 print("scores", candidates.scores.round(2), "chosen", candidates.chosen, "imagined", candidates.imagined.shape)
 
 # %% the same as a page
-mawam.replay_page(bundle, f"{folder}/episode.html", seed=7, settings={"candidates": 4})
+mawam.replay_page(bundle, f"{folder}/episode.html", seed=7, settings={"candidates": 4}, overwrite=True)

@@ -1,13 +1,14 @@
 """Evaluation: every arm of a bundle plays the same episodes, so that differences between arms are paired."""
 import ctypes
 import json
+import os
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
 from mawam import _abi
 from mawam._arrays import copied
-from mawam._library import Assignments, Handle, Owner, PathLike, Settings, call, captured, encode
+from mawam._library import ArgumentError, Assignments, Handle, Owner, PathLike, Settings, call, captured, encode
 from mawam._library import lib, names, opened, options, record, text
 from mawam._work import Work
 from mawam.env import WorldOptions, world_pointer
@@ -147,9 +148,12 @@ def evaluate(bundle: Bundle, *, arms: Union[str, Sequence[str], None] = None, se
 
 
 def replay_page(bundle: Bundle, path: PathLike, *, seed: Optional[int] = None, settings: Optional[Settings] = None,
-                threads: int = 0, accept_rules: bool = False, world: Optional[WorldOptions] = None) -> None:
+                threads: int = 0, accept_rules: bool = False, world: Optional[WorldOptions] = None,
+                overwrite: bool = False) -> None:
     """One planned episode as a self-contained HTML page with the candidates of every decision, beside the policy alone;
-    a film strip of a few moments if the path ends with .svg."""
+    a film strip of a few moments if the path ends with .svg. overwrite: replace a file that is there."""
+    if not overwrite and os.path.exists(path):
+        raise ArgumentError(f"'{os.fspath(path)}' is there already; 'overwrite' replaces it")
     work, given = _options(bundle, settings, world, first_seed=seed, threads=threads, accept_rules=accept_rules)
 
     def run(replay: Any, error: Any) -> int:

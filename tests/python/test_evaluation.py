@@ -93,6 +93,9 @@ def test_routing(bundle, dataset, tmp_path):
 def test_replay_pages(bundle, tmp_path):
     mawam.replay_page(bundle, tmp_path / "planned.html", seed=3, settings={"candidates": 2}, threads=1)
     assert "<html" in (tmp_path / "planned.html").read_text()
+    with pytest.raises(mawam.ArgumentError, match="planned.html' is there already; 'overwrite' replaces it"):
+        mawam.replay_page(bundle, tmp_path / "planned.html")
+    mawam.replay_page(bundle, tmp_path / "planned.html", settings={"candidates": 2}, threads=1, overwrite=True)
     env = mawam.Env("spread")
     obs, _ = env.reset(seed=1)
     page = mawam.Replay(env, "by hand")
@@ -126,6 +129,9 @@ def test_files_that_come_with_mawam():
     assert mawam.find_data("behaviors", "spread-medium.safetensors").startswith(str(headers.SOURCE))
     with pytest.raises(mawam.Error, match="nothing.safetensors"):
         mawam.find_data("behaviors", "nothing.safetensors")
+    assert mawam.Bundle("spread-medium").task == mawam.describe_behavior("spread-medium").task == "spread"
+    with pytest.raises(mawam.FileError, match="'spread-best' is no file, and there is no bundles/spread-best"):
+        mawam.Bundle("spread-best")
 
 
 def test_verification():
