@@ -147,6 +147,30 @@ static void test_remarks(void **state) {
     }
 }
 
+/* A shape that does not fit is told by what its extents should be. */
+static void test_shapes(void **state) {
+    (void)state;
+    mw_error error;
+    const float zeros[24] = {0};
+    const int64_t length = 6;
+    static const char command[] = "data import --from madiff %/shapes -o %/shaped --task toy";
+    mkdir(scratch("shapes"), 0777);
+    CHECK_OK(mw_npy_write(scratch("shapes/path_lengths.npy"), MW_I64, 1, (size_t[]){1}, &length, &error),
+             error);
+    CHECK_OK(mw_npy_write(scratch("shapes/actions.npy"), MW_F32, 3, (size_t[]){6, 2, 2}, zeros, &error),
+             error);
+    CHECK_OK(mw_npy_write(scratch("shapes/rewards.npy"), MW_F32, 1, (size_t[]){6}, zeros, &error), error);
+    CHECK_OK(mw_npy_write(scratch("shapes/obs.npy"), MW_F32, 4, (size_t[]){2, 3, 2, 2}, zeros, &error),
+             error);
+    program_expect(1, command, "obs.npy has shape (2, 3, 2, 2), expected [steps][agents][features]");
+    CHECK_OK(mw_npy_write(scratch("shapes/obs.npy"), MW_F32, 3, (size_t[]){6, 2, 2}, zeros, &error), error);
+    program_expect(1, command, "rewards.npy has shape (6), expected [6 steps][2 agents]");
+    mkdir(scratch("lines"), 0777);
+    CHECK_OK(mw_npy_write(scratch("lines/obs_0.npy"), MW_F32, 3, (size_t[]){6, 2, 2}, zeros, &error), error);
+    program_expect(1, "data import --from omar %/lines -o %/shaped --task toy --episode-limit 6",
+                   "obs_0.npy has shape (6, 2, 2), expected [6 steps][features]");
+}
+
 /* A dataset that was made read-only is not replaced, asked or not. */
 static void test_read_only(void **state) {
     (void)state;
@@ -202,7 +226,7 @@ int main(void) {
         cmocka_unit_test(test_help),      cmocka_unit_test(test_info),
         cmocka_unit_test(test_check),     cmocka_unit_test(test_rules),
         cmocka_unit_test(test_read_only), cmocka_unit_test(test_import_export),
-        cmocka_unit_test(test_remarks),
+        cmocka_unit_test(test_remarks),   cmocka_unit_test(test_shapes),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

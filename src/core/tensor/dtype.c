@@ -186,7 +186,7 @@ bool mw_shape_size(mw_dtype type, int dims, const size_t *shape, size_t *count, 
     return true;
 }
 
-/* "(3, any, 4)" */
+/* "(3, any, 4)"; a negative extent is any. */
 static void shape_text(char *out, size_t size, int dims, const size_t *shape, const long *expected) {
     size_t used = (size_t)snprintf(out, size, "(");
     for (int i = 0; i < dims && used < size; i++) {
@@ -203,13 +203,29 @@ static void shape_text(char *out, size_t size, int dims, const size_t *shape, co
     if (used < size) snprintf(out + used, size - used, ")");
 }
 
-mw_status mw_shape_expect(const char *what, int dims, const size_t *shape, int expected_dims,
-                          const long *expected, mw_error *error) {
+/* "[3 steps][agents]" */
+static void names_text(char *out, size_t size, int dims, const long *expected, const char *const *names) {
+    for (int i = 0, used = 0; i < dims && used < (int)size; i++)
+        used += expected[i] < 0
+                    ? snprintf(out + used, size - (size_t)used, "[%s]", names[i])
+                    : snprintf(out + used, size - (size_t)used, "[%ld %s]", expected[i], names[i]);
+}
+
+mw_status mw_shape_expect_of(const char *what, int dims, const size_t *shape, int expected_dims,
+                             const long *expected, const char *const *names, mw_error *error) {
     bool same = dims == expected_dims;
     for (int i = 0; same && i < dims; i++) same = expected[i] < 0 || shape[i] == (size_t)expected[i];
     if (same) return MW_OK;
-    char seen[MW_MAX_DIMS * 24], wanted[MW_MAX_DIMS * 24];
+    char seen[MW_MAX_DIMS * 24], wanted[MW_MAX_DIMS * 32];
     shape_text(seen, sizeof seen, dims, shape, NULL);
-    shape_text(wanted, sizeof wanted, expected_dims, NULL, expected);
+    if (names)
+        names_text(wanted, sizeof wanted, expected_dims, expected, names);
+    else
+        shape_text(wanted, sizeof wanted, expected_dims, NULL, expected);
     return mw_fail(error, MW_ERR_MISMATCH, "%s has shape %s, expected %s", what, seen, wanted);
+}
+
+mw_status mw_shape_expect(const char *what, int dims, const size_t *shape, int expected_dims,
+                          const long *expected, mw_error *error) {
+    return mw_shape_expect_of(what, dims, shape, expected_dims, expected, NULL, error);
 }

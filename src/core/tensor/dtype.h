@@ -43,5 +43,8 @@ bool mw_shape_size(mw_dtype type, int dims, const size_t *shape, size_t *count, 
  * the message. */
 mw_status mw_shape_expect(const char *what, int dims, const size_t *shape, int expected_dims,
                           const long *expected, mw_error *error);
+/* The same of a file that people made: the message names the extents, [100 steps][agents]. */
+mw_status mw_shape_expect_of(const char *what, int dims, const size_t *shape, int expected_dims,
+                             const long *expected, const char *const *names, mw_error *error);
 
 #endif

@@ -11,6 +11,15 @@ enum { OBS, ACTIONS, REWARDS, LENGTHS, LEGALS, DISCOUNTS, LAST_OBS, OUTCOMES, FI
 static const char *const names[FILES] = {"obs.npy",    "actions.npy",   "rewards.npy",  "path_lengths.npy",
                                          "legals.npy", "discounts.npy", "last_obs.npy", "outcomes.npy"};
 #define REQUIRED LEGALS /* the files before are */
+static const char *const extents[FILES][3] = {
+    [OBS] = {"steps", "agents", "features"},
+    [ACTIONS] = {"steps", "agents", "values"},
+    [REWARDS] = {"steps", "agents"},
+    [LEGALS] = {"steps", "agents", "actions"},
+    [DISCOUNTS] = {"steps", "agents"},
+    [LAST_OBS] = {"episodes", "agents", "features"},
+    [OUTCOMES] = {"episodes"},
+};
 
 typedef struct source {
     const mw_import_request *request;
@@ -72,13 +81,18 @@ static mw_status read_origin(source *s, mw_error *error) {
     return status;
 }
 
+static mw_status expect_exactly(const source *s, int file, int seen, int dims, const long *shape,
+                                mw_error *error) {
+    return mw_shape_expect_of(s->paths[file], seen, s->files[file].shape, dims, shape, extents[file], error);
+}
+
 /* The shape without trailing extents of 1 beyond `dims` (rewards are stored as [steps][n] or [steps][n][1]).
  */
 static mw_status expect_shape(const source *s, int file, int dims, const long *shape, mw_error *error) {
     const mw_npy *npy = &s->files[file];
     int seen = npy->dims;
     while (seen > dims && npy->shape[seen - 1] == 1) seen--;
-    return mw_shape_expect(s->paths[file], seen, npy->shape, dims, shape, error);
+    return expect_exactly(s, file, seen, dims, shape, error);
 }
 
 static bool integral(mw_dtype type) {
@@ -106,14 +120,12 @@ static mw_status find_actions(source *s, long steps, long n, bool *discrete, int
     const mw_env_info *info = s->request->options.info;
     *discrete = info ? info->discrete : s->have[LEGALS] || integral(actions->type);
     if (!*discrete) {
-        MW_TRY(mw_shape_expect(s->paths[ACTIONS], actions->dims, actions->shape, 3, (long[]){steps, n, -1},
-                               error));
+        MW_TRY(expect_exactly(s, ACTIONS, actions->dims, 3, (long[]){steps, n, -1}, error));
         return mw_import_width(actions->shape[2], s->paths[ACTIONS], size, error);
     }
     MW_TRY(expect_shape(s, ACTIONS, 2, (long[]){steps, n}, error));
     if (s->have[LEGALS]) {
-        MW_TRY(mw_shape_expect(s->paths[LEGALS], s->files[LEGALS].dims, s->files[LEGALS].shape, 3,
-                               (long[]){steps, n, -1}, error));
+        MW_TRY(expect_exactly(s, LEGALS, s->files[LEGALS].dims, 3, (long[]){steps, n, -1}, error));
         return mw_import_width(s->files[LEGALS].shape[2], s->paths[LEGALS], size, error);
     }
     s->report->all_legal = true;
@@ -149,8 +161,7 @@ static mw_status read_lengths(source *s, long steps, int *longest, mw_error *err
 static mw_status read_sizes(source *s, mw_error *error) {
     const mw_npy *obs = &s->files[OBS];
     const mw_import_options *r = &s->request->options;
-    MW_TRY(mw_shape_expect(s->paths[OBS], obs->dims, obs->shape, 3,
-                           (long[]){-1, r->agents ? r->agents : -1, -1}, error));
+    MW_TRY(expect_exactly(s, OBS, obs->dims, 3, (long[]){-1, r->agents ? r->agents : -1, -1}, error));
     long steps = (long)obs->shape[0], n = (long)obs->shape[1], o = (long)obs->shape[2];
     if (n > MW_IMPORT_AGENTS || o > 1 << 20)
         return mw_fail(error, MW_ERR_FORMAT, "%s: %ld agents with %ld features are too many", s->paths[OBS],

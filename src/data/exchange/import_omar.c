@@ -9,6 +9,8 @@
 
 enum { OBS, ACTIONS, REWARDS, DONES, NEXT_OBS, KINDS };
 static const char *const kinds[KINDS] = {"obs", "acs", "rews", "dones", "next_obs"};
+static const char *const extents[KINDS][2] = {
+    {"steps", "features"}, {"steps", "values"}, {"steps"}, {"steps"}, {"steps", "features"}};
 
 /* The files of one seed. */
 typedef struct seed {
@@ -85,7 +87,8 @@ static mw_status open_file(seed *d, int kind, int agent, mw_error *error) {
     if (status == MW_OK && vector && npy->dims == 2 && npy->shape[1] == 1) npy->dims = 1;
     if (status == MW_OK && kind == OBS && agent == 0) d->steps = npy->dims ? (long)npy->shape[0] : 0;
     if (status == MW_OK)
-        status = mw_shape_expect(path, npy->dims, npy->shape, vector ? 1 : 2, (long[]){d->steps, -1}, error);
+        status = mw_shape_expect_of(path, npy->dims, npy->shape, vector ? 1 : 2, (long[]){d->steps, -1},
+                                    extents[kind], error);
     free(path);
     return status;
 }
