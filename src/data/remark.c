@@ -53,7 +53,8 @@ bool mw_dataset_remark(const mw_dataset *d, char *out, size_t size) {
     if (check_reach(look.reach, &refusal) != MW_OK)
         snprintf(out, size, "%s", refusal.message);
     else if (look.one_hot)
-        snprintf(out, size, "every action is one-hot; discrete ones are given as an index, [steps][agents]");
+        snprintf(out, size,
+                 "every action is one-hot; discrete ones are given by index, whole numbers [steps][agents]");
     else
         return false;
     return true;

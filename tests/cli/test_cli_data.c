@@ -123,7 +123,8 @@ static void test_remarks(void **state) {
     const size_t actions[] = {STEPS, FIXTURE_AGENTS, 2}, obs[] = {STEPS, FIXTURE_AGENTS, FIXTURE_OBS};
     static const char *const remarks[] = {
         "actions reach 4.98; training takes real ones within [-1, 1]: scale them",
-        "every action is one-hot; discrete ones are given as an index, [steps][agents]", "warning"};
+        "every action is one-hot; discrete ones are given by index, whole numbers [steps][agents]",
+        "warning"};
     mkdir(scratch("raw"), 0777);
     CHECK_OK(mw_npy_write(scratch("raw/obs.npy"), MW_F32, 3, obs, zeros, &error), error);
     CHECK_OK(mw_npy_write(scratch("raw/rewards.npy"), MW_F32, 2, obs, zeros, &error), error);

@@ -37,6 +37,7 @@ static mw_status find_features(const mw_dataset *dataset, mw_feature **features,
 static void warn_of(const char *folder, const mw_dataset *dataset) {
     char remark[200], text[600];
     if (!mw_dataset_remark(dataset, remark, sizeof remark)) return;
+    mw_cli_flush(); /* what stands before it */
     snprintf(text, sizeof text, "%.390s: %s", folder, remark);
     mw_cli_message(NULL, MW_LOG_WARNING, text);
 }
