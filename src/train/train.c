@@ -38,7 +38,8 @@ static mw_status make_paths(mw_training *t, mw_error *error) {
 static mw_status refuse_replacing(const mw_training *t, mw_error *error) {
     const char *const files[] = {t->request->output, t->log, t->picture};
     bool bundle = true;
-    if (mw_file_exists(files[0])) MW_TRY(mw_bundle_recognise(&bundle, files[0], error));
+    if (!t->request->replace && mw_file_exists(files[0]))
+        MW_TRY(mw_bundle_recognise(&bundle, files[0], error));
     if (!bundle)
         return mw_fail(error, MW_ERR_ARGUMENT, "'%.300s' is there and is no bundle: it is not replaced",
                        files[0]);
