@@ -117,6 +117,12 @@ static void print_csv(const mw_same_state *const *tests, int count, const mw_sni
     }
 }
 
+/* What a run has found; where a count is zero, it was not asked for. */
+typedef struct findings {
+    mw_same_state drawn, planned;
+    mw_snippets snippets;
+} findings;
+
 static mw_status on_dataset(mw_snippets *result, const mw_bundle *bundle, const char *folder,
                             const mw_snippet_options *options, mw_error *error) {
     mw_dataset *dataset;
@@ -124,6 +130,39 @@ static mw_status on_dataset(mw_snippets *result, const mw_bundle *bundle, const 
     mw_status status = mw_dataset_check(dataset, error);
     if (status == MW_OK) status = mw_snippets_run(result, bundle, dataset, options, error);
     mw_dataset_free(dataset);
+    return status;
+}
+
+/* Candidates as drawn, and the planner's own where these are others. */
+static mw_status at_anchors(findings *f, const mw_bundle *bundle, mw_same_state_options *options,
+                            mw_error *error) {
+    mw_plan_settings settings;
+    MW_TRY(mw_cli_plan(&settings, bundle, options->assignments, options->assignment_count, error));
+    if (!options->anchors) return MW_OK;
+    MW_TRY(mw_same_state_run(&f->drawn, bundle, options, error));
+    options->planned = !mw_plan_as_drawn(&settings);
+    return options->planned ? mw_same_state_run(&f->planned, bundle, options, error) : MW_OK;
+}
+
+static mw_status print(const findings *f, const mw_bundle *bundle, mw_show show, const char *json, int argc,
+                       char **argv, mw_error *error) {
+    if (show == MW_SHOW_CSV) {
+        print_csv((const mw_same_state *[]){&f->drawn, &f->planned}, 2, &f->snippets);
+    } else if (!json || *json) {
+        if (f->drawn.anchors) print_same_state(&f->drawn);
+        if (f->planned.anchors) print_same_state(&f->planned);
+        if (f->snippets.count) print_snippets(&f->snippets);
+    }
+    if (!json) return MW_OK;
+    /* Last: a full disk does not take what was printed. */
+    const mw_diagnosis all = {.bundle = bundle,
+                              .drawn = f->drawn.anchors ? &f->drawn : NULL,
+                              .planned = f->planned.anchors ? &f->planned : NULL,
+                              .snippets = f->snippets.count ? &f->snippets : NULL};
+    char *command = mw_cli_command("", argc, argv);
+    const mw_status status = *json ? mw_diagnosis_save(&all, command, json, error)
+                                   : mw_diagnosis_print(&all, command, stdout, error);
+    free(command);
     return status;
 }
 
@@ -165,8 +204,7 @@ int mw_cli_diagnose(int argc, char **argv) {
     if (count < 2 && !anchors.anchors) return mw_cli_usage("nothing to do without anchors and dataset");
     mw_bundle *bundle;
     mw_error error = {0};
-    mw_same_state same = {0}, planned = {0};
-    mw_snippets calibration = {0};
+    findings found = {0};
     char path[4096];
     if (mw_cli_output(json, overwrite, &error) != MW_OK ||
         mw_cli_bundle_path(path, sizeof path, positional[0], &error) != MW_OK ||
@@ -180,33 +218,11 @@ int mw_cli_diagnose(int argc, char **argv) {
     snippets.stop = anchors.stop;
     if (split_seed != UINT64_MAX) snippets.split_seed = split_seed;
     mw_status status = MW_OK;
-    if (count == 2) status = on_dataset(&calibration, bundle, positional[1], &snippets, &error);
-    if (status == MW_OK && anchors.anchors) status = mw_same_state_run(&same, bundle, &anchors, &error);
-    mw_plan_settings settings;
-    if (status == MW_OK) status = mw_cli_plan(&settings, bundle, plan.items, plan.count, &error);
-    anchors.planned = status == MW_OK && !mw_plan_as_drawn(&settings);
-    if (status == MW_OK && anchors.anchors && anchors.planned)
-        status = mw_same_state_run(&planned, bundle, &anchors, &error);
-    if (status == MW_OK && show == MW_SHOW_CSV) {
-        const mw_same_state *tests[2] = {&same, &planned};
-        print_csv(tests, 2, &calibration);
-    } else if (status == MW_OK && !(json && !*json)) {
-        if (same.anchors) print_same_state(&same);
-        if (planned.anchors) print_same_state(&planned);
-        if (calibration.count) print_snippets(&calibration);
-    }
-    if (status == MW_OK && json) { /* last: a full disk does not take what was printed */
-        char *command = mw_cli_command("", argc, argv);
-        const mw_diagnosis all = {.bundle = bundle,
-                                  .drawn = same.anchors ? &same : NULL,
-                                  .planned = planned.anchors ? &planned : NULL,
-                                  .snippets = calibration.count ? &calibration : NULL};
-        status = *json ? mw_diagnosis_save(&all, command, json, &error)
-                       : mw_diagnosis_print(&all, command, stdout, &error);
-        free(command);
-    }
-    mw_same_state_free(&same);
-    mw_same_state_free(&planned);
+    if (count == 2) status = on_dataset(&found.snippets, bundle, positional[1], &snippets, &error);
+    if (status == MW_OK) status = at_anchors(&found, bundle, &anchors, &error);
+    if (status == MW_OK) status = print(&found, bundle, show, json, argc, argv, &error);
+    mw_same_state_free(&found.drawn);
+    mw_same_state_free(&found.planned);
     mw_bundle_free(bundle);
     return status == MW_OK ? 0 : mw_cli_fail(&error);
 }
