@@ -43,9 +43,9 @@ def by_the_paper(summary):
                           for k, part in enumerate((theirs, theirs, summary["all"])))
     yield (f"- The paper's own method (`--method paper`, at the size of a CPU) on {gains['settings']} settings: planning is "
            f"better than its own policy in {gains['wins']}, clearly in {gains['clear_wins']}, clearly worse in "
-           f"{gains['clear_losses']}; median gain {percent(gains['median_relative_gain'])}. Its policy alone falls short of "
-           f"the data it learned from ({percent(alone['median_relative_gain'])} in the median, mawam's "
-           f"{percent(ours['median_relative_gain'])}); [why](docs/experiments.md#findings).")
+           f"{gains['clear_losses']}; median gain {percent(gains['median_relative_gain'])}. Its policy alone differs from "
+           f"the data it learned from by {percent(alone['median_relative_gain'])} in the median, mawam's by "
+           f"{percent(ours['median_relative_gain'])}; [why](docs/experiments.md#findings).")
 
 
 def over_training_seeds(summary):
@@ -105,9 +105,10 @@ def results():
     yield f"- Below the policy alone: {'; '.join(map(gain, worse)) or 'nowhere'}."
     judges = summary["selectors"]
     if judges["settings"]:
-        yield (f"- The routed world model is not the best judge everywhere: of five learned ones "
-               f"([docs/selectors.md](docs/selectors.md)) it has the largest mean in {judges['rwm_best']} of "
-               f"{judges['settings']} settings, and in {judges['clear_losses']} the best of the others is clearly better.")
+        yield (f"- Of five learned judges ([docs/selectors.md](docs/selectors.md)) the routed world model has the largest "
+               f"mean in {judges['rwm_best']} of {judges['settings']} settings. In {judges['clear_losses']} the best of the "
+               f"others is clearly better, in {judges['clear_wins']} clearly worse; it is picked on these same episodes, "
+               f"which favours it.")
     ant = summary["families"]["ant"]["oracle_vs_reactive"]
     yield (f"- On Ant eight steps are too few to judge by: the true simulator as judge is clearly better than the policy "
            f"alone in {ant['clear_wins']} of {ant['settings']}. There a learned advantage judges, not the world model.")
