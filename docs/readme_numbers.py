@@ -116,7 +116,7 @@ def results():
     yield from by_the_paper(summary, played)
     goals = summary["goals"]
     yield (f"- Of {len(goals)} goals that were set before the seeds were played {sum(g['reached'] is True for g in goals)} "
-           f"were reached ([which](results/README.md#goals)). All results are of revision {summary['revision']}.")
+           f"were reached ([which](results/README.md#goals)). These numbers are of revision {summary['revision']}.")
 
 
 def decision_times(row):
