@@ -125,6 +125,9 @@ static void episodes_and_intervals_are_named(void **state) {
     program_expect(0, "eval %/tiny.safetensors " FEW, "bootstrap interval over episodes");
     program_expect(0, "eval %/tiny.safetensors --sweep H=1,2 " FEW,
                    "seeds x episodes for every value: 1 x 1");
+    assert_non_null(strstr(program_output, "front of return against time:\n  horizon="));
+    program_expect(0, "eval %/tiny.safetensors --sweep H=1,2 " FEW " --timed 0", "");
+    assert_null(strstr(program_output, "front"));
     program_expect(0, "demo %/tiny.safetensors --episodes 1 --threads 1 --M 2 -o %/demo",
                    "1 episode cannot tell planning from the policy alone, ");
     assert_null(strstr(program_output, "interval"));

@@ -60,9 +60,10 @@ static void print_table(const json_t *root, mw_show show) {
     mw_table_begin(&table, show, columns);
     json_object_foreach(json_object_get(root, "sweeps"), name, sweep) print_points(
         &table, json_string_value(json_object_get(sweep, "symbol")), json_object_get(sweep, "points"));
-    if (show != MW_SHOW_TEXT) return;
+    const json_t *front = json_object_get(root, "front"); /* empty: decisions were not timed */
+    if (show != MW_SHOW_TEXT || !json_array_size(front)) return;
     puts("front of return against time:");
-    json_array_foreach(json_object_get(root, "front"), i, point) printf(
+    json_array_foreach(front, i, point) printf(
         "  %s=%s: %.5g in %.3f ms\n", json_string_value(json_object_get(point, "setting")),
         json_string_value(json_object_get(point, "value")),
         json_number_value(json_object_get(point, "return")), json_number_value(json_object_get(point, "ms")));
