@@ -154,18 +154,30 @@ static mw_status check_identity(const mw_training_state *t, const json_t *root, 
     return check_settings(t, json_object_get(root, "settings"), path, error);
 }
 
+/* How much of a text fits into so many bytes in whole words: half of a number would be another one. */
+static size_t words_within(const char *text, size_t room) {
+    size_t length = strlen(text);
+    if (length <= room) return length;
+    for (length = room; length > 0 && text[length] != ' ';) length--;
+    return length;
+}
+
 /* A training goes on as it was begun; a command with words tells how. */
 static mw_status check_belongs(const mw_training_state *t, const json_t *root, const char *path,
                                mw_error *error) {
+    static const char advice[] = "; give what it was begun with", more[] = " ...";
     mw_error found;
     const mw_status status = check_identity(t, root, path, &found);
     if (status == MW_OK) return status;
+    if (status != MW_ERR_MISMATCH) return mw_fail(error, status, "%s", found.message);
     const json_t *details = json_object_get(json_object_get(root, "provenance"), "details");
     const char *command = json_string_value(json_object_get(details, "command"));
-    const bool told = command && strchr(command, ' ');
-    if (status != MW_ERR_MISMATCH) return mw_fail(error, status, "%s", found.message);
-    return mw_fail(error, status, "%s; give what it was begun with%s%s", found.message, told ? ": " : "",
-                   told ? command : "");
+    if (!command || !strchr(command, ' ')) command = "";
+    const size_t used = strlen(found.message) + sizeof advice + strlen(": ") + strlen(more),
+                 room = used < sizeof found.message ? sizeof found.message - used : 0,
+                 length = words_within(command, room);
+    return mw_fail(error, status, "%s%s%s%.*s%s", found.message, advice, length ? ": " : "", (int)length,
+                   command, length && command[length] ? more : "");
 }
 
 static mw_status load_part(const mw_safetensors *file, mw_training_part *part, mw_error *error) {

@@ -395,11 +395,39 @@ static void test_refuses_to_continue_something_else(void **state) {
     r.request.options.resume = true;
     r.request.options.seed = 6;
     CHECK_FAILS(run_go(&r), MW_ERR_MISMATCH, r.error, "seed 5, not 6");
+    assert_null(strstr(r.error.message, "begun with:")); /* a word alone is no command */
     run_begin(&r, scratch("spread"), scratch("begun.safetensors"));
     r.request.options.resume = true;
     r.preset.plan.guidance = 2; /* has nothing to do with training */
     r.observer.stop_at = 1;
     CHECK_FAILS(run_go(&r), MW_ERR_INTERRUPTED, r.error, "step 6 of 30");
+}
+
+/* The command that a training was begun with is told whole, or as far as there is room for whole words. */
+static void test_tells_how_it_was_begun(void **state) {
+    (void)state;
+    static const int options[] = {1, 20, 60, 100};
+    for (int k = 0; k < 4; k++) {
+        run r;
+        char command[1200];
+        size_t used = (size_t)snprintf(command, sizeof command, "mawam train");
+        for (int i = 0; i < options[k]; i++)
+            used += (size_t)snprintf(command + used, sizeof command - used, " --n=12345");
+        run_begin(&r, scratch("spread"), scratch("told.safetensors"));
+        r.request.options.command = command;
+        r.observer.stop_at = 1;
+        CHECK_FAILS(run_go(&r), MW_ERR_INTERRUPTED, r.error, "step 1 of 30 of the flow");
+        run_begin(&r, scratch("spread"), scratch("told.safetensors"));
+        r.request.options.resume = true;
+        r.request.options.seed = 6;
+        CHECK_FAILS(run_go(&r), MW_ERR_MISMATCH, r.error, "begun with: mawam train --n=12345");
+        const char *told = strstr(r.error.message, "mawam train"), *end = "12345 ...";
+        if (k < 2)
+            assert_string_equal(told, command);
+        else
+            assert_string_equal(told + strlen(told) - strlen(end), end);
+        assert_int_equal(remove(scratch("told.train.safetensors")), 0);
+    }
 }
 
 /* Gives a checkpoint that was changed by hand the checksum that belongs to it. */
@@ -1052,6 +1080,7 @@ int main(void) {
         cmocka_unit_test(test_standardisation),
         cmocka_unit_test(test_paper_variant_settles),
         cmocka_unit_test(test_refuses_to_continue_something_else),
+        cmocka_unit_test(test_tells_how_it_was_begun),
         cmocka_unit_test(test_broken_checkpoints),
         cmocka_unit_test(test_memory_is_foreseen),
         cmocka_unit_test(test_one_at_a_time),
