@@ -38,7 +38,8 @@ static action_look look_over(const mw_dataset *d) {
 static mw_status check_reach(float reach, mw_error *error) {
     if (reach <= 1) return MW_OK;
     return mw_fail(error, MW_ERR_ARGUMENT,
-                   "actions reach %.3g; training takes real ones within [-1, 1]: scale them", (double)reach);
+                   "actions reach %.*g; training takes real ones within [-1, 1]: scale them",
+                   reach < 1.01f ? 9 : 3, (double)reach); /* in three digits that would be 1 */
 }
 
 mw_status mw_dataset_trainable(const mw_dataset *d, mw_error *error) {

@@ -743,6 +743,9 @@ static void test_range_of_actions(void **state) {
     make_own(scratch("wide"), 4);
     run_begin(&r, scratch("wide"), scratch("wide.safetensors"));
     CHECK_FAILS(run_go(&r), MW_ERR_ARGUMENT, r.error, "actions reach 4; training takes real ones");
+    make_own(scratch("rounded"), 1 + 0x1p-23f);
+    run_begin(&r, scratch("rounded"), scratch("wide.safetensors"));
+    CHECK_FAILS(run_go(&r), MW_ERR_ARGUMENT, r.error, "actions reach 1.00000012; training");
 }
 
 /* Without held-out episodes there is no loss on them, and nothing says 0. */
