@@ -53,8 +53,7 @@ static const char *const fields[][2] = {{"'accept_rules'", "--accept-rules"},
                                         {"'resume'", "--resume"},
                                         {"'wide'", "--wide"}};
 
-/* A message of the library, as the program says it. */
-static void as_typed(char *out, const char *message) {
+void mw_cli_typed(char *out, const char *message) {
     while (*message) {
         size_t i = 0;
         while (i < sizeof fields / sizeof *fields && strncmp(message, fields[i][0], strlen(fields[i][0])))
@@ -71,7 +70,7 @@ static void as_typed(char *out, const char *message) {
 
 int mw_cli_fail(const mw_error *error) {
     char message[sizeof error->message];
-    as_typed(message, error->message); /* not longer: two dashes for two quotes */
+    mw_cli_typed(message, error->message);
     output_told = ferror(stdout);
     fprintf(stderr, "mawam: %s\n", message);
     return error->status == MW_ERR_INTERRUPTED ? STOPPED : 1;
@@ -97,7 +96,7 @@ void mw_cli_message(void *context, mw_log_level level, const char *message) {
 int mw_cli_refuse(const mw_error *error) {
     char message[sizeof error->message];
     if (error->status != MW_ERR_ARGUMENT) return mw_cli_fail(error);
-    as_typed(message, error->message);
+    mw_cli_typed(message, error->message);
     return mw_cli_usage("%s", message);
 }
 

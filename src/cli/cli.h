@@ -34,6 +34,9 @@ int mw_cli_zoo(int argc, char **argv);
  * 2 for usage, which names the command that was called and where its help is. */
 int mw_cli_fail(const mw_error *error);
 int mw_cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* A message of the library as the program says it, with options as they are typed. It is not longer: two
+ * dashes for two quotes. */
+void mw_cli_typed(char *out, const char *message);
 /* What the library has to say, for mw_log_set. */
 void mw_cli_message(void *context, mw_log_level level, const char *message);
 /* Of work that had not begun: a request that is wrong (MW_ERR_ARGUMENT) is usage, all else a failure. */

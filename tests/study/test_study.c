@@ -346,6 +346,12 @@ static void test_program(void **state) {
     snprintf(arguments, sizeof arguments, "run spread-random --dir %s", scratch("study"));
     assert_int_equal(run(arguments), 1);
     assert_non_null(strstr(program_output, "holds results of an earlier run"));
+    /* options of a stage that fails are named as they are typed too */
+    snprintf(arguments, sizeof arguments,
+             "run spread-random --dir %s --parts main --resume --seed 99 --seeds 2 --transitions 500",
+             scratch("study"));
+    assert_int_equal(run(arguments), 1);
+    assert_non_null(strstr(program_output, "; --first-seed chooses others, --play-again repeats these"));
     snprintf(arguments, sizeof arguments, "run spread-medium --parts main --dir %s --behaviors %s",
              scratch("failing"), scratch("nothing"));
     assert_int_equal(run(arguments), 1);

@@ -114,7 +114,7 @@ static void end_bar(display *d) {
 
 static void show(void *context, const mw_study_event *e) {
     display *d = context;
-    char label[48], took[24], left[24];
+    char label[48], took[24], left[24], why[sizeof((mw_error *)NULL)->message];
     const char *stage = mw_study_stage_name(e->stage);
     snprintf(label, sizeof label, "%.30s %s", e->setting, stage);
     duration(took, sizeof took, e->seconds);
@@ -137,7 +137,8 @@ static void show(void *context, const mw_study_event *e) {
         break;
     case MW_STUDY_FAILED:
         end_bar(d);
-        fprintf(stderr, "mawam: %s, %s: %s\n", e->setting, stage, e->note);
+        mw_cli_typed(why, e->note);
+        fprintf(stderr, "mawam: %s, %s: %s\n", e->setting, stage, why);
         break;
     }
     mw_cli_flush();
