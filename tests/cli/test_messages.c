@@ -29,6 +29,7 @@ static void suggestions(void **state) {
     program_expect(2, "eval x --arms 'reactive, plan, mine'", "there is no arm 'mine'");
     program_expect(1, "eval no-such --arms 'reactive, plan'", "'no-such' is no file");
     program_expect(2, "study run --parts 'main, xyzzy'", "--parts are main,");
+    program_expect(2, "study run --parts ' ' --set nothing=1", "--parts are main,");
     program_expect(2, "xyzzy", "mawam: unknown command 'xyzzy' (try mawam --help)");
     program_expect(2, "eval x --quux", "unknown option '--quux' (try mawam eval --help)");
     program_expect(2, "demo --foo", "unknown option '--foo' (try mawam demo --help)");

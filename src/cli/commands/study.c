@@ -198,7 +198,7 @@ static bool take_parts(mw_study_options *o, const char *text) {
         o->parts |= 1u << part;
         at += length + (at[length] == ',');
     }
-    return *text;
+    return o->parts != 0;
 }
 
 /* Do all settings know the method and every assignment? */
