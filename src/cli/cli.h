@@ -106,6 +106,8 @@ mw_status mw_cli_behavior_path(char *out, size_t size, const char *name, mw_erro
 
 /* A bundle to be played: in a world that mawam has. Its file must exist; see above. */
 mw_status mw_cli_bundle_load(mw_bundle **bundle, const char *path, mw_error *error);
+/* The same, and of that world's rules, for commands that do not accept others. */
+mw_status mw_cli_bundle_load_own(mw_bundle **bundle, const char *path, mw_error *error);
 
 /* How a bundle plans with "name=value" assignments. */
 mw_status mw_cli_plan(mw_plan_settings *plan, const mw_bundle *bundle, const char *const *assignments,

@@ -99,11 +99,18 @@ mw_status mw_cli_behavior_path(char *out, size_t size, const char *name, mw_erro
     return find_file(out, size, "behaviors", "behaviour", name, error);
 }
 
-mw_status mw_cli_bundle_load(mw_bundle **bundle, const char *path, mw_error *error) {
+/* own: of the rules of that world. */
+static mw_status load(mw_bundle **bundle, const char *path, bool own, mw_error *error) {
     mw_env *env;
     MW_TRY(mw_bundle_load(bundle, path, error));
     const mw_bundle_summary about = mw_bundle_describe(*bundle);
     mw_status status = mw_env_create(&env, about.task, NULL, error);
+    const char *rules = status == MW_OK ? mw_env_describe(env)->rules : "";
+    if (status == MW_OK && own && strcmp(about.rules, rules) != 0)
+        status = mw_fail(error, MW_ERR_MISMATCH,
+                         "%.200s: it was trained under rules %.64s, the world of its task has rules %.64s; "
+                         "'mawam eval --accept-rules' plays it all the same and marks the result",
+                         path, about.rules, rules);
     mw_env_free(env);
     if (status == MW_OK) return MW_OK;
     if (status == MW_ERR_ARGUMENT) /* no task of ours */
@@ -115,6 +122,14 @@ mw_status mw_cli_bundle_load(mw_bundle **bundle, const char *path, mw_error *err
     mw_bundle_free(*bundle);
     *bundle = NULL;
     return status;
+}
+
+mw_status mw_cli_bundle_load(mw_bundle **bundle, const char *path, mw_error *error) {
+    return load(bundle, path, false, error);
+}
+
+mw_status mw_cli_bundle_load_own(mw_bundle **bundle, const char *path, mw_error *error) {
+    return load(bundle, path, true, error);
 }
 
 static int bundles_only(const struct dirent *entry) {

@@ -205,6 +205,11 @@ static void texts_of_files(void **state) {
         program_expect(i == 3, commands[i], "?[2J");
         assert_null(strpbrk(program_output, "\x1b\x9b"));
     }
+    /* commands that do not accept other rules name one that does */
+    program_expect(1, "demo %/bundles/red.safetensors -o %/shown",
+                   "'mawam eval --accept-rules' plays it all the");
+    program_expect(1, "bench --cost %/bundles/red.safetensors",
+                   "'mawam eval --accept-rules' plays it all the");
     char line[512];
     snprintf(line, sizeof line, "MAWAM_DATA='%s' '%s' zoo", scratch_folder, MAWAM_PROGRAM);
     assert_int_equal(program_shell(line), 0);

@@ -207,7 +207,7 @@ static int cost_of(const char *const *paths, int count, int threads, int timed, 
     for (int i = 0; i < count && status == MW_OK; i++) {
         char path[4096];
         status = mw_cli_bundle_path(path, sizeof path, paths[i], &error);
-        if (status == MW_OK) status = mw_cli_bundle_load(&bundles[i], path, &error);
+        if (status == MW_OK) status = mw_cli_bundle_load_own(&bundles[i], path, &error);
     }
     if (status == MW_OK) status = mw_cost_run(&text, (const mw_bundle *const *)bundles, count, &o, &error);
     for (int i = 0; i < count; i++) mw_bundle_free(bundles[i]);

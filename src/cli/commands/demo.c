@@ -251,7 +251,7 @@ static mw_status check_bundles(const char **bundles, int count, mw_error *error)
         mw_bundle *bundle;
         char found[4096];
         MW_TRY(mw_cli_bundle_path(found, sizeof found, bundles[i], error));
-        MW_TRY(mw_cli_bundle_load(&bundle, found, error));
+        MW_TRY(mw_cli_bundle_load_own(&bundle, found, error));
         mw_bundle_free(bundle);
     }
     return MW_OK;
