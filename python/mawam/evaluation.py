@@ -9,7 +9,7 @@ import numpy as np
 from mawam import _abi
 from mawam._arrays import copied
 from mawam._library import ArgumentError, Assignments, Handle, Owner, PathLike, Settings, call, captured, encode
-from mawam._library import lib, names, opened, options, record, text
+from mawam._library import lib, names, opened, options, record, text, truth
 from mawam._work import Work
 from mawam.env import WorldOptions, world_pointer
 from mawam.plan import Bundle
@@ -152,8 +152,8 @@ def replay_page(bundle: Bundle, path: PathLike, *, seed: Optional[int] = None, s
                 overwrite: bool = False) -> None:
     """One planned episode as a self-contained HTML page with the candidates of every decision, beside the policy alone;
     a film strip of a few moments if the path ends with .svg. overwrite: replace a file that is there."""
-    if not overwrite and os.path.exists(path):
-        raise ArgumentError(f"'{os.fspath(path)}' is there already; 'overwrite' replaces it")
+    if not truth("overwrite", overwrite) and os.path.exists(encode(path)):
+        raise ArgumentError(f"'{os.fsdecode(path)}' is there already; 'overwrite' replaces it")
     work, given = _options(bundle, settings, world, first_seed=seed, threads=threads, accept_rules=accept_rules)
 
     def run(replay: Any, error: Any) -> int:

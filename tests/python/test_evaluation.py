@@ -95,6 +95,10 @@ def test_replay_pages(bundle, tmp_path):
     assert "<html" in (tmp_path / "planned.html").read_text()
     with pytest.raises(mawam.ArgumentError, match="planned.html' is there already; 'overwrite' replaces it"):
         mawam.replay_page(bundle, tmp_path / "planned.html")
+    with pytest.raises(mawam.ArgumentError, match="overwrite: expected True or False; found 'no'"):
+        mawam.replay_page(bundle, tmp_path / "planned.html", overwrite="no")
+    with pytest.raises(mawam.ArgumentError, match="expected a text or a path; found 1"):
+        mawam.replay_page(bundle, 1)
     mawam.replay_page(bundle, tmp_path / "planned.html", settings={"candidates": 2}, threads=1, overwrite=True)
     env = mawam.Env("spread")
     obs, _ = env.reset(seed=1)
