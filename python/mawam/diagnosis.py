@@ -121,6 +121,7 @@ def diagnose(bundle: Bundle, dataset: Optional[Dataset] = None, *, anchors: int 
     of it."""
     assignments = Assignments(settings)
     opened(Bundle, bundle)
+    truth("planned", planned)
 
     def same_state(own_play: bool) -> Any:
         work, result = Work(bundle._handle, assignments, world), _abi.STRUCT["mw_same_state"]()
@@ -138,7 +139,7 @@ def diagnose(bundle: Bundle, dataset: Optional[Dataset] = None, *, anchors: int 
                  ctypes.byref(chosen))
     drawn = same_state(False) if anchors else None
     try:
-        own = same_state(True) if truth("planned", planned) and anchors else None
+        own = same_state(True) if planned and anchors else None
     except BaseException:
         lib.mw_same_state_free(ctypes.byref(drawn))
         raise

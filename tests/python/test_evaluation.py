@@ -53,6 +53,8 @@ def test_diagnosis(bundle, dataset, tmp_path):
     assert json.loads((tmp_path / "diagnosis.json").read_text())["task"] == "spread"
     whole, part = found.as_dict(), mawam.diagnose(bundle, dataset, anchors=0, snippets=16, threads=1)
     assert "snippets" in part.as_dict() and set(part.as_dict()) < set(whole) and part.drawn is None
+    with pytest.raises(mawam.ArgumentError, match="planned: expected True or False; found 'no'"):
+        mawam.diagnose(bundle, anchors=0, planned="no")
 
 
 def test_what_was_found_needs_no_open_bundle(tiny_path, dataset):
