@@ -28,8 +28,6 @@ static void records(void **state) {
     CHECK_OK(mw_replay_path(replay, points, 3, 0, &error), error);
     CHECK_FAILS(mw_replay_candidates(replay, points[0], NULL, 2, 0, NULL, &error), MW_ERR_ARGUMENT, error,
                 "before");
-    CHECK_FAILS(mw_replay_candidates(replay, points[0], NULL, 2, 2, NULL, &error), MW_ERR_ARGUMENT, error,
-                "");
     CHECK_OK(mw_replay_path(replay, points, 1, 1, &error), error);
     CHECK_OK(mw_replay_frame(replay, env, (const float[]){1, 2, INFINITY}, &error), error);
     mw_env *other;
@@ -154,7 +152,13 @@ static void unshowable(void **state) {
     CHECK_FAILS(mw_replay_beside(replay, empty, "beside", &error), MW_ERR_ARGUMENT, error, "has no frame");
     CHECK_FAILS(mw_replay_candidates(replay, scores, NULL, 2, 0, labels, &error), MW_ERR_ARGUMENT, error,
                 "candidate 1 has no label");
+    CHECK_FAILS(mw_replay_candidates(replay, scores, NULL, 2, 2, NULL, &error), MW_ERR_ARGUMENT, error,
+                "candidate 2 is chosen of 2");
+    CHECK_FAILS(mw_replay_candidates(replay, scores, NULL, 2, -1, NULL, &error), MW_ERR_ARGUMENT, error,
+                "candidate -1 is chosen of 2");
     CHECK_OK(mw_replay_candidates(replay, scores, NULL, 2, 0, NULL, &error), error);
+    CHECK_FAILS(mw_replay_candidates(replay, scores, NULL, 2, 0, NULL, &error), MW_ERR_ARGUMENT, error,
+                "once");
     CHECK_FAILS(mw_replay_path(replay, point, 0, 0, &error), MW_ERR_ARGUMENT, error, "a path of 0 points");
     char *page = read_back(replay, "refused.html"); /* without effect */
     assert_int_equal(count(page, "\"labels\""), 0);
