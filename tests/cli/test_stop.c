@@ -20,12 +20,19 @@ static double seconds_of(clockid_t clock) {
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
+/* What ends by itself is not waited for: its exit code tells why. */
+static bool has_ended(pid_t program) {
+    siginfo_t info = {0};
+    assert_int_equal(waitid(P_PID, (id_t)program, &info, WEXITED | WNOHANG | WNOWAIT), 0);
+    return info.si_pid == program;
+}
+
 /* Until a program works: it has had some time of a processor, which on a busy machine takes longer. */
 static void wait_for_work(pid_t program) {
     clockid_t its;
     const double began = seconds_of(CLOCK_MONOTONIC);
     assert_int_equal(clock_getcpuclockid(program, &its), 0);
-    while (seconds_of(its) < 0.3 && seconds_of(CLOCK_MONOTONIC) - began < LATE)
+    while (seconds_of(its) < 0.3 && !has_ended(program) && seconds_of(CLOCK_MONOTONIC) - began < LATE)
         nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
 }
 
@@ -41,9 +48,8 @@ static bool is_empty(const char *folder) {
 /* Until a program writes: one that leaves the work to a process of its own, whose time shows only when that
  * ends. */
 static void wait_for_file(pid_t program) {
-    (void)program;
     const double began = seconds_of(CLOCK_MONOTONIC);
-    while (is_empty(scratch("out")) && seconds_of(CLOCK_MONOTONIC) - began < LATE)
+    while (is_empty(scratch("out")) && !has_ended(program) && seconds_of(CLOCK_MONOTONIC) - began < LATE)
         nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
 }
 
