@@ -65,8 +65,8 @@ def address(what: str, array: Any, shape: Shape, dtype: np.dtype) -> int:
 
 
 def taken(what: str, values: Any, shape: Shape, dtype: np.dtype) -> np.ndarray:
-    """Values for a small call, where lists, other strides and places will do: the shape must fit, and whole numbers must stay
-    the numbers they are."""
+    """Values for a small call, where lists, other strides and places will do: the shape must fit, and whole numbers
+    must stay the numbers they are."""
     array = np.asarray(values)
     whole = dtype.kind in "iu"
     if array.shape != shape or array.dtype.kind not in ("iub" if whole else "iubf"):

@@ -42,8 +42,9 @@ def run_study(folder: PathLike, settings: Optional[Sequence[str]] = None, *, qui
     pointers = (ctypes.c_void_p * max(1, len(settings or ())))(*map(setting_pointer, settings or ()))
     work, failed = Work(assignments, pointers), ctypes.c_int()
     given = options("mw_study_options", folder=folder, settings=ctypes.addressof(pointers), count=len(settings or ()),
-                    resume=resume, budget=0 if truth("quick", quick) else 1, arms=arm_set(arms), command="mawam.run_study",
-                    stop=work.stop, progress=work.reports([ctypes.c_void_p], _event), **assignments.fields, **others)
+                    resume=resume, budget=0 if truth("quick", quick) else 1, arms=arm_set(arms),
+                    command="mawam.run_study", stop=work.stop, progress=work.reports([ctypes.c_void_p], _event),
+                    **assignments.fields, **others)
     work.run(progress, lib.mw_study_run, ctypes.byref(given), ctypes.byref(failed))
     return failed.value
 

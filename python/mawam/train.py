@@ -160,8 +160,8 @@ def train(dataset: Dataset, output: PathLike, *, settings: Optional[Settings] = 
     other = None if with_bundle is None else data_path("bundles", with_bundle)
     work = Work(opened(Dataset, dataset)._handle, assignments, world)
     report = _abi.STRUCT["mw_training_report"]()
-    given = options("mw_train_options", method=method, budget=0 if truth("quick", quick) else 1, only=_models(only), seed=seed,
-                    threads=threads, resume=resume, overwrite=overwrite, wide=wide, force=force,
+    given = options("mw_train_options", method=method, budget=0 if truth("quick", quick) else 1, only=_models(only),
+                    seed=seed, threads=threads, resume=resume, overwrite=overwrite, wide=wide, force=force,
                     accept_rules=accept_rules, world=world_pointer(world), command="mawam.train", stop=work.stop,
                     begin=work.reports([ctypes.c_void_p], _estimate),
                     progress=work.reports([ctypes.c_void_p], _progress), **{"with": other}, **assignments.fields)

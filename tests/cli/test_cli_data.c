@@ -99,9 +99,8 @@ static void test_rules(void **state) {
         if (wrong == 0) {
             program_expect(0, "data check %/spread", "ok: 1 episodes, 3 steps");
             program_expect(0, "data info %/spread", feature.name);
-            program_expect(0, "data info %/spread --svg %/same.svg", "0 .. 0                1 ####"); /* one
-                                                                                                         bar
-                                                                                                       */
+            /* one bar */
+            program_expect(0, "data info %/spread --svg %/same.svg", "0 .. 0                1 ####");
             assert_null(strstr(program_output, "1 .. 2"));
             static char svg[1 << 16];
             svg[scratch_read(scratch("same.svg"), svg, sizeof svg - 1)] = 0;

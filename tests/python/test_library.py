@@ -54,7 +54,8 @@ def test_data_beside_the_library_are_found(tmp_path):
     (tmp_path / "share/mawam/bundles/mine.safetensors").write_bytes(b"")
     library = shutil.copy(_library.library._name, tmp_path / "lib/libmawam.so")
     environment = {name: value for name, value in os.environ.items() if name != "MAWAM_DATA"}
-    found = subprocess.run([sys.executable, "-c", "import mawam; print(mawam.find_data('bundles', 'mine.safetensors'))"],
+    program = "import mawam; print(mawam.find_data('bundles', 'mine.safetensors'))"
+    found = subprocess.run([sys.executable, "-c", program],
                            env=dict(environment, MAWAM_LIBRARY=str(library)), cwd=tmp_path, capture_output=True,
                            text=True)
     assert found.stdout.strip() == str((tmp_path / "share/mawam/bundles/mine.safetensors").resolve()), found.stderr
