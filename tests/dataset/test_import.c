@@ -320,6 +320,7 @@ static void test_madiff_nonsense(void **state) {
         CHECK_OK(mw_import_madiff(&request, &report, &error), error);
         CHECK_OK(mw_dataset_open(&d, request.folder, &error), error);
         assert_string_equal(d.spec.rules, changed ? "madiff-import" : rules);
+        assert_int_equal(report.changed, changed);
         mw_dataset_close(&d);
         assert_int_equal(warnings, changed);
     }

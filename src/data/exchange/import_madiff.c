@@ -68,7 +68,8 @@ static mw_status read_origin(source *s, mw_error *error) {
         return mw_fail(error, status, "%s", changed.message);
     }
     if (status != MW_OK) {
-        mw_log(MW_LOG_WARNING, "%s; its rules are not taken over", changed.message);
+        mw_log(MW_LOG_WARNING, "%s", changed.message);
+        s->report->changed = true;
         free(path);
         return MW_OK;
     }
