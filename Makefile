@@ -75,7 +75,7 @@ fingerprints: all
 
 # 64-bit ARM by Debian's cross compiler; tests run under qemu-user, those left out would take hours there.
 ARM_PACKAGES := gcc-aarch64-linux-gnu qemu-user libjansson-dev:arm64 libcmocka-dev:arm64 libmujoco-dev:arm64
-ARM_SLOW     := behavior|learner|shipped|study|train$$|eval|calibrate|flow|rwm|planner|battle_play|test_ant|cli_
+ARM_SLOW     := behavior|learner|shipped|study|train$$|eval|diagnosis|flow|rwm|planner|battle_play|test_ant|cli_
 arm:
 	@cmake/need.sh cmake ninja-build pkg-config
 	@dpkg --print-foreign-architectures | grep -qx arm64 || cmake/root.sh dpkg --add-architecture arm64

@@ -1,10 +1,10 @@
-/* Calibration on recorded snippets; see calibrate.h. */
+/* How well the world model ranks recorded snippets; see diagnosis.h. */
 #include "core/json.h"
 #include "core/numbers.h"
 #include "core/options.h"
 #include "core/rng.h"
 #include "data/split.h"
-#include "eval/calibrate.h"
+#include "eval/diagnosis.h"
 #include "eval/eval.h"
 #include "eval/statistics.h"
 #include "plan/scorers.h"

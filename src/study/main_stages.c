@@ -3,7 +3,7 @@
 
 #include "core/clock.h"
 #include "core/file.h"
-#include "eval/calibrate.h"
+#include "eval/diagnosis.h"
 #include "eval/eval.h"
 
 #include <math.h>

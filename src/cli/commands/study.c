@@ -45,7 +45,7 @@ static const char run_help[] =
     "  --play-again       also play seeds that another bundle of the setting has played in DIR; otherwise\n"
     "                     each is used once\n"
     "  --anchors N        states of the same-state test; 0: none (64)\n"
-    "  --snippets N       recorded snippets of the calibration; 0: none (2000)\n"
+    "  --snippets N       recorded snippets of the diagnosis; 0: none (2000)\n"
     "  --drop-data        remove a setting's dataset after its last stage\n"
     "\n"
     "examples: mawam study run --dir study\n"

@@ -6,7 +6,7 @@
 #include "core/numbers.h"
 #include "core/options.h"
 #include "core/rng.h"
-#include "eval/calibrate.h"
+#include "eval/diagnosis.h"
 #include "model/rwm/rwm.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* The diagnosis of mawam/eval.h as JSON, for the study: among the candidates of one state, which is what the
  * planner needs, and over recorded snippets at all horizons. */
-#ifndef MW_EVAL_CALIBRATE_H
-#define MW_EVAL_CALIBRATE_H
+#ifndef MW_EVAL_DIAGNOSIS_H
+#define MW_EVAL_DIAGNOSIS_H
 
 #include "data/dataset.h"
 #include "eval/metrics.h"

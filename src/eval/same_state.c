@@ -1,6 +1,6 @@
-/* Same-state ranking; see calibrate.h. At every anchor all judges score the planner's candidates, and the
+/* Same-state ranking; see diagnosis.h. At every anchor all judges score the planner's candidates, and the
  * simulator executes them, twice: the second time must give the same returns. */
-#include "eval/calibrate.h"
+#include "eval/diagnosis.h"
 
 #include "core/json.h"
 #include "core/numbers.h"

@@ -5,13 +5,13 @@
 #include "data/split.h"
 #include "dataset/fixture.h"
 #include "env/env.h"
-#include "plan/planner.h"
-#include "eval/calibrate.h"
-#include "plan/oracle.h"
-#include "eval/worlds.h"
+#include "eval/diagnosis.h"
 #include "eval/statistics.h"
-#include "train/tiny.h"
+#include "eval/worlds.h"
 #include "model/rwm/rwm.h"
+#include "plan/oracle.h"
+#include "plan/planner.h"
+#include "train/tiny.h"
 
 /* ---- same state ---- */
 
