@@ -64,8 +64,9 @@ command_of() {
  --threads 1 --json=try/out --page try/out.html" ;;
     diagnose) echo "diagnose bundle.safetensors data/spread-medium --anchors 2 --snippets 16 --M 2 --threads 1 --json=try/out" ;;
     behavior-train) echo "behavior train spread -o try/out --steps 6400 --threads 1" ;;
-    study) echo "study run spread-medium --dir try/out --transitions 300 --arms reactive,plan --seeds 1 --episodes 1
- --anchors 2 --snippets 16 --threads 1 $small" ;;
+    study) echo "study run spread-medium --dir try/out --parts main,paper,longer,seeds,routing,selectors,baselines,sweeps
+ --transitions 300 --arms reactive,plan --seeds 1 --episodes 1 --anchors 2 --snippets 16 --threads 1 $small
+ --set bc.steps=12 --set bc.batch=4" ;;
     report) echo "study report --dir study -o try/out" ;;
     demo) echo "demo bundle.safetensors -o try/out --seeds 1 --M 2 --threads 1" ;;
     esac
@@ -110,7 +111,7 @@ attempt() {
 run() {
     case $1 in
     live) serve ;;
-    *) timeout 120 "$mawam" $(command_of "$1") $2 >text 2>complaint ;;
+    *) timeout 600 "$mawam" $(command_of "$1") $2 >text 2>complaint ;;
     esac
 }
 # A server, asked for all it has and then ended: its own exit code. Only it is to meet failures, not the shell's helpers.
@@ -118,7 +119,7 @@ serve() {
     local preload=$LD_PRELOAD pid port path
     LD_PRELOAD=
     : >text
-    LD_PRELOAD=$preload timeout 120 "$mawam" $(command_of live) >text 2>complaint &
+    LD_PRELOAD=$preload timeout 600 "$mawam" $(command_of live) >text 2>complaint &
     pid=$!
     while kill -0 $pid 2>/dev/null && ! port=$(grep -o '[0-9]*/$' text); do sleep 0.01; done
     for path in / /live.js /about /nothing '/command {"do":"step"}' /history /recording '/command {"do":"?"}' \
@@ -202,7 +203,7 @@ disks() {
         (
             trap '' XFSZ
             ulimit -f "$size" # kilobytes, of any file
-            exec timeout 120 "$mawam" $(command_of "$1")
+            exec timeout 600 "$mawam" $(command_of "$1")
         ) >text 2>/dev/null
         judge "$1" $? "disk of $size kB"
         count[disks]=$((count[disks] + 1))
@@ -279,7 +280,7 @@ outputs() {
 many_cores() {
     for cores in 17 64; do
         attempt
-        FAKE_CORES=$cores LD_PRELOAD=$shim timeout 120 "$mawam" $(command_of "$1" | sed 's/--threads 1//') >text 2>/dev/null
+        FAKE_CORES=$cores LD_PRELOAD=$shim timeout 600 "$mawam" $(command_of "$1" | sed 's/--threads 1//') >text 2>/dev/null
         judge "$1" $? "$cores cores"
         count[cores]=$((count[cores] + 1))
     done
@@ -319,7 +320,7 @@ large_cuts() {
     for ((at = 0; at < (most > 0 && most < 10 ? 2 : 10); at++)); do
         attempt
         rm -rf cut && cp -r --sparse=always large cut
-        timeout 120 "$mawam" $(command_of "$1" | sed 's#data/spread-medium\|ready#cut#') >text 2>complaint &
+        timeout 600 "$mawam" $(command_of "$1" | sed 's#data/spread-medium\|ready#cut#') >text 2>complaint &
         pid=$!
         sleep $((RANDOM % 2)).$((RANDOM % 10))
         truncate -s 4096 cut/obs.npy
