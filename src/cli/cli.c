@@ -100,11 +100,14 @@ int mw_cli_refuse(const mw_error *error) {
     return mw_cli_usage("%s", message);
 }
 
+bool mw_cli_asks_for_help(const char *word) {
+    return !strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help");
+}
+
 int mw_cli_dispatch(const mw_command *commands, const char *help, int argc, char **argv) {
     static char asked[] = "--help";
-    const bool wanted =
-        argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"));
-    if (wanted && argc > 2) { /* help of a command */
+    const bool wanted = argc > 1 && mw_cli_asks_for_help(argv[1]);
+    if (wanted && argc > 2 && !mw_cli_asks_for_help(argv[2])) { /* help of a command */
         memmove(argv + 1, argv + 2, (size_t)(argc - 2) * sizeof *argv);
         argv[argc - 1] = asked;
     } else if (wanted || argc < 2) {

@@ -42,6 +42,9 @@ void mw_cli_message(void *context, mw_log_level level, const char *message);
 /* Of work that had not begun: a request that is wrong (MW_ERR_ARGUMENT) is usage, all else a failure. */
 int mw_cli_refuse(const mw_error *error);
 
+/* --help, -h or help. */
+bool mw_cli_asks_for_help(const char *word);
+
 /* Picks the row of a NULL-terminated table that argv[1] names and runs it; prints `help` for --help or no
  * argument. */
 int mw_cli_dispatch(const mw_command *commands, const char *help, int argc, char **argv);

@@ -149,6 +149,7 @@ static void options_that_do_not_apply(void **state) {
 static void descriptions(void **state) {
     (void)state;
     program_expect(0, "help eval", "usage: mawam eval BUNDLE");
+    program_expect(0, "help help", "usage: mawam COMMAND");
     program_expect(0, "--help data make", "usage: mawam data make SETTING");
     program_expect(0, "data help import", "usage: mawam data import");
     program_expect(0, "verify help net", "usage: mawam verify net");

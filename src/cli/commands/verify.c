@@ -149,7 +149,7 @@ int mw_cli_verify(int argc, char **argv) {
         "\n"
         "commands:\n";
     const char *first = argc > 1 ? argv[1] : "--help";
-    bool command = !strcmp(first, "--help") || !strcmp(first, "-h") || !strcmp(first, "help");
+    bool command = mw_cli_asks_for_help(first);
     for (int i = 0; commands[i].name; i++) command |= !strcmp(first, commands[i].name);
     if (command) return mw_cli_dispatch(commands, help, argc, argv);
     if (first[0] == '-' || strchr(first, '/') || is_folder(first)) return run(argc, argv, help, verify_all);
