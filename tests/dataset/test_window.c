@@ -436,7 +436,9 @@ static void test_memory(void **state) {
     double grown = sparse_memory("VmHWM") - before;
     printf("peak of resident memory grew by %.1f MB on %.0f MB of data\n", grown / megabyte,
            columns / megabyte);
+#ifndef __SANITIZE_THREAD__ /* which keeps four bytes for every one that was looked at */
     assert_true(before > 0 && grown < 60 * megabyte);
+#endif
     mw_data_stats_free(&stats);
     mw_split_free(&split);
     mw_dataset_close(&d);
