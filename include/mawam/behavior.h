@@ -90,6 +90,7 @@ typedef struct mw_learn_preset {
     int ids;             /* the actor is told which agent it is */
     int envs, horizon;   /* environments, and steps of each between updates */
     int epochs, batches; /* passes over the collected steps, and minibatches of a pass */
+    int shards;          /* of a minibatch: as many threads can learn together */
     float rate;          /* of the actor's Adam, falls linearly to a tenth */
     float critic_rate;   /* the same for the critic */
     float gamma, lambda; /* discount, decay of the advantage estimate */

@@ -9,13 +9,15 @@
 extern "C" {
 #endif
 
-enum { MW_MODELS = 32, MW_PART_LOSSES = 3 }; /* at most: kinds of models, losses of each */
+enum { MW_MODELS = 32, MW_PART_LOSSES = 6 }; /* at most: kinds of models, losses of each */
 
 /* "flow,rwm" -> the set of models as bits 1 << index; mw_preset_list names them. */
 MW_API mw_status mw_model_classes_parse(const char *text, unsigned *set, mw_error *error);
 
 /* All settings, what differs by task, and the models, as Markdown. */
 MW_API void mw_preset_list(FILE *out);
+/* Every method as a row of Markdown: its idea, actions, what an agent sees, source, how sure it is. */
+MW_API void mw_method_list(FILE *out);
 
 /* How bundles are trained, as whole sets of settings: "mawam", which is the default, "paper"; NULL past the
  * end. */

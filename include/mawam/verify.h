@@ -29,6 +29,10 @@ MW_API mw_status mw_verify_net(const char *dir, mw_verify *report, mw_error *err
  * sizes come from the files. */
 MW_API mw_status mw_verify_diagnostics(const char *dir, mw_verify *report, mw_error *error);
 
+/* Other methods: losses, gradients, updates and samples. dir holds METHOD*.safetensors; sizes and constants
+ * come from their metadata. A file of a method that this build does not have counts as failed. */
+MW_API mw_status mw_verify_baselines(const char *dir, mw_verify *report, mw_error *error);
+
 #ifdef __cplusplus
 }
 #endif

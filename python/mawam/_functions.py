@@ -162,6 +162,7 @@ void mw_sweep_options_init(pointer, size)
 status mw_sweep_run(pointer, pointer, pointer, pointer)
 status mw_model_classes_parse(text, pointer, pointer)
 void mw_preset_list(pointer)
+void mw_method_list(pointer)
 text mw_method_name(int)
 void mw_train_options_init(pointer, size)
 status mw_train_options_check(pointer, text, pointer)
@@ -169,6 +170,7 @@ status mw_bundle_train(pointer, text, pointer, pointer, pointer)
 status mw_verify_env(text, pointer, pointer)
 status mw_verify_net(text, pointer, pointer)
 status mw_verify_diagnostics(text, pointer, pointer)
+status mw_verify_baselines(text, pointer, pointer)
 """
 
 # Public functions and structs that Python reaches otherwise or has no use for, and why.

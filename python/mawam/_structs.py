@@ -28,7 +28,7 @@ mw_measure:
     double mean std least most win_rate length
 mw_learn_preset:
     char task[24] teacher[16]
-    int hidden critic_hidden relu ids envs horizon epochs batches
+    int hidden critic_hidden relu ids envs horizon epochs batches shards
     float rate critic_rate gamma lambda clip entropy
     int adapt
     float imitate_rate kl log_std reward_scale steps imitate
@@ -374,8 +374,8 @@ mw_part_report:
     text name
     bool trained
     int losses
-    text loss_names[3]
-    double held[3]
+    text loss_names[6]
+    double held[6]
     long best_step
 mw_training_report:
     bool complete finished_before

@@ -90,9 +90,10 @@ def verify(kind: str, folder: PathLike) -> List[Check]:
     callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_double, ctypes.c_double,
                                 ctypes.c_bool)(line)
     report = _abi.STRUCT["mw_verify"](line=ctypes.cast(callback, ctypes.c_void_p))
-    if kind not in ("env", "net", "diagnostics"):
-        raise ArgumentError(f"kind must be env, net or diagnostics, not {kind!r}")
-    functions = {"env": lib.mw_verify_env, "net": lib.mw_verify_net, "diagnostics": lib.mw_verify_diagnostics}
+        functions = {"env": lib.mw_verify_env, "net": lib.mw_verify_net, "diagnostics": lib.mw_verify_diagnostics,
+                 "baselines": lib.mw_verify_baselines}
+    if kind not in functions:
+        raise ArgumentError(f"kind must be env, net, diagnostics or baselines, not {kind!r}")
     Work(callback).run(None, functions[kind], encode(folder), ctypes.byref(report))
     return found
 

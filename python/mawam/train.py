@@ -79,6 +79,11 @@ def training_settings() -> str:
     return captured(lib.mw_preset_list)
 
 
+def method_table() -> str:
+    """Every method as a row of Markdown: its idea, actions, what an agent sees, source, how sure it is."""
+    return captured(lib.mw_method_list)
+
+
 def training_log(path: PathLike) -> Log:
     """The log beside a bundle as arrays, {"flow": {"step": ..., "seconds": ...}, ...}; NaN where a line is silent."""
     rows: Dict[str, List[Dict[str, Any]]] = {}

@@ -103,8 +103,15 @@ static mw_status policy_create(mw_controller **out, const mw_model *model, const
     if (!c->episode || !c->step) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a controller");
     MW_TRY(mw_pool_create(&c->pool, r->threads, error));
     for (int i = 0; i < r->bundle->count; i++) models[i] = r->bundle->parts[i].model;
-    const mw_policy_context context = {
-        .models = models, .count = r->bundle->count, .model = model, .envs = r->count, .pool = c->pool};
+    const mw_bundle *b = r->bundle;
+    const mw_policy_context context = {.models = models,
+                                       .count = b->count,
+                                       .model = model,
+                                       .envs = r->count,
+                                       .obs_normalizer = &b->obs_normalizer,
+                                       .act_normalizer = b->info.discrete ? NULL : &b->act_normalizer,
+                                       .episode_limit = b->info.episode_limit,
+                                       .pool = c->pool};
     return model->kind->policy->create(&c->policy, &context, error);
 }
 
@@ -124,8 +131,16 @@ static mw_status policy_act(mw_controller *base, const float *obs, const uint8_t
     return MW_OK;
 }
 
-static const mw_controller_class policy_class = {
-    .name = "policy", .destroy = policy_destroy, .begin = policy_begin, .act = policy_act};
+static void policy_reward(mw_controller *base, int env, float reward) {
+    mw_policy *policy = ((deciding *)base)->policy;
+    if (policy->kind->reward) policy->kind->reward(policy, env, reward);
+}
+
+static const mw_controller_class policy_class = {.name = "policy",
+                                                 .destroy = policy_destroy,
+                                                 .begin = policy_begin,
+                                                 .act = policy_act,
+                                                 .reward = policy_reward};
 
 /* ---- policies that look at one observation: behaviours, and uniform play, which is one without a network
  * ---- */

@@ -1,14 +1,10 @@
-/* Behaviour cloning; see bc.h. */
-#include "model/bc.h"
-
-#include "core/math.h"
-#include "core/rng.h"
+/* Behaviour cloning: the recorded action of an agent from what it saw. The simplest baseline of all, and what
+ * the others must beat: it uses no reward. One network for all agents, which is told whom it works for; real
+ * actions are the tanh of its output, discrete ones are drawn from the softmax over the legal ones. */
+#include "data/transition.h"
+#include "model/actor.h"
 #include "model/fit.h"
-#include "model/units.h"
-#include "nn/categorical.h"
-#include "nn/mlp.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +23,7 @@ static const mw_field fields[] = {
     {"layers",  MW_FIELD_INT,    AT(layers),  "2",     1, 4,    "its hidden layers", {0}, NULL},
     {"joint",   MW_FIELD_SWITCH, AT(joint),   "off",   0, 1,    "every agent sees what all see", {0}, NULL},
     MW_FIT_FIELDS(settings, fit, "joint observations", "25000", "171", "0.001", "200"),
+    MW_SHARDS_FIELD(settings, fit),
     {"average", MW_FIELD_REAL,   AT(average), "0.995", 1e-3, 0.99999, "decay of the average of the weights, which is what is kept", {0}, NULL},
 };
 /* clang-format on */
@@ -35,8 +32,7 @@ _Static_assert(sizeof(settings) <= MW_CONFIG_BYTES, "settings fit into a configu
 typedef struct {
     mw_params params;
     mw_mlp mlp;
-    int inputs;     /* own or all observations, then a one of n for the agent */
-    mw_units units; /* of observations */
+    mw_view view;
 } network;
 
 static const settings *settings_of(const mw_model *model) {
@@ -54,12 +50,10 @@ static mw_status make(mw_model *model, mw_error *error) {
     if (!net) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a policy");
     mw_params *p = &net->params;
     model->params = p;
-    net->inputs = (s->joint ? shape->agents : 1) * shape->obs + shape->agents;
-    int sizes[MW_MLP_LAYERS + 1] = {net->inputs};
-    for (int i = 0; i < s->layers; i++) sizes[i + 1] = s->hidden;
-    sizes[s->layers + 1] = shape->act;
-    net->mlp = mw_mlp_make(p, "policy", sizes, s->layers + 1, MW_RELU);
-    net->units = mw_units_add(p, "scale", shape->obs);
+    net->view.inputs = (s->joint ? shape->agents : 1) * shape->obs + shape->agents;
+    net->mlp = mw_mlp_hidden(p, "policy", net->view.inputs, s->hidden, s->layers, shape->act, MW_RELU);
+    const mw_units units = mw_units_add(p, "scale", shape->obs);
+    net->view = mw_view_of(&units, shape, s->joint);
     return p->failed ? mw_fail(error, MW_ERR_MEMORY, "cannot allocate the policy's table") : MW_OK;
 }
 
@@ -72,16 +66,6 @@ static void pack(const mw_model *model, const float *values, float *packed, bool
     mw_mlp_pack(&network_of(model)->mlp, values, packed, backward);
 }
 
-/* x[n][inputs] from a raw joint observation; the units are among the weights. */
-static void look(const mw_model *model, const float *values, const float *obs, float *x) {
-    const network *net = network_of(model);
-    const int n = model->shape.agents, o = model->shape.obs, seen = net->inputs - n;
-    for (int agent = 0; agent < n; agent++, x += net->inputs) {
-        mw_units_apply(&net->units, values, settings_of(model)->joint ? obs : obs + agent * o, x, seen);
-        for (int i = 0; i < n; i++) x[seen + i] = i == agent;
-    }
-}
-
 /* ---- training ---- */
 
 typedef struct {
@@ -90,35 +74,48 @@ typedef struct {
     mw_arena arena;
 } training;
 
-/* A batch, with a row for every agent of a joint observation. */
+/* A row for every agent of a joint observation. */
 typedef struct {
-    float *x, *real; /* [rows][inputs]; [rows][d], NULL if discrete */
-    int32_t *index;  /* [rows] */
-    uint8_t *legal;  /* [rows][d] */
     mw_arena arena;
+    float *obs, *act, *x;  /* x[b][n][inputs] */
+    float *out, *log_prob; /* [b][n][d]: actions or logits; [b][n] */
+    int32_t *index;
+    uint8_t *legal;
 } batch;
+
+#define IN(member) offsetof(batch, member)
+
+static const mw_slot_field batch_fields[] = {
+    {"in.obs", IN(obs), MW_F32, "bno", 0},
+    {"in.act", IN(act), MW_F32, "bnd", 'r'},
+    {"in.act", IN(index), MW_I32, "bn", 'd'},
+    {"in.legal", IN(legal), MW_U8, "bnd", 'd'},
+    {"x", IN(x), MW_F32, "bnX", 0},
+    {"out.act", IN(out), MW_F32, "bnd", 'r'},
+    {"out.logits", IN(out), MW_F32, "bnd", 'd'},
+    {"out.log_prob", IN(log_prob), MW_F32, "bn", 'd'},
+};
 
 typedef struct {
     mw_mlp_acts acts;
 } area;
 
-static long steps_of(const mw_dataset *data, long episode, int unused) {
-    (void)unused;
-    return (long)data->lengths[episode];
+static int extent(const mw_fit *f, char letter) {
+    return letter == 'X' ? network_of(f->model)->view.inputs : 0;
 }
 
 static mw_status open_training(mw_fit *f, mw_error *error) {
     training *t = f->state;
     const mw_training_data *data = f->data;
     const network *net = network_of(f->model);
-    const int rows = f->settings->batch * f->model->shape.agents;
-    MW_TRY(mw_episode_set_of(&t->train, data->dataset, &data->split.train, steps_of, 0, error));
-    MW_TRY(mw_episode_set_of(&t->held, data->dataset, &data->split.held, steps_of, 0, error));
+    MW_TRY(mw_transition_set(&t->train, data->dataset, &data->split.train, MW_NEED_STEP, error));
+    if (f->held_batches)
+        MW_TRY(mw_transition_set(&t->held, data->dataset, &data->split.held, MW_NEED_STEP, error));
     MW_TRY(mw_arena_create(&t->arena, f->model->params->total * sizeof *t->units, error));
     t->units = mw_arena_floats(&t->arena, f->model->params->total);
-    mw_units_set(&net->units, t->units, data->stats.obs);
-    f->average = (float)settings_of(f->model)->average;
-    f->part.cost = 3 * mw_mlp_flops(&net->mlp, rows);
+    mw_units_set(&net->view.units, t->units, data->stats.obs);
+    f->groups[0].decay = (float)settings_of(f->model)->average;
+    f->part.cost = 3 * mw_mlp_flops(&net->mlp, f->settings->batch * f->model->shape.agents);
     return MW_OK;
 }
 
@@ -130,53 +127,32 @@ static void close_training(mw_fit *f) {
 }
 
 static void initialise(mw_fit *f, float *values) {
-    mw_units_set(&network_of(f->model)->units, values, f->data->stats.obs);
-}
-
-static void slot_carve(const mw_fit *f, batch *b) {
-    const mw_model_shape *s = &f->model->shape;
-    const size_t rows = (size_t)(f->settings->batch * s->agents), d = (size_t)s->act;
-    b->x = mw_arena_floats(&b->arena, rows * (size_t)network_of(f->model)->inputs);
-    if (s->discrete) {
-        b->index = mw_arena_take(&b->arena, rows, sizeof *b->index);
-        b->legal = mw_arena_take(&b->arena, rows, d);
-    } else {
-        b->real = mw_arena_floats(&b->arena, rows * d);
-    }
-}
-
-static mw_status slot_open(const mw_fit *f, void *slot, mw_error *error) {
-    batch *b = slot;
-    slot_carve(f, b);
-    MW_TRY(mw_arena_create(&b->arena, b->arena.used, error));
-    slot_carve(f, b);
-    return MW_OK;
-}
-
-static void slot_close(void *slot) {
-    mw_arena_free(&((batch *)slot)->arena);
+    mw_units_set(&network_of(f->model)->view.units, values, f->data->stats.obs);
 }
 
 static void fill(const mw_fit *f, void *slot, uint64_t step, bool held) {
     const training *t = f->state;
     const batch *b = slot;
-    const mw_dataset *data = f->data->dataset;
-    const size_t n = (size_t)data->spec.agents, d = (size_t)data->spec.act_size,
-                 inputs = (size_t)network_of(f->model)->inputs;
-    for (int row = 0; row < f->settings->batch; row++) {
-        mw_rng rng = mw_batch_rng(f->data->seed, step, row, held ? MW_BATCH_VALIDATION : MW_BATCH_CLONE);
+    const mw_model_shape *s = &f->model->shape;
+    const size_t n = (size_t)s->agents, o = (size_t)s->obs, d = (size_t)s->act;
+    for (size_t row = 0; row < (size_t)f->settings->batch; row++) {
+        mw_rng rng = mw_batch_rng(f->data->seed, step, (int)row, held ? MW_BATCH_VALIDATION : MW_BATCH_CLONE);
         const mw_place place = mw_episode_set_draw(held ? &t->held : &t->train, &rng);
-        const int64_t at = data->offsets[place.episode] + place.t;
-        const size_t first = (size_t)row * n;
-        look(f->model, t->units, mw_dataset_obs(data, place.episode, place.t), b->x + first * inputs);
-        if (b->real) {
-            mw_dataset_actions(data, at, 1, b->real + first * d);
-            continue;
-        }
-        memcpy(b->legal + first * d, data->legal + (size_t)at * n * d, n * d);
-        for (size_t i = 0; i < n; i++)
-            b->index[first + i] = (int32_t)mw_dataset_index(data, (size_t)at * n + i);
+        const mw_transition to = {.obs = b->obs + row * n * o,
+                                  .act = s->discrete ? NULL : b->act + row * n * d,
+                                  .index = s->discrete ? b->index + row * n : NULL,
+                                  .legal = s->discrete ? b->legal + row * n * d : NULL};
+        mw_transition_take(&to, f->data->dataset, place);
     }
+}
+
+static void assemble(const mw_fit *f, void *slot) {
+    const training *t = f->state;
+    const batch *b = slot;
+    const mw_view *view = &network_of(f->model)->view;
+    const size_t n = (size_t)view->agents, o = (size_t)view->obs, inputs = (size_t)view->inputs;
+    for (size_t row = 0; row < (size_t)f->settings->batch; row++)
+        mw_view_fill(view, t->units, b->obs + row * n * o, b->x + row * n * inputs, inputs);
 }
 
 static void carve(const mw_fit *f, void *own, mw_arena *arena, int rows) {
@@ -184,42 +160,30 @@ static void carve(const mw_fit *f, void *own, mw_arena *arena, int rows) {
     mw_mlp_acts_take(&network_of(f->model)->mlp, &a->acts, arena, rows * f->model->shape.agents, true);
 }
 
-/* The squared distance of a row from the recorded action; out[d] becomes its gradient, times share. */
-static double distance(float *out, const float *act, int d, float share) {
-    double sum = 0;
-    for (int k = 0; k < d; k++) {
-        const float mean = (float)mw_tanh((double)out[k]), off = mean - act[k];
-        sum += (double)(off * off);
-        out[k] = 2 * share * off * (1 - mean * mean);
-    }
-    return sum;
-}
-
-/* Minus the log probability of the recorded action among the legal ones. */
-static double surprise(float *out, const uint8_t *legal, int32_t act, int d, float share) {
-    const float total = mw_categorical_total(out, legal, d), log = out[act] - total;
-    for (int k = 0; k < d; k++)
-        out[k] = legal[k] ? share * ((float)mw_exp((double)(out[k] - total)) - (k == act)) : 0;
-    return -(double)log;
-}
-
 /* A mean over agents; of real actions also over their components. */
-static void loss(const mw_fit *f, const void *slot, void *own, int begin, int end, float *grads,
-                 double *losses) {
+static void loss(const mw_fit *f, void *slot, void *own, int begin, int end, float *grads, double *losses) {
     area *a = own;
     const batch *b = slot;
     const network *net = network_of(f->model);
-    const int n = f->model->shape.agents, d = f->model->shape.act, rows = (end - begin) * n;
+    const mw_model_shape *s = &f->model->shape;
+    const int n = s->agents, d = s->act, rows = (end - begin) * n;
     const size_t first = (size_t)(begin * n);
-    const float *x = b->x + first * (size_t)net->inputs;
-    const float share = 1 / (float)((double)f->settings->batch * n * (b->real ? d : 1));
+    const float *x = b->x + first * (size_t)net->view.inputs;
+    const float share = 1 / (float)((double)f->settings->batch * n * (s->discrete ? 1 : d));
     float *out = mw_mlp_forward(&net->mlp, &a->acts, x, f->shards.optimizer.values, f->shards.packed, rows);
     double sum = 0;
     for (int row = 0; row < rows; row++) {
         const size_t at = first + (size_t)row;
-        float *y = out + (size_t)row * (size_t)d;
-        sum += b->real ? distance(y, b->real + at * (size_t)d, d, share)
-                       : surprise(y, b->legal + at * (size_t)d, b->index[at], d, share);
+        float *y = out + (size_t)row * (size_t)d, *kept = b->out + at * (size_t)d;
+        memcpy(kept, y, (size_t)d * sizeof *kept);
+        if (s->discrete) {
+            const double off = mw_clone_index(y, b->legal + at * (size_t)d, b->index[at], d, share);
+            b->log_prob[at] = (float)-off;
+            sum += off;
+        } else {
+            mw_tanh_forward(kept, (size_t)d);
+            sum += mw_clone_real(y, b->act + at * (size_t)d, d, share);
+        }
     }
     losses[0] = sum * (double)share;
     if (grads) mw_mlp_backward(&net->mlp, &a->acts, NULL, grads, out, x, f->shards.packed, rows);
@@ -237,84 +201,34 @@ static const mw_fit_class fit_class = {
     .stream = 2,
     .open = open_training,
     .close = close_training,
-    .slot_open = slot_open,
-    .slot_close = slot_close,
+    .fields = batch_fields,
+    .field_count = sizeof batch_fields / sizeof *batch_fields,
+    .extent = extent,
     .initialise = initialise,
     .fill = fill,
+    .assemble = assemble,
     .carve = carve,
-    .loss = loss,
+    MW_ONE_TURN(.loss = loss),
 };
 
 /* ---- play ---- */
 
-typedef struct {
-    mw_policy base;
-    const mw_model *model;
-    int envs;
-    mw_arena arena;
-    mw_mlp_acts acts;
-    float *x; /* [n][inputs] of one environment */
-} cloned;
-
 static const mw_policy_class policy_class;
 
-static void take_room(cloned *c) {
-    const network *net = network_of(c->model);
-    const int n = c->model->shape.agents;
-    mw_mlp_acts_take(&net->mlp, &c->acts, &c->arena, n, false);
-    c->x = mw_arena_floats(&c->arena, (size_t)(n * net->inputs));
-}
-
-static void policy_destroy(mw_policy *base) {
-    mw_arena_free(&((cloned *)base)->arena);
-    free(base);
-}
-
+/* Discrete actions are drawn: the softmax is the policy. */
 static mw_status policy_create(mw_policy **out, const mw_policy_context *context, mw_error *error) {
-    cloned *c = calloc(1, sizeof *c);
-    *out = NULL;
-    if (!c) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a policy");
-    *c = (cloned){.base = {&policy_class}, .model = context->model, .envs = context->envs};
-    take_room(c);
-    const mw_status status = mw_arena_create(&c->arena, c->arena.used, error);
-    if (status != MW_OK) {
-        policy_destroy(&c->base);
-        return status;
-    }
-    take_room(c);
-    *out = &c->base;
-    return MW_OK;
-}
-
-/* The joint action of one environment. Discrete ones are drawn: the softmax is the policy. */
-static void decide(cloned *c, const mw_policy_call *call, int env) {
-    const mw_model *model = c->model;
-    const int n = model->shape.agents, d = model->shape.act;
-    const size_t joint = (size_t)(n * model->shape.obs), acts = (size_t)(n * d), at = (size_t)env;
-    look(model, model->values, call->obs + at * joint, c->x);
-    const float *out =
-        mw_mlp_forward(&network_of(model)->mlp, &c->acts, c->x, model->values, model->packed, n);
-    for (size_t k = 0; !model->shape.discrete && k < acts; k++)
-        call->real[at * acts + k] = (float)mw_tanh((double)out[k]);
-    for (int i = 0; model->shape.discrete && i < n; i++) {
-        mw_rng rng = mw_rng_make(0, MW_RNG_POLICY, call->episode[env], call->step[env], (uint64_t)i);
-        const uint8_t *legal = call->legal ? call->legal + at * acts + i * d : NULL;
-        call->index[env * n + i] = mw_categorical_pick(out + i * d, legal, d, mw_rng_float(&rng));
-    }
-}
-
-static mw_status policy_act(mw_policy *base, const mw_policy_call *call, mw_error *error) {
-    cloned *c = (cloned *)base;
-    (void)error;
-    for (int env = 0; env < c->envs; env++)
-        if (!call->active || call->active[env]) decide(c, call, env);
-    return MW_OK;
+    const network *net = network_of(context->model);
+    const mw_actor_head head = {&net->mlp, net->view, MW_DECIDE_DRAW};
+    return mw_head_policy_create(out, &policy_class, context, &head, error);
 }
 
 static const mw_policy_class policy_class = {.help = "behaviour cloning: what the data's policy would do",
+                                             .sees = "own",
+                                             .source = "Pomerleau 1991",
+                                             .certain = "as published",
                                              .create = policy_create,
-                                             .act = policy_act,
-                                             .destroy = policy_destroy};
+                                             .act = mw_head_policy_act,
+                                             .destroy = mw_head_policy_destroy};
 
 const mw_model_class mw_bc_class = {
     .name = "bc",

@@ -17,6 +17,7 @@ static const mw_field fields[] = {
     {"horizon", MW_FIELD_INT, AT(horizon), "0",   0, 256,  "H: steps of a window; 0: the plan's", {0}, NULL},
     {"hidden",  MW_FIELD_INT, AT(hidden),  "512", 1, 4096, "width of the three hidden layers", {0}, NULL},
     MW_FIT_FIELDS(settings, fit, "windows", "5000", "256", "0.0003", "200"),
+    MW_SHARDS_FIELD(settings, fit),
 };
 /* clang-format on */
 _Static_assert(sizeof(settings) <= MW_CONFIG_BYTES, "settings fit into a configuration");
@@ -150,8 +151,7 @@ static void fill(const mw_fit *f, void *slot, uint64_t step, bool held) {
     }
 }
 
-static void loss(const mw_fit *f, const void *slot, void *area, int begin, int end, float *grads,
-                 double *losses) {
+static void loss(const mw_fit *f, void *slot, void *area, int begin, int end, float *grads, double *losses) {
     const mw_direct_batch *b = slot;
     const float *x = b->x + (size_t)begin * (size_t)mw_value_inputs(f->model);
     losses[0] = mw_value_loss(f, area, x, b->z + begin, end - begin, grads);
@@ -175,7 +175,7 @@ static const mw_fit_class fit_class = {
     .initialise = initialise,
     .fill = fill,
     .carve = mw_value_carve,
-    .loss = loss,
+    MW_ONE_TURN(.loss = loss),
 };
 
 static const mw_scorer_class scorer_class = {

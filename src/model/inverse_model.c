@@ -25,6 +25,7 @@ static const mw_field fields[] = {
     {"ids",     MW_FIELD_SWITCH, AT(ids),     "on",    0, 1,    "it is told which agent it works for", {0}, NULL},
     {"noise",   MW_FIELD_REAL,   AT(noise),   "0.1",   0, 10,   "noise on the second observation of a pair, as proposals have it", {0}, NULL},
     MW_FIT_FIELDS(settings, fit, "pairs of joint observations", "2500", "512", "0.003", "200"),
+    MW_SHARDS_FIELD(settings, fit),
     {"average", MW_FIELD_REAL,   AT(average), "0.995", 1e-3, 0.99999, "decay of the average of the weights, which is what is kept", {0}, NULL},
 };
 /* clang-format on */
@@ -128,8 +129,7 @@ static void carve(const mw_fit *f, void *area, mw_arena *arena, int rows) {
     mw_inverse_area_take(mw_inverse_net_of(f->model), area, arena, rows * f->model->shape.agents);
 }
 
-static void loss(const mw_fit *f, const void *slot, void *area, int begin, int end, float *grads,
-                 double *losses) {
+static void loss(const mw_fit *f, void *slot, void *area, int begin, int end, float *grads, double *losses) {
     const batch_slot *s = slot;
     const int n = f->model->shape.agents;
     losses[0] = mw_inverse_loss(mw_inverse_net_of(f->model), &s->batch, area, f->shards.optimizer.values,
@@ -144,7 +144,7 @@ static mw_status open_training(mw_fit *f, mw_error *error) {
                                                        .return_scale = 1,
                                                        .obs_normalizer = f->data->obs_normalizer,
                                                        .act_normalizer = f->data->act_normalizer};
-    f->average = (float)settings_of(f->model)->average;
+    f->groups[0].decay = (float)settings_of(f->model)->average;
     f->part.cost =
         3 * mw_mlp_flops(&mw_inverse_net_of(f->model)->mlp, f->settings->batch * f->model->shape.agents);
     return MW_OK;
@@ -165,7 +165,7 @@ static const mw_fit_class fit_class = {
     .slot_close = slot_close,
     .fill = fill,
     .carve = carve,
-    .loss = loss,
+    MW_ONE_TURN(.loss = loss),
 };
 
 const mw_model_class mw_inverse_class = {

@@ -25,13 +25,24 @@ typedef union mw_model_config {
     unsigned char bytes[MW_CONFIG_BYTES];
 } mw_model_config;
 
-typedef struct mw_fit_class mw_fit_class; /* fit.h */
+/* fit.h */
+typedef struct mw_fit_class mw_fit_class;
+typedef struct mw_turn mw_turn;
+typedef struct mw_phase mw_phase;
+
+/* Settings of a model that differ by task and quality of the data. */
+typedef struct mw_constants {
+    const char *where;    /* "spread tag-expert": tasks, or settings by their names; NULL ends the rows */
+    const char *settings; /* "discount=0.95 joint=on"; later rows go over earlier ones */
+    const char *source;   /* who says so */
+} mw_constants;
 
 typedef struct mw_model_class {
     const char *name, *help;
-    mw_fields fields; /* of its configuration: structure and training */
-    bool normalised;  /* works in the units of the bundle's normalisers */
-    bool real_only;   /* for real actions */
+    mw_fields fields;              /* of its configuration: structure and training */
+    const mw_constants *constants; /* NULL: the same everywhere */
+    bool normalised;               /* works in the units of the bundle's normalisers */
+    bool real_only, discrete_only; /* for such actions alone */
     /* Builds net and params from configuration and shape; no weights yet. */
     mw_status (*make)(struct mw_model *model, mw_error *error);
     void (*discard)(struct mw_model *model); /* the net; also after a failed make */
@@ -81,6 +92,7 @@ typedef struct mw_fit_settings {
     int warmup;
     double final; /* that share; 1: the rate stays */
     double clip;  /* of the gradient's norm; 0: none */
+    int shards;   /* parts of a batch, whose gradients are added by a tree */
 } mw_fit_settings;
 
 /* clang-format off */
@@ -91,6 +103,10 @@ typedef struct mw_fit_settings {
     {"warmup", MW_FIELD_INT,  offsetof(type, fit.warmup), warmup_, 0, 1e6,   "steps of linear warm-up", {0}, NULL},                \
     {"final",  MW_FIELD_REAL, offsetof(type, fit.final),  "0.01",  0, 1,     "share of the rate that a cosine leads to at the last step; 1: the rate stays", {0}, NULL}, \
     {"clip",   MW_FIELD_REAL, offsetof(type, fit.clip),   "10",    0, 1e6,   "bound of the gradient's norm; 0: none", {0}, NULL}
+
+/* Where a batch is learned in shards. */
+#define MW_SHARDS_FIELD(type, fit)                                                                                                 \
+    {"shards", MW_FIELD_INT,  offsetof(type, fit.shards), "4",     1, 64,    "parts of a batch, each one thread's at a time; other numbers round differently", {0}, NULL}
 /* clang-format on */
 
 #endif

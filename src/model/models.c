@@ -1,20 +1,29 @@
 /* The table of all models, and what is the same for each of them; see model.h. */
 #include "core/names.h"
-#include "model/advantage.h"
-#include "model/bc.h"
-#include "model/flow/flow.h"
-#include "model/inverse.h"
-#include "model/rwm/rwm.h"
-#include "model/state_value.h"
-#include "model/unrouted/unrouted.h"
+#include "model/fit.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static const mw_model_class *const classes[] = {
-    &mw_flow_class, &mw_inverse_class,     &mw_rwm_class, &mw_advantage_class,   &mw_direct_class,
-    &mw_mono_class, &mw_independent_class, &mw_q_class,   &mw_state_value_class, &mw_bc_class,
-};
+/* A row for every model; its file defines mw_NAME_class. The order is that of bundles and of help. */
+#define ROWS(ROW)                                                                                            \
+    ROW(flow)                                                                                                \
+    ROW(inverse)                                                                                             \
+    ROW(rwm)                                                                                                 \
+    ROW(advantage)                                                                                           \
+    ROW(direct)                                                                                              \
+    ROW(mono)                                                                                                \
+    ROW(independent)                                                                                         \
+    ROW(q)                                                                                                   \
+    ROW(state_value)                                                                                         \
+    ROW(bc)
+
+#define DECLARED(name) extern const mw_model_class mw_##name##_class;
+#define LISTED(name)   &mw_##name##_class,
+
+ROWS(DECLARED)
+
+static const mw_model_class *const classes[] = {ROWS(LISTED)};
 
 enum { CLASSES = sizeof classes / sizeof *classes };
 _Static_assert((int)CLASSES <= (int)MW_KINDS, "a set of models is a few bits");
@@ -36,6 +45,8 @@ mw_status mw_model_make(mw_model **out, const mw_model_class *kind, const mw_mod
     *out = NULL;
     if (kind->real_only && shape->discrete)
         return mw_fail(error, MW_ERR_ARGUMENT, "%s is for real actions, and these are discrete", kind->name);
+    if (kind->discrete_only && !shape->discrete)
+        return mw_fail(error, MW_ERR_ARGUMENT, "%s is for discrete actions, and these are real", kind->name);
     mw_model *model = calloc(1, sizeof *model);
     if (!model) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a model");
     *model = (mw_model){.kind = kind, .shape = *shape, .config = *config};

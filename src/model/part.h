@@ -6,7 +6,7 @@
 #include "data/stats.h"
 #include "nn/adam.h"
 
-enum { MW_LOSSES = 3 }; /* of a part, at most */
+enum { MW_LOSSES = 6 }; /* of a part, at most */
 
 /* What all of them learn from. */
 typedef struct mw_training_data {
@@ -23,8 +23,10 @@ typedef struct mw_training_data {
 typedef struct mw_training_part mw_training_part;
 struct mw_training_part {
     const char *name;
-    double cost;           /* floating-point operations of a step, for the progress bar */
-    int losses, minimised; /* the sum of the first `minimised` is what training minimises */
+    double cost; /* floating-point operations of a step, for the progress bar */
+    /* The sum of the first `minimised` is what training minimises; 0: there is no such number, because groups
+     * of weights minimise losses of their own. */
+    int losses, minimised;
     const char *loss_names[MW_LOSSES];
     mw_optimizer *optimizer; /* NULL: the weights are solved for, straight into best_values */
     bool keeps_last;         /* the last weights count, and the average is only what training aims at */
@@ -56,8 +58,8 @@ static inline void mw_training_part_free(mw_training_part *part) {
 }
 
 static inline double mw_training_part_loss(const mw_training_part *part, const double *losses) {
-    double sum = losses[0];
-    for (int i = 1; i < part->minimised; i++) sum += losses[i];
+    double sum = 0;
+    for (int i = 0; i < part->minimised; i++) sum += losses[i];
     return sum;
 }
 

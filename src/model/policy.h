@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/pool.h"
+#include "nn/normalizer.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,6 +18,8 @@ typedef struct mw_policy_context {
     int count;
     const struct mw_model *model; /* the one of its own class */
     int envs;
+    const mw_normalizer *obs_normalizer, *act_normalizer; /* of the bundle; the latter NULL for discrete */
+    int episode_limit;                                    /* of the data that was learned from */
     mw_pool *pool;
 } mw_policy_context;
 
@@ -32,8 +35,13 @@ typedef struct mw_policy_call {
 
 typedef struct mw_policy_class {
     const char *help;
+    const char *sees;    /* what an agent's decision depends on: "own" or "all" observations */
+    const char *source;  /* who published it, and when */
+    const char *certain; /* how sure it is that this is the published method */
     mw_status (*create)(mw_policy **policy, const mw_policy_context *context, mw_error *error);
     void (*begin)(mw_policy *policy, int env); /* an episode; NULL: it remembers nothing */
+    /* What the last action earned, as the mean over agents; NULL: of no use to it. */
+    void (*reward)(mw_policy *policy, int env, float reward);
     mw_status (*act)(mw_policy *policy, const mw_policy_call *call, mw_error *error);
     void (*destroy)(mw_policy *policy);
 } mw_policy_class;

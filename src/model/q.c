@@ -20,6 +20,7 @@ static const mw_field fields[] = {
     {"target",   MW_FIELD_REAL, AT(target),   "0.995",  1e-3, 0.99999, "how much of the target network stays in a step", {0}, NULL},
     {"decay",    MW_FIELD_REAL, AT(decay),    "0.0001", 0, 1,       "AdamW's decay of the weights", {0}, NULL},
     MW_FIT_FIELDS(settings, fit, "joint transitions", "5000", "1024", "0.0003", "200"),
+    MW_SHARDS_FIELD(settings, fit),
 };
 /* clang-format on */
 _Static_assert(sizeof(settings) <= MW_CONFIG_BYTES, "settings fit into a configuration");
@@ -65,15 +66,14 @@ static mw_status open_training(mw_fit *f, mw_error *error) {
     if (t->steps.transitions < 1)
         return mw_fail(error, MW_ERR_ARGUMENT,
                        "no step of the data has a recorded successor or is a last one");
-    MW_TRY(mw_td_open(f, settings_of(f->model)->target, error));
-    f->adam.decay = (float)settings_of(f->model)->decay;
+    mw_td_open(f, settings_of(f->model)->target);
+    f->groups[0].adam.decay = (float)settings_of(f->model)->decay;
     f->part.keeps_last = true;
     return MW_OK;
 }
 
 static void close_training(mw_fit *f) {
     mw_episode_set_free(&((training *)f->state)->steps);
-    mw_td_close(f);
 }
 
 static void fill(const mw_fit *f, void *slot, uint64_t step, bool held) {
@@ -114,9 +114,9 @@ static const mw_fit_class fit_class = {
     .slot_open = mw_td_slot_open,
     .slot_close = mw_td_slot_close,
     .fill = fill,
-    .before = mw_td_before,
     .carve = mw_td_carve,
-    .loss = mw_td_loss,
+    MW_ONE_TURN(.loss = mw_td_loss),
+    .targets = true,
 };
 
 static const mw_scorer_class scorer_class = {

@@ -26,6 +26,7 @@ static const mw_field fields[] = {
     {"discount",  MW_FIELD_REAL, AT(discount), "0.99",  0, 1,          "of what follows", {0}, NULL},
     {"target",    MW_FIELD_REAL, AT(target),   "0.995", 1e-3, 0.99999, "how much of the average weights, which are the target's and the result, stays in a step", {0}, NULL},
     MW_FIT_FIELDS(settings, fit, "joint observations", "3000", "512", "0.001", "100"),
+    MW_SHARDS_FIELD(settings, fit),
 };
 /* clang-format on */
 _Static_assert(sizeof(settings) <= MW_CONFIG_BYTES, "settings fit into a configuration");
@@ -117,7 +118,7 @@ static mw_status open_training(mw_fit *f, mw_error *error) {
     if (t->train.transitions < 1)
         return mw_fail(error, MW_ERR_ARGUMENT, "no step of the data has a recorded successor");
     if (t->held.transitions < 1) f->held_batches = 0;
-    MW_TRY(mw_td_open(f, settings_of(f->model)->target, error));
+    mw_td_open(f, settings_of(f->model)->target);
     return take_units(f, error);
 }
 
@@ -126,7 +127,6 @@ static void close_training(mw_fit *f) {
     mw_episode_set_free(&t->train);
     mw_episode_set_free(&t->held);
     mw_arena_free(&t->arena);
-    mw_td_close(f);
 }
 
 static void initialise(mw_fit *f, float *values) {
@@ -177,9 +177,9 @@ static const mw_fit_class fit_class = {
     .slot_close = mw_td_slot_close,
     .initialise = initialise,
     .fill = fill,
-    .before = mw_td_before,
     .carve = mw_td_carve,
-    .loss = mw_td_loss,
+    MW_ONE_TURN(.loss = mw_td_loss),
+    .targets = true,
 };
 
 const mw_model_class mw_state_value_class = {

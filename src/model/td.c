@@ -4,18 +4,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-mw_status mw_td_open(mw_fit *f, double slow, mw_error *error) {
-    mw_td *td = f->state;
-    td->std = 1;
-    MW_TRY(mw_arena_create(&td->arena, f->model->params->packed * sizeof *td->packed, error));
-    td->packed = mw_arena_floats(&td->arena, f->model->params->packed);
-    f->average = (float)slow;
+void mw_td_open(mw_fit *f, double slow) {
+    ((mw_td *)f->state)->std = 1;
+    f->groups[0].decay = (float)slow;
     f->part.cost = 4 * mw_stack_flops(&mw_value_net_of(f->model)->stack, f->settings->batch);
-    return MW_OK;
-}
-
-void mw_td_close(mw_fit *f) {
-    mw_arena_free(&((mw_td *)f->state)->arena);
 }
 
 mw_status mw_td_slot_open(const mw_fit *f, void *slot, mw_error *error) {
@@ -33,10 +25,6 @@ void mw_td_slot_close(void *slot) {
     mw_arena_free(&((mw_td_batch *)slot)->arena);
 }
 
-void mw_td_before(const mw_fit *f) {
-    mw_value_pack(f->model, f->target, ((const mw_td *)f->state)->packed, false);
-}
-
 void mw_td_carve(const mw_fit *f, void *area, mw_arena *arena, int rows) {
     mw_td_area *a = area;
     mw_value_carve(f, &a->value, arena, rows);
@@ -44,14 +32,13 @@ void mw_td_carve(const mw_fit *f, void *area, mw_arena *arena, int rows) {
 }
 
 /* y = sum + discount * target(next), in the network's units. */
-void mw_td_loss(const mw_fit *f, const void *slot, void *area, int begin, int end, float *grads,
-                double *losses) {
+void mw_td_loss(const mw_fit *f, void *slot, void *area, int begin, int end, float *grads, double *losses) {
     const mw_td *td = f->state;
     const mw_td_batch *b = slot;
     mw_td_area *a = area;
     const size_t first = (size_t)begin * (size_t)mw_value_inputs(f->model);
     const float *next = mw_stack_forward(&mw_value_net_of(f->model)->stack, &a->value.acts, b->next + first,
-                                         f->target, td->packed, end - begin);
+                                         f->target, f->target_packed, end - begin);
     for (int row = begin; row < end; row++) {
         const float rest = b->discount[row] * fmaf(next[row - begin], td->std, td->mean);
         a->target[row - begin] = (b->sum[row] + rest - td->mean) / td->std;

@@ -15,8 +15,6 @@ typedef struct mw_td_batch {
 /* What a training holds, first in a class's own state. Returns are (network * std + mean). */
 typedef struct mw_td {
     float mean, std;
-    float *packed; /* the target network's matrices */
-    mw_arena arena;
 } mw_td;
 
 typedef struct mw_td_area {
@@ -25,15 +23,12 @@ typedef struct mw_td_area {
 } mw_td_area;
 
 /* `slow`: how much of the average weights, which are the target's, stays in a step. */
-mw_status mw_td_open(mw_fit *fit, double slow, mw_error *error);
-void mw_td_close(mw_fit *fit);
+void mw_td_open(mw_fit *fit, double slow);
 
 /* The functions of an mw_fit_class, with slots of mw_td_batch and areas of mw_td_area. */
 mw_status mw_td_slot_open(const mw_fit *fit, void *slot, mw_error *error);
 void mw_td_slot_close(void *slot);
-void mw_td_before(const mw_fit *fit);
 void mw_td_carve(const mw_fit *fit, void *area, mw_arena *arena, int rows);
-void mw_td_loss(const mw_fit *fit, const void *slot, void *area, int begin, int end, float *grads,
-                double *losses);
+void mw_td_loss(const mw_fit *fit, void *slot, void *area, int begin, int end, float *grads, double *losses);
 
 #endif

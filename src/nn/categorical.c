@@ -39,3 +39,10 @@ int32_t mw_categorical_pick(const float *logits, const uint8_t *legal, int d, fl
     }
     return last;
 }
+
+int32_t mw_categorical_best(const float *logits, const uint8_t *legal, int d) {
+    int32_t best = -1;
+    for (int k = 0; k < d; k++)
+        if ((!legal || legal[k]) && (best < 0 || logits[k] > logits[best])) best = k;
+    return best < 0 ? 0 : best;
+}

@@ -11,5 +11,7 @@ float mw_categorical_log(const float *logits, const uint8_t *legal, int d, int32
 
 /* The legal action at which the cumulative probability passes u in [0,1). */
 int32_t mw_categorical_pick(const float *logits, const uint8_t *legal, int d, float u);
+/* The likeliest legal action, the first of equals; 0 where none is legal. */
+int32_t mw_categorical_best(const float *logits, const uint8_t *legal, int d);
 
 #endif

@@ -132,10 +132,10 @@ static void backward_weights(const mw_dense *layer, float *grads, const float *x
     }
 }
 
-void mw_dense_backward(const mw_dense *layer, float *dx, float *grads, const float *dy, const float *x,
-                       const float *packed, float *scratch, int t, int rows) {
+/* The gradient of the layer's own weights. */
+static void backward_own(const mw_dense *layer, float *grads, const float *dy, const float *x, float *scratch,
+                         int t, int rows) {
     const int steps = mw_dense_time(layer, t);
-    if (rows <= 0) return;
     mw_pack(scratch, dy, layer->out, steps * rows, layer->out);
     /* sums over many rows go in blocks that stay in the first caches */
     const int k = rows < SUM_ROWS ? rows : SUM_ROWS, together = SUM_ROWS / k;
@@ -144,6 +144,12 @@ void mw_dense_backward(const mw_dense *layer, float *dx, float *grads, const flo
             backward_weights(layer, grads, x, scratch, t, rows, row, rows - row < k ? rows - row : k, first,
                              first + together < steps ? first + together : steps);
     if (layer->bias) mw_column_sums(grads + layer->b, dy, (long)steps * rows, layer->out);
+}
+
+void mw_dense_backward(const mw_dense *layer, float *dx, float *grads, const float *dy, const float *x,
+                       const float *packed, float *scratch, int t, int rows) {
+    if (rows <= 0) return;
+    if (grads) backward_own(layer, grads, dy, x, scratch, t, rows);
     if (dx) backward_input(layer, dx, dy, packed, t, rows);
 }
 

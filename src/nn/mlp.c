@@ -18,6 +18,14 @@ mw_mlp mw_mlp_make(mw_params *params, const char *prefix, const int *sizes, int 
     return mlp;
 }
 
+mw_mlp mw_mlp_hidden(mw_params *params, const char *prefix, int in, int hidden, int layers, int out,
+                     mw_activation activation) {
+    int sizes[MW_MLP_LAYERS + 1] = {in};
+    for (int i = 1; i <= layers; i++) sizes[i] = hidden;
+    sizes[layers + 1] = out;
+    return mw_mlp_make(params, prefix, sizes, layers + 1, activation);
+}
+
 void mw_mlp_pack(const mw_mlp *mlp, const float *values, float *packed, bool backward) {
     for (int i = 0; i < mlp->layers; i++) mw_dense_pack(&mlp->layer[i], values, packed, backward);
 }

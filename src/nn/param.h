@@ -91,7 +91,8 @@ int mw_dense_time(const mw_dense *layer, int t); /* output length for input leng
 /* y[t'][rows][out] = x[t][rows][in] * w + b */
 void mw_dense_forward(const mw_dense *layer, float *y, const float *x, const float *values,
                       const float *packed, int t, int rows);
-/* grads += ; dx[t][rows][in] overwritten unless NULL. scratch holds mw_dense_scratch floats. */
+/* grads += unless NULL: the layer is frozen; dx[t][rows][in] overwritten unless NULL. scratch holds
+ * mw_dense_scratch floats. */
 void mw_dense_backward(const mw_dense *layer, float *dx, float *grads, const float *dy, const float *x,
                        const float *packed, float *scratch, int t, int rows);
 size_t mw_dense_scratch(const mw_dense *layer, int t, int rows);

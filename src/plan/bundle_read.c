@@ -16,8 +16,8 @@ enum { OLDEST_VERSION = 6 }; /* that is read: the study's bundles are of it */
 /* Settings that are younger. A bundle that does not know them was made by their defaults. */
 static const struct {
     int since;
-    const char *of, *name;
-} younger[] = {{7, "plan", "recombine"}, {8, "flow", "forecast_return"}};
+    const char *of, *name; /* of NULL: of every model that has it */
+} younger[] = {{7, "plan", "recombine"}, {8, "flow", "forecast_return"}, {9, NULL, "shards"}};
 
 static mw_status load_normalizer(const mw_safetensors *file, const char *name, int features, mw_normalizer *n,
                                  mw_error *error) {
@@ -137,7 +137,8 @@ static mw_status add_younger(json_t *settings, const char *of, long long version
     json_t *defaults = mw_fields_json(fields, object);
     bool whole = defaults != NULL;
     for (size_t i = 0; whole && i < sizeof younger / sizeof *younger; i++)
-        if (younger[i].since > version && !strcmp(younger[i].of, of) && json_is_object(settings) &&
+        if (younger[i].since > version && (!younger[i].of || !strcmp(younger[i].of, of)) &&
+            json_object_get(defaults, younger[i].name) && json_is_object(settings) &&
             !json_object_get(settings, younger[i].name))
             whole =
                 json_object_set(settings, younger[i].name, json_object_get(defaults, younger[i].name)) == 0;

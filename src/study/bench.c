@@ -137,8 +137,6 @@ static void train_policy(bench *b) {
 
 /* ---- set-up ---- */
 
-#define SHARDS 4
-
 static bool asked(const mw_bench_options *o, int item) {
     return o->items & 1u << item;
 }
@@ -236,6 +234,13 @@ static mw_status make_networks(bench *b, const mw_bench_options *o, mw_error *er
     return status;
 }
 
+/* As proposers are trained. */
+static int shards(void) {
+    mw_flow_settings settings;
+    mw_fields_defaults(mw_flow_class.fields, &settings);
+    return settings.fit.shards;
+}
+
 static mw_status set_up(bench *b, const mw_bench_options *o, mw_error *error) {
     if (!(b->shape = mw_task_shape_find(o->task))) return mw_names_unknown(task_at, "task", o->task, error);
     b->count = o->envs * o->candidates;
@@ -258,7 +263,7 @@ static mw_status set_up(bench *b, const mw_bench_options *o, mw_error *error) {
     const mw_adam adam = {1e-4f, 0.9f, 0.999f, 1e-8f, 10, 0, 0};
     if (asked(o, MW_BENCH_TRAIN_POLICY)) {
         MW_TRY(mw_flow_trainer_create(&b->policy_trainer, &b->policy, &adam, 0.995f, b->policy_batch,
-                                      b->forecast_batch, SHARDS, b->pool, error));
+                                      b->forecast_batch, shards(), b->pool, error));
         mw_params_init(&b->policy.params, mw_flow_trainer_optimizer(b->policy_trainer)->values, 1);
     }
     if (asked(o, MW_BENCH_TRAIN_WORLD)) {

@@ -66,7 +66,8 @@ static mw_status find_world(mw_chain *c, mw_error *error) {
 
 mw_status mw_chain_preset(mw_preset *preset, const mw_study_line *line, const mw_study_options *options,
                           mw_error *error) {
-    MW_TRY(mw_preset_choose(preset, line->method, mw_setting_at(line->place)->task, options->budget, error));
+    MW_TRY(mw_preset_choose(preset, line->method, mw_setting_at(line->place)->task,
+                            mw_setting_at(line->place)->quality, options->budget, error));
     if (line->assignment) MW_TRY(mw_preset_set(preset, line->assignment, error));
     for (int i = 0; i < options->assignment_count; i++)
         MW_TRY(mw_preset_set(preset, options->assignments[i], error));

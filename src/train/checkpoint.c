@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KIND "mawam training 3"
+#define KIND "mawam training 4"
 
-enum { STATES = 5, PROGRESS = 4 + 3 * MW_LOSSES }; /* most of one part */
+enum { STATES = 5, STEPS_AT = 4 + 3 * MW_LOSSES, PROGRESS = STEPS_AT + MW_LEARNING_GROUPS };
 
 /* ---- the tensors of a part: the same list for writing and reading ---- */
 
@@ -43,18 +43,24 @@ static void get_progress(double *out, const mw_training_part *part) {
     memcpy(out + 4, part->sums, sizeof part->sums);
     memcpy(out + 4 + MW_LOSSES, part->held, sizeof part->held);
     memcpy(out + 4 + 2 * MW_LOSSES, part->best_held, sizeof part->best_held);
+    for (int g = 0; g < MW_LEARNING_GROUPS; g++)
+        out[STEPS_AT + g] =
+            part->optimizer && g < part->optimizer->groups ? (double)part->optimizer->group[g].adam.step : 0;
 }
 
 static bool set_progress(mw_training_part *part, const double *in) {
     for (int i = 0; i < PROGRESS; i++)
         if (!isfinite(in[i])) return false;
+    for (int g = 0; g < MW_LEARNING_GROUPS; g++)
+        if (in[STEPS_AT + g] < 0 || in[STEPS_AT + g] > in[0]) return false;
     if (in[0] < 0 || in[0] > (double)part->steps || in[1] < 0 || in[1] > in[0] || in[3] < 0 || in[3] > in[0])
         return false;
     part->step = (long)in[0];
     part->summed = (long)in[1];
     part->first = in[2];
     part->best_step = (long)in[3];
-    if (part->optimizer) part->optimizer->adam.step = part->step;
+    for (int g = 0; part->optimizer && g < part->optimizer->groups; g++)
+        part->optimizer->group[g].adam.step = (long)in[STEPS_AT + g];
     memcpy(part->sums, in + 4, sizeof part->sums);
     memcpy(part->held, in + 4 + MW_LOSSES, sizeof part->held);
     memcpy(part->best_held, in + 4 + 2 * MW_LOSSES, sizeof part->best_held);

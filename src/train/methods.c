@@ -2,6 +2,7 @@
 #include "train/methods.h"
 
 #include "mawam/train.h"
+#include "model/model.h"
 
 #include <string.h>
 
@@ -88,5 +89,10 @@ const mw_method_row *mw_method_row_of(const mw_method *method, const char *task)
 
 const char *mw_method_name(int index) {
     const mw_method *method = mw_method_at(index);
-    return method ? method->name : NULL;
+    const mw_model_class *class;
+    if (index < 0 || method) return method ? method->name : NULL;
+    index -= METHODS;
+    for (int i = 0; (class = mw_model_class_at(i)); i++)
+        if (class->policy && index-- == 0) return class->name;
+    return NULL;
 }

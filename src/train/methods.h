@@ -1,4 +1,5 @@
-/* The methods that a bundle can be trained by: mawam's own and the paper's. Each is a table of assignments by
+/* The methods that a bundle can be trained by: mawam's own and the paper's, and every model that plays by
+ * itself. The first two are a table of assignments by
  * task, over the defaults of the field tables. */
 #ifndef MW_TRAIN_METHODS_H
 #define MW_TRAIN_METHODS_H

@@ -73,9 +73,9 @@ static bool is_set(const mw_train_options *o, const char *name) {
 
 /* other: the bundle that provides what is not trained; NULL: none. */
 static mw_status choose_preset(mw_preset *preset, const mw_train_options *o, const mw_bundle *other,
-                               const char *task, mw_error *error) {
+                               const char *task, const char *quality, mw_error *error) {
     const char *method = o->method || !other ? o->method : other->info.method;
-    MW_TRY(mw_preset_choose(preset, method, task, o->budget, error));
+    MW_TRY(mw_preset_choose(preset, method, task, quality, o->budget, error));
     preset->parts |= o->only;
     if (other) keep_other(preset, other, o);
     const mw_preset before = *preset;
@@ -100,7 +100,7 @@ mw_status mw_train_options_check(const mw_train_options *given, const char *task
     mw_train_options options;
     mw_preset preset;
     MW_TRY(take(&options, given, error));
-    return choose_preset(&preset, &options, NULL, task, error);
+    return choose_preset(&preset, &options, NULL, task, "", error);
 }
 
 mw_status mw_bundle_train(const mw_dataset *dataset, const char *output, const mw_train_options *given,
@@ -118,7 +118,8 @@ mw_status mw_bundle_train(const mw_dataset *dataset, const char *output, const m
         return mw_fail(error, MW_ERR_ARGUMENT,
                        "'%.200s' is to provide models, and nothing says which are trained (only)", o.with);
     if (o.with) MW_TRY(mw_bundle_load(&other, o.with, error));
-    const mw_status chosen = choose_preset(&preset, &o, other, dataset->spec.task, error);
+    const mw_status chosen =
+        choose_preset(&preset, &o, other, dataset->spec.task, dataset->spec.quality, error);
     mw_bundle_free(other);
     MW_TRY(chosen);
     return mw_training_run(

@@ -84,16 +84,50 @@ static void shorten_others(mw_preset *p) {
     }
 }
 
+/* "spread tag-expert" has all settings of spread, and one of tag. */
+static bool is_among(const char *where, const char *task, const char *quality) {
+    char setting[2 * MW_WORD];
+    snprintf(setting, sizeof setting, "%s-%s", task, quality);
+    for (size_t length; *where; where += length + strspn(where + length, " ")) {
+        length = strcspn(where, " ");
+        if ((strlen(task) == length && !strncmp(where, task, length)) ||
+            (strlen(setting) == length && !strncmp(where, setting, length)))
+            return true;
+    }
+    return false;
+}
+
+/* Rows of classes are read by a test too. */
+static void set_constants(mw_preset *p, int model) {
+    const mw_model_class *class = mw_model_class_at(model);
+    for (const mw_constants *row = class->constants; row && row->where; row++) {
+        if (!is_among(row->where, p->task, p->quality)) continue;
+        for (const char *text = row->settings; *text;) {
+            char one[96];
+            const size_t length = strcspn(text, " ");
+            snprintf(one, sizeof one, "%.*s", (int)length, text);
+            mw_fields_assign(class->fields, &p->config[model], one, "", NULL);
+            text += length;
+            text += strspn(text, " ");
+        }
+    }
+}
+
 /* The rows of the table are read by a test, so they cannot fail here. */
-static void fill(mw_preset *p, const mw_method *method, const char *task, mw_budget budget) {
+static void fill(mw_preset *p, const mw_method *method, const char *task, const char *quality,
+                 mw_budget budget) {
     const mw_method_row *row = mw_method_row_of(method, task);
     const mw_model_class *class;
     *p = (mw_preset){0};
     snprintf(p->task, sizeof p->task, "%.63s", task);
+    snprintf(p->quality, sizeof p->quality, "%.63s", quality);
     snprintf(p->method, sizeof p->method, "%s", method->name);
     mw_fields_defaults(data_fields, p);
     mw_fields_defaults(mw_plan_fields, &p->plan);
-    for (int i = 0; (class = mw_model_class_at(i)); i++) mw_fields_defaults(class->fields, &p->config[i]);
+    for (int i = 0; (class = mw_model_class_at(i)); i++) {
+        mw_fields_defaults(class->fields, &p->config[i]);
+        set_constants(p, i);
+    }
     set_all(p, method->common, NULL);
     set_all(p, row->settings, NULL);
     if (budget != MW_BUDGET_QUICK) return;
@@ -103,15 +137,27 @@ static void fill(mw_preset *p, const mw_method *method, const char *task, mw_bud
 
 mw_preset mw_preset_of(const char *task, mw_budget budget) {
     mw_preset p;
-    fill(&p, mw_method_at(0), task, budget);
+    fill(&p, mw_method_at(0), task, "", budget);
     return p;
 }
 
-mw_status mw_preset_choose(mw_preset *p, const char *name, const char *task, mw_budget budget,
-                           mw_error *error) {
+/* The method that is one model. */
+static bool fill_by_model(mw_preset *p, const char *name, const char *task, const char *quality,
+                          mw_budget budget) {
+    const int model = mw_model_class_index(name);
+    if (model < 0 || !mw_model_class_at(model)->policy) return false;
+    fill(p, mw_method_at(0), task, quality, budget);
+    snprintf(p->method, sizeof p->method, "%s", name);
+    p->parts = 1u << model;
+    return true;
+}
+
+mw_status mw_preset_choose(mw_preset *p, const char *name, const char *task, const char *quality,
+                           mw_budget budget, mw_error *error) {
     const mw_method *method = name ? mw_method_find(name) : mw_method_at(0);
+    if (!method && fill_by_model(p, name, task, quality, budget)) return MW_OK;
     if (!method) return mw_names_unknown(mw_method_name, "method", name, error);
-    fill(p, method, task, budget);
+    fill(p, method, task, quality, budget);
     return MW_OK;
 }
 

@@ -8,18 +8,18 @@
 #include "plan/settings.h"
 
 typedef struct mw_preset {
-    char task[MW_WORD], method[MW_WORD];
-    unsigned parts;  /* 1 << index of each model that the bundle gets */
-    double held_out; /* share of the episodes */
+    char task[MW_WORD], quality[MW_WORD], method[MW_WORD]; /* quality of the data; "": not known */
+    unsigned parts;                                        /* 1 << index of each model that the bundle gets */
+    double held_out;                                       /* share of the episodes */
     mw_plan_settings plan;
     mw_model_config config[MW_KINDS]; /* by index of the class */
 } mw_preset;
 
 /* The task's own by mawam's method; tasks of the user's own get the defaults. */
 mw_preset mw_preset_of(const char *task, mw_budget budget);
-/* By any method; NULL: mawam's. */
-mw_status mw_preset_choose(mw_preset *preset, const char *method, const char *task, mw_budget budget,
-                           mw_error *error);
+/* By any method, a model that plays by itself among them; NULL: mawam's. */
+mw_status mw_preset_choose(mw_preset *preset, const char *method, const char *task, const char *quality,
+                           mw_budget budget, mw_error *error);
 
 /* "group.name=value", with a model's name, plan or data as the group, or "parts=flow,inverse,...". The
  * message of a failure lists what there is. */

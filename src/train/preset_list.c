@@ -26,7 +26,7 @@ static void values_of(char *out, size_t size, const mw_method *method, int index
         mw_preset preset;
         mw_preset_field field;
         bool known = false;
-        mw_preset_choose(&preset, method->name, method->rows[r].task, MW_BUDGET_FULL, NULL);
+        mw_preset_choose(&preset, method->name, method->rows[r].task, "", MW_BUDGET_FULL, NULL);
         mw_preset_field_at(&preset, index, &field);
         for (int i = 0; i < count; i++) known |= !strcmp(seen[i], field.value);
         if (known || count == 16 || used >= size) continue;
@@ -76,7 +76,29 @@ void mw_preset_list(FILE *out) {
         mw_field_range(range, sizeof range, field.field);
         fprintf(out, "| %s | %s | %s | %s |\n", field.name, field.field->initial, range, field.field->help);
     }
+    fputs("\n| model | in | has | after |\n|---|---|---|---|\n", out);
+    for (int i = 0; (class = mw_model_class_at(i)); i++)
+        for (const mw_constants *row = class->constants; row && row->where; row++)
+            fprintf(out, "| %s | %s | %s | %s |\n", class->name, row->where, row->settings, row->source);
     fputs("\n| model | what it is |\n|---|---|\n", out);
     for (int i = 0; (class = mw_model_class_at(i)); i++)
         fprintf(out, "| %s | %s |\n", class->name, class->help);
+}
+
+void mw_method_list(FILE *out) {
+    const mw_model_class *class;
+    fputs("| method | idea | actions | an agent sees | source | how sure |\n|---|---|---|---|---|---|\n",
+          out);
+    for (int i = 0; mw_method_at(i); i++)
+        fprintf(out, "| %s | %s | all | all | %s | |\n", mw_method_at(i)->name, mw_method_at(i)->help,
+                i ? "MA-WAM 2026" : "this project");
+    for (int i = 0; (class = mw_model_class_at(i)); i++) {
+        const mw_policy_class *p = class->policy;
+        if (!p) continue;
+        fprintf(out, "| %s | %s | %s | %s | %s | %s |\n", class->name, class->help,
+                class->real_only       ? "real"
+                : class->discrete_only ? "discrete"
+                                       : "all",
+                p->sees, p->source, p->certain);
+    }
 }

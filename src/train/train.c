@@ -64,7 +64,7 @@ static mw_status save(mw_training *t, mw_error *error) {
 /* ---- one part ---- */
 
 static double gradient_of(const mw_training_part *part) {
-    return part->optimizer ? part->optimizer->norm : 0;
+    return part->optimizer ? mw_optimizer_norm(part->optimizer) : 0;
 }
 
 /* Loss and gradient must be numbers, and the loss not far above that of the first line. */
@@ -128,7 +128,7 @@ static void report_progress(const mw_training *t, int which) {
                         &(mw_training_progress){.part = part->name,
                                                 .step = part->step,
                                                 .steps = part->steps,
-                                                .losses = part->minimised,
+                                                .losses = part->minimised ? part->minimised : part->losses,
                                                 .loss_names = part->loss_names,
                                                 .means = t->lines[which] ? t->means[which] : NULL,
                                                 .held = part->best_step > 0 ? part->held : NULL,

@@ -20,8 +20,8 @@ mw_status mw_training_log_append(const char *path, const mw_training_part *part,
     fprintf(file, "{\"part\": \"%s\", \"step\": %ld", part->name, part->step);
     for (int i = 0; i < part->losses; i++) put_number(file, "", part->loss_names[i], means[i]);
     for (int i = 0; held && i < part->losses; i++) put_number(file, "held_", part->loss_names[i], held[i]);
-    if (part->optimizer) put_number(file, "", "rate", (double)part->optimizer->adam.rate);
-    if (part->optimizer) put_number(file, "", "gradient", part->optimizer->norm);
+    if (part->optimizer) put_number(file, "", "rate", (double)part->optimizer->group[0].adam.rate);
+    if (part->optimizer) put_number(file, "", "gradient", mw_optimizer_norm(part->optimizer));
     fprintf(file, ", \"seconds\": %.1f}\n", seconds);
     const bool failed = ferror(file);
     if (fclose(file) != 0 || failed)

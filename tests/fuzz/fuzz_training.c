@@ -20,8 +20,8 @@ static mw_training_state *fresh_state(void) {
         float(*a)[WEIGHTS] = arrays[i];
         models[i].kind = mw_model_class_at(mw_model_class_index(names[i]));
         mw_fields_defaults(models[i].kind->fields, &models[i].config);
-        optimizers[i] =
-            (mw_optimizer){.total = WEIGHTS, .values = a[0], .average = a[1], .m = a[2], .v = a[3]};
+        optimizers[i] = (mw_optimizer){
+            .groups = 1, .total = WEIGHTS, .values = a[0], .average = a[1], .m = a[2], .v = a[3]};
         parts[i] = (mw_training_part){.name = names[i],
                                       .losses = 1 + i,
                                       .loss_names = {i ? "dynamics" : "inverse", "reward"},

@@ -1,7 +1,6 @@
 /* Behaviour cloning: gradients against differences of the loss, that it learns what was done and draws
  * nothing illegal, and at work as an arm. */
 #include "model/at_work.h"
-#include "model/bc.h"
 #include "model/fit.h"
 
 enum { N = 2, O = 3, D = 3, STEPS = 40 };
@@ -39,6 +38,8 @@ static mw_training_data data_of(mw_dataset *dataset, bool discrete) {
                               .stats = {.obs_size = O, .act_size = D, .obs = moments}};
 }
 
+extern const mw_model_class mw_bc_class;
+
 static mw_model *model_of(bool discrete, const char *settings) {
     mw_error error;
     mw_model *model;
@@ -68,7 +69,7 @@ static void gradients(void **state) {
         mw_training_part *part;
         CHECK_OK(mw_model_train(&part, model, &data, &error), error);
         mw_fit *fit = (mw_fit *)part;
-        fit->kind->fill(fit, fit->slots[0], 0, false);
+        mw_fit_fill(fit, fit->slots[0], 0, false);
         objective(fit);
         const size_t total = part->total;
         float *grads = malloc(total * sizeof *grads);

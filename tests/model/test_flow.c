@@ -756,7 +756,7 @@ static void empty_batch(void **state) {
     assert_true(mw_flow_trainer_step(trainer, &batch, MW_STEP_UPDATE) == 0);
     assert_memory_equal(mw_flow_trainer_optimizer(trainer)->values, f->values,
                         f->net.params.total * sizeof(float));
-    assert_int_equal(mw_flow_trainer_optimizer(trainer)->adam.step, 0);
+    assert_int_equal(mw_flow_trainer_optimizer(trainer)->group[0].adam.step, 0);
     mw_flow_trainer_free(trainer);
     drop(f);
 }

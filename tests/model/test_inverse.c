@@ -116,15 +116,15 @@ static trainer *trainer_of(fixture *f, int shards, mw_pool *pool) {
     f->batch.total = 0;
     for (int row = 0; row < ROWS; row++) f->batch.total += f->weight[row];
     assert_true(mw_pool_threads(pool) <= THREADS);
-    CHECK_OK(mw_shards_create(&t.shards, params->total, params->packed, &adam, 0, ROWS, shards, pool, carve,
-                              &t, &error),
-             error);
+    const mw_group whole = mw_group_whole(&adam, 0, params->total);
+    const mw_shards_shape shape = {params->total, params->packed, &whole, 1, ROWS, shards, false};
+    CHECK_OK(mw_shards_create(&t.shards, &shape, pool, carve, &t, &error), error);
     memcpy(t.shards.optimizer.values, f->start, params->total * sizeof(float));
     return &t;
 }
 
 static double step(trainer *t, mw_step what) {
-    return mw_shards_step(&t->shards, ROWS, what, pack, part, t);
+    return mw_shards_step(&t->shards, ROWS, what, &(mw_shards_turn){.pack = pack, .part = part}, t);
 }
 
 static void loss_and_gradient(void **state) {

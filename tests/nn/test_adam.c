@@ -97,7 +97,7 @@ typedef struct {
 
 static void step_body(void *context, int worker) {
     const step_context *c = context;
-    mw_optimizer_step(c->optimizer, c->pool, worker);
+    mw_optimizer_step(c->optimizer, 0, c->pool, worker);
 }
 
 /* values[TOTAL] and average[TOTAL] after some clipped steps on given gradients. */
@@ -108,7 +108,8 @@ static void run_steps(int threads, float *values, float *average, double *norm) 
     mw_adam adam = defaults;
     adam.clip = 10;
     if (threads) CHECK_OK(mw_pool_create(&pool, threads, &error), error);
-    CHECK_OK(mw_optimizer_create(&o, &adam, 0.9f, TOTAL, SHARDS, &error), error);
+    const mw_group whole = mw_group_whole(&adam, 0.9f, TOTAL);
+    CHECK_OK(mw_optimizer_create(&o, &whole, 1, TOTAL, SHARDS, &error), error);
     mw_rng rng = mw_rng_make(19, MW_RNG_TEST, 0, 0, 0);
     mw_rng_fill_normal(&rng, o.values, TOTAL);
     memcpy(o.average, o.values, TOTAL * sizeof(float));
@@ -116,10 +117,10 @@ static void run_steps(int threads, float *values, float *average, double *norm) 
         mw_rng_fill_normal(&rng, o.grads, (size_t)TOTAL * SHARDS);
         mw_pool_run(pool, step_body, &(step_context){&o, pool});
     }
-    assert_int_equal(o.adam.step, STEPS);
+    assert_int_equal(o.group[0].adam.step, STEPS);
     memcpy(values, o.values, TOTAL * sizeof(float));
     memcpy(average, o.average, TOTAL * sizeof(float));
-    *norm = o.norm;
+    *norm = mw_optimizer_norm(&o);
     mw_optimizer_free(&o);
     mw_pool_free(pool);
 }
@@ -166,12 +167,13 @@ static void bad_gradients_change_nothing(void **state) {
     for (int k = 0; k < 3; k++) {
         mw_optimizer o;
         mw_error error = {0};
-        CHECK_OK(mw_optimizer_create(&o, &defaults, 0.9f, 100, 2, &error), error);
+        const mw_group whole = mw_group_whole(&defaults, 0.9f, 100);
+        CHECK_OK(mw_optimizer_create(&o, &whole, 1, 100, 2, &error), error);
         for (int i = 0; i < 100; i++) o.average[i] = o.values[i] = (float)i;
         o.grads[17] = o.grads[117] = bad[k];
         step_body(&(step_context){&o, NULL}, 0);
-        assert_false(isfinite(o.norm));
-        assert_int_equal(o.adam.step, 0);
+        assert_false(isfinite(mw_optimizer_norm(&o)));
+        assert_int_equal(o.group[0].adam.step, 0);
         for (int i = 0; i < 100; i++) assert_true(o.values[i] == i && o.average[i] == i && o.m[i] == 0);
         mw_optimizer_free(&o);
     }
@@ -181,11 +183,52 @@ static void sum_of_shards(void **state) {
     (void)state;
     mw_optimizer o;
     mw_error error = {0};
-    CHECK_OK(mw_optimizer_create(&o, &defaults, 0, 100, 3, &error), error);
+    const mw_group whole = mw_group_whole(&defaults, 0, 100);
+    CHECK_OK(mw_optimizer_create(&o, &whole, 1, 100, 3, &error), error);
     assert_null(o.average);
     for (int i = 0; i < 300; i++) o.grads[i] = (float)i;
-    mw_optimizer_sum(&o);
+    mw_optimizer_sum(&o, 0);
     for (int i = 0; i < 100; i++) assert_true(o.grads[i] == (float)(3 * i + 300));
+    mw_optimizer_free(&o);
+}
+
+/* Five shards: ((0 + 1) + (2 + 3)) + 4, as large and small numbers tell. */
+static void sum_is_a_tree(void **state) {
+    (void)state;
+    static const float shard[5] = {1e8f, -1e8f, 3, 1e8f, -1e8f};
+    mw_optimizer o;
+    mw_error error = {0};
+    const mw_group whole = mw_group_whole(&defaults, 0, 16);
+    CHECK_OK(mw_optimizer_create(&o, &whole, 1, 16, 5, &error), error);
+    for (int s = 0; s < 5; s++) o.grads[s * 16] = shard[s];
+    mw_optimizer_sum(&o, 0);
+    const float pairs = shard[2] + shard[3];
+    assert_true(o.grads[0] == pairs + shard[4]);
+    assert_true(o.grads[0] != 3); /* what adding them in a row gives */
+    mw_optimizer_free(&o);
+}
+
+/* Groups have their own rates, bounds and counts, and touch nothing of each other. */
+static void groups_are_apart(void **state) {
+    (void)state;
+    mw_optimizer o;
+    mw_error error = {0};
+    const mw_adam slow = {1e-3f, 0.9f, 0.999f, 1e-8f, 0, 0, 0}, fast = {1e-1f, 0.9f, 0.999f, 1e-8f, 0, 0, 0};
+    const mw_group groups[2] = {{.adam = slow, .decay = 0.5f, .begin = 0, .end = 48},
+                                {.adam = fast, .decay = 0.5f, .waits = true, .begin = 48, .end = 100}};
+    CHECK_OK(mw_optimizer_create(&o, groups, 2, 100, 2, &error), error);
+    for (int i = 0; i < 200; i++) o.grads[i] = 1;
+    mw_optimizer_step(&o, 0, NULL, 0);
+    for (int i = 0; i < 100; i++) CHECK_NEAR(o.values[i], i < 48 ? -1e-3 : 0, 1e-8);
+    for (int i = 0; i < 100; i++) CHECK_NEAR(o.average[i], i < 48 ? -0.5e-3 : 0, 1e-8);
+    assert_true(o.group[0].adam.step == 1 && o.group[1].adam.step == 0);
+    mw_optimizer_step(&o, 1, NULL, 0);
+    for (int i = 48; i < 100; i++) CHECK_NEAR(o.values[i], -1e-1, 1e-7);
+    for (int i = 48; i < 100; i++) assert_true(o.average[i] == 0); /* it waits */
+    mw_optimizer_follow(&o, 1, NULL, 0);
+    for (int i = 48; i < 100; i++) CHECK_NEAR(o.average[i], -0.5e-1, 1e-7);
+    CHECK_NEAR(o.group[1].norm, 2 * sqrt(52), 1e-5);
+    CHECK_NEAR(mw_optimizer_norm(&o), 2 * sqrt(52), 1e-5);
     mw_optimizer_free(&o);
 }
 
@@ -199,6 +242,8 @@ int main(void) {
         cmocka_unit_test(whole_steps),
         cmocka_unit_test(bad_gradients_change_nothing),
         cmocka_unit_test(sum_of_shards),
+        cmocka_unit_test(sum_is_a_tree),
+        cmocka_unit_test(groups_are_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

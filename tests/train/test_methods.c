@@ -22,7 +22,7 @@ static const char *value_of(const mw_preset *preset, const char *name) {
 static mw_preset preset_of(const char *method, const char *task, mw_budget budget) {
     mw_preset preset;
     mw_error error;
-    CHECK_OK(mw_preset_choose(&preset, method, task, budget, &error), error);
+    CHECK_OK(mw_preset_choose(&preset, method, task, "medium", budget, &error), error);
     return preset;
 }
 
@@ -143,8 +143,8 @@ static void rows(void **state) {
             assert_string_equal(mw_method_row_of(method, mw_env_task(i))->task, mw_env_task(i));
     }
     assert_null(mw_method_name(-1));
-    CHECK_FAILS(mw_preset_choose(&preset, "magic", "spread", MW_BUDGET_FULL, &error), MW_ERR_ARGUMENT, error,
-                "known: mawam, paper");
+    CHECK_FAILS(mw_preset_choose(&preset, "magic", "spread", "", MW_BUDGET_FULL, &error), MW_ERR_ARGUMENT,
+                error, "known: mawam, paper");
 }
 
 /* Where little is wanted, what is no part of the method learns for a tenth of its steps. */

@@ -887,7 +887,7 @@ static void test_method(void **state) {
     json_t *line;
     char *log, *rest = NULL;
     run_begin(&r, scratch("spread"), scratch("paper.safetensors"));
-    CHECK_OK(mw_preset_choose(&r.preset, "paper", "spread", MW_BUDGET_QUICK, &r.error), r.error);
+    CHECK_OK(mw_preset_choose(&r.preset, "paper", "spread", "", MW_BUDGET_QUICK, &r.error), r.error);
     for (int i = 0; i < TINY; i++)
         if (!strstr(tiny[i], "warmup")) CHECK_OK(mw_preset_set(&r.preset, tiny[i], &r.error), r.error);
     CHECK_OK(run_go(&r), r.error);

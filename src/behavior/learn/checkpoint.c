@@ -89,7 +89,7 @@ mw_status mw_learner_save(const mw_learner *l, const char *path, mw_error *error
     char *text = json_dumps(preset, JSON_REAL_PRECISION(9)), iteration[24], step[24], seed[24];
     json_decref(preset);
     snprintf(iteration, sizeof iteration, "%ld", l->iteration);
-    snprintf(step, sizeof step, "%ld", a->adam.step);
+    snprintf(step, sizeof step, "%ld", a->group[0].adam.step);
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)l->seed);
     const mw_meta meta[METADATA] = {{"kind", KIND},           {"preset", text},         {"seed", seed},
                                     {"rules", l->info.rules}, {"iteration", iteration}, {"adam_step", step}};
@@ -183,7 +183,7 @@ static mw_status read_networks(mw_learner *l, const mw_safetensors *file, mw_err
     MW_TRY(mw_safetensors_meta_int(file, "iteration", 0, 1000000000, &iteration, error));
     MW_TRY(mw_safetensors_meta_int(file, "adam_step", 0, 1000000000000, &step, error));
     l->iteration = iteration;
-    a->adam.step = c->adam.step = step;
+    a->group[0].adam.step = c->group[0].adam.step = step;
     mw_obs_stats_refresh(&l->stats, l->shape.obs);
     return MW_OK;
 }

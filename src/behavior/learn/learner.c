@@ -24,11 +24,12 @@ void mw_learner_free(mw_learner *l) {
     mw_params_free(&l->critic_params);
     mw_optimizer_free(&l->actor_optimizer);
     mw_optimizer_free(&l->critic_optimizer);
-    void *arrays[] = {l->stats.mean, l->stats.square, l->stats.shift, l->stats.scale,  l->envs,
-                      l->areas,      l->order,        l->x,           l->raw_sum,      l->raw_square,
-                      l->real,       l->index,        l->legal,       l->old,          l->reward,
-                      l->value,      l->after,        l->advantage,   l->target,       l->done,
-                      l->cut_x,      l->cut_value,    l->failures,    l->actor_packed, l->critic_packed};
+    void *arrays[] = {l->stats.mean,  l->stats.square,    l->stats.shift, l->stats.scale,  l->envs,
+                      l->areas,       l->order,           l->x,           l->raw_sum,      l->raw_square,
+                      l->real,        l->index,           l->legal,       l->old,          l->reward,
+                      l->value,       l->after,           l->advantage,   l->target,       l->done,
+                      l->cut_x,       l->cut_value,       l->failures,    l->actor_packed, l->critic_packed,
+                      l->shard_terms, l->shard_value_loss};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) free(arrays[i]);
     mw_pool_free(l->pool);
     free(l);
@@ -68,9 +69,14 @@ static mw_status create_networks(mw_learner *l, mw_error *error) {
     if (l->actor_params.failed || l->critic_params.failed)
         return mw_fail(error, MW_ERR_MEMORY, "cannot allocate the networks");
     const mw_adam adam = {.rate = p->rate, .beta1 = 0.9f, .beta2 = 0.999f, .epsilon = 1e-5f, .clip = 0.5f};
-    MW_TRY(mw_optimizer_create(&l->actor_optimizer, &adam, 0, l->actor_params.total, MW_LEARN_SHARDS, error));
-    MW_TRY(
-        mw_optimizer_create(&l->critic_optimizer, &adam, 0, l->critic_params.total, MW_LEARN_SHARDS, error));
+    const mw_group actor = mw_group_whole(&adam, 0, l->actor_params.total),
+                   critic = mw_group_whole(&adam, 0, l->critic_params.total);
+    MW_TRY(mw_optimizer_create(&l->actor_optimizer, &actor, 1, actor.end, p->shards, error));
+    MW_TRY(mw_optimizer_create(&l->critic_optimizer, &critic, 1, critic.end, p->shards, error));
+    l->shard_terms = calloc((size_t)p->shards, sizeof *l->shard_terms);
+    l->shard_value_loss = calloc((size_t)p->shards, sizeof *l->shard_value_loss);
+    if (!l->shard_terms || !l->shard_value_loss)
+        return mw_fail(error, MW_ERR_MEMORY, "cannot allocate the networks");
     mw_params_init(&l->actor_params, l->actor_optimizer.values, l->seed);
     mw_params_init(&l->critic_params, l->critic_optimizer.values, l->seed + 1);
     /* The first policy is nearly the same in all states: the last layer starts small. */
@@ -84,7 +90,7 @@ static mw_status create_networks(mw_learner *l, mw_error *error) {
 
 static void carve(mw_learn_area *area, const mw_learner *l) {
     const int n = l->shape.agents, batch = (l->steps + l->preset.batches - 1) / l->preset.batches;
-    const int shard = (batch + MW_LEARN_SHARDS - 1) / MW_LEARN_SHARDS;
+    const int shard = (batch + l->preset.shards - 1) / l->preset.shards;
     const size_t chunk = (size_t)MW_LEARN_CHUNK * (size_t)n;
     mw_arena *arena = &area->arena;
     mw_mlp_acts_take(&l->actor, &area->actor, arena, shard * n, true);

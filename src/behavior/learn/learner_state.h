@@ -6,7 +6,7 @@
 #include "behavior/learn/ppo.h"
 #include "nn/adam.h"
 
-enum { MW_LEARN_SHARDS = 4, MW_LEARN_CHUNK = 32 };
+enum { MW_LEARN_CHUNK = 32 };
 
 /* What a keyed random stream of the learner is for: the last index of mw_rng_make. */
 enum { MW_LEARN_ACT, MW_LEARN_RESET, MW_LEARN_SHUFFLE, MW_LEARN_TEACH };
@@ -73,12 +73,12 @@ struct mw_learner {
     uint8_t *legal;               /* [horizon + 1][envs][n][d] */
     float *old;                   /* [..][n] log probabilities */
     float *reward, *value /* [horizon + 1][envs] */, *after, *advantage, *target;
-    uint8_t *done;      /* 0, 1 terminated, 2 cut by the limit */
-    float *cut_x;       /* [envs][most_cuts][n][inputs]: what was seen when the limit cut */
-    float *cut_value;   /* [envs][most_cuts] */
-    mw_error *failures; /* [threads] */
-    mw_ppo_terms shard_terms[MW_LEARN_SHARDS];
-    double shard_value_loss[MW_LEARN_SHARDS];
+    uint8_t *done;             /* 0, 1 terminated, 2 cut by the limit */
+    float *cut_x;              /* [envs][most_cuts][n][inputs]: what was seen when the limit cut */
+    float *cut_value;          /* [envs][most_cuts] */
+    mw_error *failures;        /* [threads] */
+    mw_ppo_terms *shard_terms; /* [preset.shards] */
+    double *shard_value_loss;
 };
 
 /* True while the teacher plays and the policy imitates it. */

@@ -11,21 +11,21 @@
 
 #define MPE                                                                                                  \
     .hidden = 64, .critic_hidden = 64, .relu = 1, .ids = 1, .envs = 256, .horizon = 25, .epochs = 5,         \
-    .batches = 16, .rate = 2e-3f, .critic_rate = 2e-3f, .gamma = 0.9f, .lambda = 0.9f, .clip = 0.2f,         \
-    .entropy = 2e-3f, .kl = 0.03f, .log_std = -0.5f, .snapshots = 100
+    .batches = 16, .shards = 4, .rate = 2e-3f, .critic_rate = 2e-3f, .gamma = 0.9f, .lambda = 0.9f,          \
+    .clip = 0.2f, .entropy = 2e-3f, .kl = 0.03f, .log_std = -0.5f, .snapshots = 100
 #define BATTLE(epochs_, rate_, entropy_)                                                                     \
     .hidden = 64, .critic_hidden = 64, .relu = 1, .ids = 0, .envs = 128, .horizon = 64, .epochs = epochs_,   \
-    .batches = 8, .rate = rate_, .critic_rate = 1e-3f, .gamma = 0.99f, .lambda = 0.95f, .clip = 0.2f,        \
-    .entropy = entropy_, .kl = 0.03f, .reward_scale = 0.25f, .snapshots = 100
+    .batches = 8, .shards = 4, .rate = rate_, .critic_rate = 1e-3f, .gamma = 0.99f, .lambda = 0.95f,         \
+    .clip = 0.2f, .entropy = entropy_, .kl = 0.03f, .reward_scale = 0.25f, .snapshots = 100
 #define ANT                                                                                                  \
     .hidden = 128, .critic_hidden = 128, .relu = 0, .ids = 0, .envs = 64, .horizon = 64, .epochs = 8,        \
-    .batches = 16, .rate = 1e-4f, .critic_rate = 1e-3f, .gamma = 0.99f, .lambda = 0.95f, .clip = 0.2f,       \
-    .entropy = 0, .kl = 0.02f, .adapt = 1, .imitate_rate = 1e-3f, .log_std = -1.8f, .reward_scale = 0.1f,    \
-    .imitate = 2.5e5f, .snapshots = 100
+    .batches = 16, .shards = 4, .rate = 1e-4f, .critic_rate = 1e-3f, .gamma = 0.99f, .lambda = 0.95f,        \
+    .clip = 0.2f, .entropy = 0, .kl = 0.02f, .adapt = 1, .imitate_rate = 1e-3f, .log_std = -1.8f,            \
+    .reward_scale = 0.1f, .imitate = 2.5e5f, .snapshots = 100
 #define PREY                                                                                                 \
     .hidden = 32, .critic_hidden = 64, .relu = 1, .ids = 0, .envs = 256, .horizon = 25, .epochs = 5,         \
-    .batches = 16, .rate = 1e-3f, .critic_rate = 2e-3f, .gamma = 0.95f, .lambda = 0.9f, .clip = 0.2f,        \
-    .entropy = 2e-3f, .kl = 0.03f, .log_std = -0.5f, .snapshots = 20
+    .batches = 16, .shards = 4, .rate = 1e-3f, .critic_rate = 2e-3f, .gamma = 0.95f, .lambda = 0.9f,         \
+    .clip = 0.2f, .entropy = 2e-3f, .kl = 0.03f, .log_std = -0.5f, .snapshots = 20
 
 static const mw_learn_preset presets[] = {
     {"spread", "", MPE, .reward_scale = 0.05f, .steps = 5e6f},
@@ -69,7 +69,7 @@ static const field fields[] = {
     REAL(rate, 0, 1),           REAL(critic_rate, 0, 1),     REAL(gamma, 0, 1),      REAL(lambda, 0, 1),
     REAL(clip, 0, 10),          REAL(entropy, 0, 10),        REAL(kl, 0, 10),        REAL(log_std, -10, 2),
     REAL(reward_scale, 0, 1e6), REAL(steps, 1, 1e12),        REAL(imitate, 0, 1e12), INT(adapt, 0, 1),
-    REAL(imitate_rate, 0, 1),   INT(snapshots, 0, 100000),
+    REAL(imitate_rate, 0, 1),   INT(snapshots, 0, 100000),   INT(shards, 1, 64),
 };
 
 enum { FIELDS = sizeof fields / sizeof fields[0] };

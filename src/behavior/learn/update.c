@@ -73,11 +73,11 @@ static void batch_body(void *context, int worker) {
     mw_learner *l = c->learner;
     mw_learn_area *area = &l->areas[worker];
     const size_t joint = (size_t)l->joint;
-    const int size = (c->count + MW_LEARN_SHARDS - 1) / MW_LEARN_SHARDS;
+    const int size = (c->count + l->preset.shards - 1) / l->preset.shards;
     if (worker == 0) mw_mlp_pack(&l->actor, l->actor_optimizer.values, l->actor_packed, true);
     if (worker == l->threads - 1) mw_mlp_pack(&l->critic, l->critic_optimizer.values, l->critic_packed, true);
     mw_pool_barrier(l->pool);
-    for (int shard = worker; shard < MW_LEARN_SHARDS; shard += l->threads) {
+    for (int shard = worker; shard < l->preset.shards; shard += l->threads) {
         const int begin = shard * size < c->count ? shard * size : c->count;
         const int count = c->count - begin < size ? c->count - begin : size;
         float *actor_grads = l->actor_optimizer.grads + (size_t)shard * l->actor_optimizer.total;
@@ -92,8 +92,8 @@ static void batch_body(void *context, int worker) {
         l->shard_value_loss[shard] += critic_shard(c, area, c->order + begin, count, critic_grads);
     }
     mw_pool_barrier(l->pool);
-    mw_optimizer_step(&l->actor_optimizer, l->pool, worker);
-    mw_optimizer_step(&l->critic_optimizer, l->pool, worker);
+    mw_optimizer_step(&l->actor_optimizer, 0, l->pool, worker);
+    mw_optimizer_step(&l->critic_optimizer, 0, l->pool, worker);
 }
 
 /* Keeps exploration from growing without end where actions are clipped anyway. */
@@ -107,8 +107,8 @@ static void one_pass(mw_learner *l, int pass, float entropy_bonus, mw_learn_repo
     mw_rng rng = mw_rng_make(l->seed, MW_RNG_LEARN, (uint64_t)l->iteration, (uint64_t)pass, MW_LEARN_SHUFFLE);
     for (int i = 0; i < l->steps; i++) l->order[i] = i;
     mw_rng_shuffle(&rng, l->order, l->steps);
-    memset(l->shard_terms, 0, sizeof l->shard_terms);
-    memset(l->shard_value_loss, 0, sizeof l->shard_value_loss);
+    memset(l->shard_terms, 0, (size_t)l->preset.shards * sizeof *l->shard_terms);
+    memset(l->shard_value_loss, 0, (size_t)l->preset.shards * sizeof *l->shard_value_loss);
     for (int b = 0; b < batches; b++) {
         const int begin = (int)((long)l->steps * b / batches),
                   end = (int)((long)l->steps * (b + 1) / batches);
@@ -118,7 +118,7 @@ static void one_pass(mw_learner *l, int pass, float entropy_bonus, mw_learn_repo
     }
     const double rows = (double)l->steps * l->shape.agents;
     report->entropy = report->kl = report->clipped = report->value_loss = 0;
-    for (int s = 0; s < MW_LEARN_SHARDS; s++) {
+    for (int s = 0; s < l->preset.shards; s++) {
         report->entropy += l->shard_terms[s].entropy / rows;
         report->kl += l->shard_terms[s].kl / rows;
         report->clipped += l->shard_terms[s].clipped / rows;
@@ -141,9 +141,9 @@ void mw_learner_update(mw_learner *l, mw_learn_report *report) {
     const double along = (double)l->iteration / (double)mw_learner_iterations(l);
     const float left = (float)(along < 1 ? 1 - 0.9 * along : 0.1);
     const bool imitates = mw_learner_imitates(l);
-    l->actor_optimizer.adam.rate =
+    l->actor_optimizer.group[0].adam.rate =
         imitates ? l->preset.imitate_rate : l->preset.rate * left * (float)l->rate_scale;
-    l->critic_optimizer.adam.rate = l->preset.critic_rate * left;
+    l->critic_optimizer.group[0].adam.rate = l->preset.critic_rate * left;
     for (int pass = 0; pass < l->preset.epochs; pass++) {
         one_pass(l, pass, l->preset.entropy * left, report);
         if (!imitates && judge_divergence(l, report->kl, pass + 1 == l->preset.epochs)) break;

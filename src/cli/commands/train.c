@@ -10,10 +10,10 @@
 
 static const char help[] =
     "usage: mawam train DATASET [-o FILE] [--only A,B] [--with BUNDLE] [--resume]\n"
-    "                   [--method mawam|paper] [--set NAME=VALUE]... [--budget quick|full] [--seed S]\n"
+    "                   [--method NAME] [--set NAME=VALUE]... [--budget quick|full] [--seed S]\n"
     "                   [--threads N] [--wide] [--accept-rules] [--prey FILE]\n"
     "                   [--overwrite] [--force] [--log tensorboard]\n"
-    "       mawam train --list-settings\n"
+    "       mawam train --list-settings | --list-methods\n"
     "\n"
     "Trains the models that planning needs on a dataset folder, one after the other, and writes them\n"
     "into one bundle, ready to plan with. Next to FILE.safetensors lie FILE.jsonl (the losses),\n"
@@ -27,8 +27,8 @@ static const char help[] =
     "                     or from --with\n"
     "  --with BUNDLE      a bundle for the same task that provides what --only leaves out, as it is\n"
     "  --resume           continue the training of FILE; start it if there is none\n"
-    "  --method NAME      mawam, or paper: the paper's method at the size of a CPU (mawam);\n"
-    "                     docs/training.md says what differs\n"
+    "  --method NAME      mawam, paper (the paper's method at the size of a CPU), or a method of others\n"
+    "                     that --list-methods names (mawam); docs/training.md says what differs\n"
     "  --set NAME=VALUE   override a setting; may be given several times\n"
     "  --budget B         quick or full: training steps of the task's preset (full); quick gives models\n"
     "                     outside the preset a tenth of their steps\n"
@@ -41,6 +41,7 @@ static const char help[] =
     "  --force            train even if memory does not seem to suffice\n"
     "  --log FORMAT       tensorboard: losses also as scalars that TensorBoard reads, in FILE.tfevents\n"
     "  --list-settings    all settings and the presets of the tasks\n"
+    "  --list-methods     all methods: idea, actions, what an agent sees, source, how sure it is\n"
     "\n"
     "examples: mawam train data/spread-medium -o mine.safetensors\n"
     "          mawam train data/3m-poor --budget quick --set flow.dim=64 --set rwm.steps=4000\n"
@@ -178,7 +179,7 @@ int mw_cli_train(int argc, char **argv) {
     mw_env_options_init(&world, sizeof world);
     mw_train_options_init(&o, sizeof o);
     o.world = &world;
-    bool list = false;
+    bool list = false, methods = false;
     const mw_option options[] = {{"o", MW_OPT_STRING, &output, 0, 0},
                                  {"only", MW_OPT_STRING, &only, 0, 0},
                                  {"with", MW_OPT_STRING, &o.with, 0, 0},
@@ -190,6 +191,7 @@ int mw_cli_train(int argc, char **argv) {
                                  {"wide", MW_OPT_FLAG, &o.wide, 0, 0},
                                  {"method", MW_OPT_STRING, &o.method, 0, 0},
                                  {"list-settings", MW_OPT_FLAG, &list, 0, 0},
+                                 {"list-methods", MW_OPT_FLAG, &methods, 0, 0},
                                  {"accept-rules", MW_OPT_FLAG, &o.accept_rules, 0, 0},
                                  {"prey", MW_OPT_STRING, &world.prey_file, 0, 0},
                                  {"overwrite", MW_OPT_FLAG, &o.overwrite, 0, 0},
@@ -200,6 +202,10 @@ int mw_cli_train(int argc, char **argv) {
     if (code >= 0) return code;
     if (list) {
         mw_preset_list(stdout);
+        return 0;
+    }
+    if (methods) {
+        mw_method_list(stdout);
         return 0;
     }
     if (count != 1) return mw_cli_usage("name a dataset folder");

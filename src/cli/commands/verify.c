@@ -33,6 +33,15 @@ static const char diagnostics_help[] =
     "\n"
     "example: mawam verify diagnostics tests/data/diagnostics\n";
 
+static const char baselines_help[] =
+    "usage: mawam verify baselines DIR [--json | --csv]\n"
+    "\n"
+    "Recomputes recorded losses, gradients, updates and samples of other methods and prints the largest\n"
+    "error of every quantity, for each METHOD*.safetensors in DIR. Exits 1 when an error exceeds its\n"
+    "tolerance.\n"
+    "\n"
+    "example: mawam verify baselines tests/data/baselines\n";
+
 static const mw_column columns[] = {{"result", "", -4, NULL},
                                     {"check", "check", -60, NULL},
                                     {"error", "error", 9, "%.3g"},
@@ -87,6 +96,10 @@ static int verify_net(int argc, char **argv) {
     return run(argc, argv, net_help, mw_verify_net);
 }
 
+static int verify_baselines(int argc, char **argv) {
+    return run(argc, argv, baselines_help, mw_verify_baselines);
+}
+
 static int verify_diagnostics(int argc, char **argv) {
     return run(argc, argv, diagnostics_help, mw_verify_diagnostics);
 }
@@ -95,8 +108,13 @@ static int verify_diagnostics(int argc, char **argv) {
 static const struct {
     const char *name;
     verify_fn *verify;
-} kinds[] = {{"mpe", mw_verify_env}, {"smac", mw_verify_env},      {"ant", mw_verify_env},
-             {"net", mw_verify_net}, {"selectors", mw_verify_net}, {"diagnostics", mw_verify_diagnostics}};
+} kinds[] = {{"mpe", mw_verify_env},
+             {"smac", mw_verify_env},
+             {"ant", mw_verify_env},
+             {"net", mw_verify_net},
+             {"selectors", mw_verify_net},
+             {"diagnostics", mw_verify_diagnostics},
+             {"baselines", mw_verify_baselines}};
 
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -128,13 +146,16 @@ static mw_status verify_all(const char *given, mw_verify *report, mw_error *erro
     if (!is_folder(dir)) return mw_fail(error, MW_ERR_IO, "verify: there is no folder '%s'", dir);
     return mw_fail(
         error, MW_ERR_ARGUMENT,
-        "verify: '%s' is neither one of mpe, smac, ant, net, selectors and diagnostics nor holds one", dir);
+        "verify: '%s' is neither one of mpe, smac, ant, net, selectors, diagnostics and baselines nor holds "
+        "one",
+        dir);
 }
 
 int mw_cli_verify(int argc, char **argv) {
     static const mw_command commands[] = {
         {"env", "the worlds against recorded trajectories", verify_env},
         {"net", "the networks against recorded outputs and gradients", verify_net},
+        {"baselines", "other methods against recorded losses, gradients and updates", verify_baselines},
         {"diagnostics", "statistics and diagnostics against recorded results", verify_diagnostics},
         {NULL, NULL, NULL},
     };
@@ -142,8 +163,8 @@ int mw_cli_verify(int argc, char **argv) {
         "usage: mawam verify DIR [--json | --csv]\n"
         "       mawam verify COMMAND DIR [--json | --csv]\n"
         "\n"
-        "Without a command: every folder mpe, smac, ant, net, selectors and diagnostics in DIR, or DIR\n"
-        "itself if it is one of them.\n"
+        "Without a command: every folder mpe, smac, ant, net, selectors, diagnostics and baselines in DIR,\n"
+        "or DIR itself if it is one of them.\n"
         "\n"
         "example: mawam verify tests/data\n"
         "\n"

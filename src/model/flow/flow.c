@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHARDS = 4, BINS = 5 };
+enum { BINS = 5 };
 
 #define AT(member) offsetof(mw_flow_settings, member)
 
@@ -30,6 +30,7 @@ static const mw_field fields[] = {
     {"forecast_return",  MW_FIELD_SWITCH, AT(forecast_return),  "off",   0, 1,        "it sees the return condition too", {0}, NULL},
     {"scale",            MW_FIELD_REAL,   AT(scale),            "5",     1e-3, 1e6,   "with residual: the flow works on this many times what the forecast leaves open", {0}, NULL},
     MW_FIT_FIELDS(mw_flow_settings, fit, "segments", "2500", "64", "0.003", "200"),
+    MW_SHARDS_FIELD(mw_flow_settings, fit),
     {"average",          MW_FIELD_REAL,   AT(average),          "0.995", 1e-3, 0.99999, "decay of the average of the weights, which is what is kept", {0}, NULL},
     {"drop",             MW_FIELD_REAL,   AT(drop),             "0.25",  0, 1,        "probability that the return condition is dropped", {0}, NULL},
     {"discount",         MW_FIELD_REAL,   AT(discount),         "0.99",  0.01, 1,     "of the return-to-go", {0}, NULL},
@@ -180,7 +181,7 @@ static void run(mw_fit *f, const void *slot, mw_step what, double *losses) {
 static mw_status open_training(mw_fit *f, mw_error *error) {
     training *t = f->state;
     const mw_flow_settings *s = mw_flow_settings_of(f->model);
-    const int batch = s->fit.batch, shards = batch < SHARDS ? batch : SHARDS;
+    const int batch = s->fit.batch, shards = batch < s->fit.shards ? batch : s->fit.shards;
     t->window = (mw_window_config){.context = s->context,
                                    .future = s->generated,
                                    .discount = s->discount,
@@ -189,7 +190,7 @@ static mw_status open_training(mw_fit *f, mw_error *error) {
                                    .act_normalizer = f->data->act_normalizer};
     t->outlook = t->window;
     t->outlook.context = 1;
-    MW_TRY(mw_flow_trainer_create(&t->trainer, f->model->net, &f->adam, (float)s->average, batch,
+    MW_TRY(mw_flow_trainer_create(&t->trainer, f->model->net, &f->groups[0].adam, (float)s->average, batch,
                                   forecasts(f), shards, f->data->pool, error));
     f->part.losses = forecasts(f) ? 2 : 1;
     f->part.optimizer = mw_flow_trainer_optimizer(t->trainer);

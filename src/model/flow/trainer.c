@@ -53,6 +53,13 @@ static void carve(void *context, mw_arena *arena, int worker) {
 mw_status mw_flow_trainer_create(mw_flow_trainer **out, const mw_flow_net *net, const mw_adam *adam,
                                  float decay, int max_batch, int max_forecasts, int shards, mw_pool *pool,
                                  mw_error *error) {
+    const mw_group whole = mw_group_whole(adam, decay, net->params.total);
+    const mw_shards_shape shape = {.total = net->params.total,
+                                   .packed = net->params.packed,
+                                   .groups = &whole,
+                                   .group_count = 1,
+                                   .max_rows = max_batch,
+                                   .count = shards};
     *out = NULL;
     mw_flow_trainer *t = calloc(1, sizeof *t);
     if (!t) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a trainer");
@@ -61,8 +68,7 @@ mw_status mw_flow_trainer_create(mw_flow_trainer **out, const mw_flow_net *net, 
     t->areas = calloc((size_t)mw_pool_threads(pool), sizeof *t->areas);
     t->forecast_loss = calloc((size_t)(shards > 0 ? shards : 1), sizeof *t->forecast_loss);
     mw_status status = t->areas && t->forecast_loss
-                           ? mw_shards_create(&t->shards, net->params.total, net->params.packed, adam, decay,
-                                              max_batch, shards, pool, carve, t, error)
+                           ? mw_shards_create(&t->shards, &shape, pool, carve, t, error)
                            : mw_fail(error, MW_ERR_MEMORY, "cannot allocate a trainer");
     if (status != MW_OK) {
         mw_flow_trainer_free(t);
@@ -238,7 +244,8 @@ double mw_flow_trainer_step(mw_flow_trainer *t, const mw_flow_batch *batch, mw_s
     if (batch->count < 1) return 0;
     t->batch = batch;
     memset(t->forecast_loss, 0, (size_t)t->shards.optimizer.shards * sizeof *t->forecast_loss);
-    return mw_shards_step(&t->shards, batch->count, what, pack, shard_loss, t);
+    const mw_shards_turn turn = {.pack = pack, .part = shard_loss};
+    return mw_shards_step(&t->shards, batch->count, what, &turn, t);
 }
 
 double mw_flow_trainer_forecast(const mw_flow_trainer *t) {

@@ -113,7 +113,8 @@ static mw_status open_training(mw_fit *f, mw_error *error) {
     const int batch = f->settings->batch;
     const int64_t held = f->data->split.held.transitions;
     f->held_batches = ((held < HELD_ROWS ? (int)held : HELD_ROWS) + batch - 1) / batch;
-    MW_TRY(mw_world_trainer_create(&t->trainer, f->model->net, &f->adam, 0, batch, f->data->pool, error));
+    MW_TRY(mw_world_trainer_create(&t->trainer, f->model->net, &f->groups[0].adam, 0, batch, f->data->pool,
+                                   error));
     f->part.optimizer = mw_world_trainer_optimizer(t->trainer);
     f->part.cost = mw_world_trainer_flops(f->model->net, batch);
     return MW_OK;

@@ -39,7 +39,8 @@ mw_status mw_world_trainer_create(mw_world_trainer **out, const mw_world_net *ne
     t->net = net;
     t->pool = pool;
     t->threads = mw_pool_threads(pool);
-    mw_status status = mw_optimizer_create(&t->optimizer, adam, decay, net->params.total, 1, error);
+    const mw_group whole = mw_group_whole(adam, decay, net->params.total);
+    mw_status status = mw_optimizer_create(&t->optimizer, &whole, 1, whole.end, 1, error);
     if (status == MW_OK) status = mw_world_work_create(&t->work, net, max_batch, true, pool, error);
     if (status == MW_OK) {
         carve(t, max_batch);
@@ -303,7 +304,7 @@ static void step_body(void *context, int worker) {
     if (worker == 0) dynamics_matrices(t, rows);
     if (worker == t->threads - 1) reward_matrices(t, rows);
     mw_pool_barrier(t->pool);
-    if (s->update) mw_optimizer_step(&t->optimizer, t->pool, worker);
+    if (s->update) mw_optimizer_step(&t->optimizer, 0, t->pool, worker);
 }
 
 /* Adds up what the workers left per row, in order. */

@@ -24,6 +24,7 @@ static const mw_field fields[] = {
     {"reward_features",   MW_FIELD_INT,    AT(reward_features),   "64",  0, 1024, "norm features of the reward's tokens", {0}, NULL},
     {"dynamics_features", MW_FIELD_INT,    AT(dynamics_features), "64",  0, 1024, "the same of the dynamics' tokens", {0}, NULL},
     MW_FIT_FIELDS(settings, fit, "joint transitions", "5000", "256", "0.001", "200"),
+    MW_SHARDS_FIELD(settings, fit),
 };
 /* clang-format on */
 _Static_assert(sizeof(settings) <= MW_CONFIG_BYTES, "settings fit into a configuration");
@@ -84,8 +85,7 @@ static void carve(const mw_fit *f, void *area, mw_arena *arena, int rows) {
     mw_unrouted_acts_take(f->model->net, area, arena, rows, true);
 }
 
-static void loss(const mw_fit *f, const void *slot, void *area, int begin, int end, float *grads,
-                 double *losses) {
+static void loss(const mw_fit *f, void *slot, void *area, int begin, int end, float *grads, double *losses) {
     const mw_transition_rows *rows = slot;
     const mw_model_shape *shape = &f->model->shape;
     const size_t first = (size_t)(begin * shape->agents), obs = first * (size_t)shape->obs,
@@ -111,7 +111,7 @@ static const mw_fit_class fit_class = {
     .initialise = initialise,
     .fill = mw_fit_transitions_fill,
     .carve = carve,
-    .loss = loss,
+    MW_ONE_TURN(.loss = loss),
 };
 
 /* ---- scoring ---- */

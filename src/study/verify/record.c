@@ -89,6 +89,41 @@ mw_status mw_record_holds(const mw_record *r, const mw_params *params, const cha
     return MW_OK;
 }
 
+mw_status mw_record_weights(const mw_record *r, const mw_params *params, const char *prefix, float *values,
+                            mw_error *error) {
+    for (int i = 0; i < params->count; i++) {
+        const mw_param *param = &params->list[i];
+        const mw_name name = mw_name_of("%s%.40s", prefix, param->name);
+        const mw_tensor *tensor = mw_safetensors_find(&r->file, name.text);
+        if (!strncmp(param->name, "scale.", 6) || (values && !tensor)) continue;
+        MW_TRY(mw_record_has(r, name.text, param->count, error));
+        if (!values) continue;
+        float *read = malloc(param->count * sizeof *read);
+        if (!read) return mw_fail(error, MW_ERR_MEMORY, "%s: cannot allocate '%s'", r->file.path, name.text);
+        mw_dtype_to_floats(tensor->type, tensor->data, param->count, read);
+        mw_param_from_file(param, read, values);
+        free(read);
+    }
+    return MW_OK;
+}
+
+mw_status mw_record_difference(const mw_record *r, const mw_param *param, const float *values,
+                               const char *prefix, double *off, mw_error *error) {
+    const mw_name name = mw_name_of("%s%.40s", prefix, param->name);
+    const mw_tensor *tensor = mw_safetensors_find(&r->file, name.text);
+    *off = NAN;
+    if (!tensor) return MW_OK;
+    MW_TRY(mw_record_has(r, name.text, param->count, error));
+    float *expected = malloc(2 * param->count * sizeof *expected), *seen = expected + param->count;
+    if (!expected) return mw_fail(error, MW_ERR_MEMORY, "cannot compare '%s'", name.text);
+    mw_dtype_to_floats(tensor->type, tensor->data, param->count, expected);
+    mw_param_to_file(param, values, seen);
+    *off = worst_of(seen, expected, param->count);
+    if (isnan(*off)) *off = INFINITY;
+    free(expected);
+    return MW_OK;
+}
+
 /* What is recorded as 0, or as what rounding leaves of it squared, is compared as it is. */
 #define NOTHING 1e-12
 

@@ -42,6 +42,15 @@ mw_status mw_record_setting(const mw_record *r, const char *key, float usual, fl
 mw_status mw_record_has(const mw_record *r, const char *name, size_t count, mw_error *error);
 mw_status mw_record_holds(const mw_record *r, const mw_params *params, const char *prefix, mw_error *error);
 
+/* Sets the parameters that the file has from tensors prefix + name; constants ("scale.") have other names
+ * there. values NULL: fails unless all others are there in their sizes, before memory is taken for them. */
+mw_status mw_record_weights(const mw_record *r, const mw_params *params, const char *prefix, float *values,
+                            mw_error *error);
+
+/* The largest difference between a parameter and tensor prefix + name; NaN: the file has none. */
+mw_status mw_record_difference(const mw_record *r, const mw_param *param, const float *values,
+                               const char *prefix, double *off, mw_error *error);
+
 /* The largest error over all parameters between values (memory layout) and tensors prefix + name, in this
  * unit; 0: relative to each tensor's largest value. A tensor that is zero but for rounding (a key's bias does
  * not change a softmax, so it has no gradient) is measured against the largest of all instead of against its

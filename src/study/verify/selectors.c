@@ -41,27 +41,6 @@ static void compare(const check *k, const float *seen, const float *recorded, si
 
 /* ---- the model ---- */
 
-/* values NULL: only whether the file has them, before memory is taken for what it claims. */
-static mw_status load(const mw_record *r, const mw_params *params, const char *prefix, float *values,
-                      mw_error *error) {
-    for (int i = 0; i < params->count; i++) {
-        const mw_param *param = &params->list[i];
-        const mw_name name = mw_name_of("%s%.40s", prefix, param->name);
-        const mw_tensor *tensor = mw_safetensors_find(&r->file, name.text);
-        if (!strncmp(param->name, "scale.", 6)) continue; /* constants have other names there */
-        if (!tensor || tensor->count != param->count)
-            return mw_fail(error, MW_ERR_FORMAT, "%s: tensor '%s' is missing or not of %zu values",
-                           r->file.path, name.text, param->count);
-        if (!values) continue;
-        float *read = malloc(param->count * sizeof *read);
-        if (!read) return mw_fail(error, MW_ERR_MEMORY, "%s: cannot allocate '%s'", r->file.path, name.text);
-        mw_dtype_to_floats(tensor->type, tensor->data, param->count, read);
-        mw_param_from_file(param, read, values);
-        free(read);
-    }
-    return MW_OK;
-}
-
 /* A setting of the model from the file's metadata, where both have it. */
 static mw_status assign(const check *k, const mw_fields fields, mw_model_config *config, const char *field,
                         const char *key, mw_error *error) {
@@ -113,9 +92,9 @@ static mw_status make_model(check *k, mw_error *error) {
     MW_TRY(mw_record_has(r, "in.obs", (size_t)k->batch * k->n * k->o, error));
     MW_TRY(mw_record_has(r, "in.score_acts", candidates * steps * k->n * k->d, error));
     MW_TRY(mw_model_make(&k->model, class, &config, &shape, error));
-    MW_TRY(load(r, k->model->params, "weight.", NULL, error));
+    MW_TRY(mw_record_weights(r, k->model->params, "weight.", NULL, error));
     MW_TRY(mw_model_allocate(k->model, error));
-    return load(r, k->model->params, "weight.", k->model->values, error);
+    return mw_record_weights(r, k->model->params, "weight.", k->model->values, error);
 }
 
 /* A training whose batches are written here. */
@@ -140,11 +119,13 @@ static mw_status make_training(check *k, mw_error *error) {
     mw_optimizer *o = k->part->optimizer;
     float tau;
     MW_TRY(mw_record_setting(k->record, "lr", USUAL_RATE, &k->record->rate, error));
-    MW_TRY(mw_record_setting(k->record, "tau", 1 - o->decay, &tau, error));
-    o->adam.rate = k->record->rate;
-    o->decay = 1 - tau;
+    MW_TRY(mw_record_setting(k->record, "tau", 1 - o->group[0].decay, &tau, error));
+    o->group[0].adam.rate = k->record->rate;
+    o->group[0].decay = 1 - tau;
     memcpy(o->values, k->model->values, k->model->params->total * sizeof *o->values);
-    return o->average ? load(k->record, k->model->params, "target.", o->average, error) : MW_OK;
+    if (!o->average) return MW_OK;
+    MW_TRY(mw_record_weights(k->record, k->model->params, "target.", NULL, error));
+    return mw_record_weights(k->record, k->model->params, "target.", o->average, error);
 }
 
 /* ---- batches and what networks say to them ---- */
@@ -232,12 +213,12 @@ static mw_status fill_q(check *k, void *slot, mw_error *error) {
     for (size_t i = 0; i < rows; i++) b->discount[i] = gamma * (1 - done[i]);
     MW_TRY(score(k, obs, act, k->batch, 1, NULL, error));
     compare(k, k->out, q, rows, "value");
-    MW_TRY(load(r, k->model->params, "target.", k->model->values, error));
+    MW_TRY(mw_record_weights(r, k->model->params, "target.", k->model->values, error));
     mw_model_pack(k->model);
     MW_TRY(score(k, next_obs, next_act, k->batch, 1, NULL, error));
     for (size_t i = 0; i < rows; i++) k->out[i] = b->sum[i] + b->discount[i] * k->out[i];
     compare(k, k->out, target, rows, "target");
-    MW_TRY(load(r, k->model->params, "weight.", k->model->values, error));
+    MW_TRY(mw_record_weights(r, k->model->params, "weight.", k->model->values, error));
     mw_model_pack(k->model);
     return MW_OK;
 }
@@ -293,12 +274,13 @@ static mw_status check_norm(const check *k, mw_error *error) {
     return MW_OK;
 }
 
-static mw_status check_training(check *k, const void *slot, mw_error *error) {
+static mw_status check_training(check *k, void *slot, mw_error *error) {
     mw_record *r = k->record;
     const mw_params *params = k->model->params;
     mw_optimizer *o = k->part->optimizer;
     const bool world = k->part->losses == 2;
-    const double unit = fmax(1, o->adam.rate / USUAL_RATE); /* longer steps lead as much farther apart */
+    const double unit = fmax(1, o->group[0].adam.rate / USUAL_RATE); /* longer steps lead as much farther
+                                                                        apart */
     const float *recorded =
         mw_record_floats(r, world ? "out.loss_total_dyn_rew" : "out.loss", world ? 3 : 1, error);
     double losses[MW_LOSSES], worst;
