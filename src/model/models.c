@@ -16,7 +16,8 @@
     ROW(independent)                                                                                         \
     ROW(q)                                                                                                   \
     ROW(state_value)                                                                                         \
-    ROW(bc)
+    ROW(bc)                                                                                                  \
+    ROW(td3bc)
 
 #define DECLARED(name) extern const mw_model_class mw_##name##_class;
 #define LISTED(name)   &mw_##name##_class,

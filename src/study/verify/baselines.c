@@ -14,6 +14,12 @@ enum { STEPS = 4 }; /* of the episode of zeros */
 
 static const mw_recorded_method methods[] = {
     {"bc_", "bc", "hidden=@hidden batch=@batch joint=@sees_all", {{"policy_loss", 0, 0, 0}}, NULL},
+    {"td3bc_",
+     "td3bc",
+     "hidden=@hidden batch=@batch joint=@sees_all discount=@gamma slow=1-@tau noise=@noise "
+     "noise_clip=@noise_clip climb=@lam delay=@policy_every",
+     {{"critic_loss", 0, 0, 0}, {"policy_loss", 0, 1, 1}, {"clone", 0, 1, 2}},
+     NULL},
 };
 
 /* ---- the model and a training that no data is behind ---- */
