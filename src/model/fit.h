@@ -51,7 +51,8 @@ typedef struct mw_slot_field {
     char only; /* 'r': where actions are real, 'd': where they are discrete; 0: everywhere */
 } mw_slot_field;
 
-/* What a group of weights does in a step. Functions get the batch, an area, and rows [begin, end). */
+/* What a group of weights does in a step. Places in the configuration are offsets within the settings, whose
+ * first member is none of these numbers. Functions get the batch, an area, and rows [begin, end). */
 struct mw_turn {
     int group;
     size_t period; /* where the configuration says that it comes every so many steps; 0: it comes in each */
