@@ -49,6 +49,17 @@ void mw_env_options_init(mw_env_options *options, size_t size) {
     mw_options_fill(options, size, &defaults, sizeof defaults);
 }
 
+/* What a family's row must keep to, whatever the family. */
+static mw_status check_row(const mw_env_info *i, mw_error *error) {
+    if (i->agents >= 1 && i->obs_size >= 1 && i->act_size >= 1 && i->episode_limit >= 1 &&
+        (!i->discrete || i->agents <= MW_ENV_LEGAL / i->act_size))
+        return MW_OK;
+    return mw_fail(error, MW_ERR_UNSUPPORTED,
+                   "%s: %d agents with %d features and %d actions for %d steps; all must be at least 1, and "
+                   "discrete actions at most %d in all",
+                   i->task, i->agents, i->obs_size, i->act_size, i->episode_limit, MW_ENV_LEGAL);
+}
+
 mw_status mw_env_create(mw_env **out, const char *task, const mw_env_options *given, mw_error *error) {
     MW_PLAIN_NUMBERS;
     mw_env_options options = defaults;
@@ -65,6 +76,11 @@ mw_status mw_env_create(mw_env **out, const char *task, const mw_env_options *gi
     mw_status status = kind->create(env, task, &options, error);
     if (status != MW_OK) {
         free(env);
+        return status;
+    }
+    status = check_row(&env->info, error);
+    if (status != MW_OK) {
+        mw_env_free(env);
         return status;
     }
     mw_env_reset(env, 0);
@@ -117,9 +133,7 @@ static mw_status check_real(const mw_env *env, const float *real, mw_error *erro
 
 static mw_status check_index(const mw_env *env, const int32_t *index, mw_error *error) {
     int d = env->info.act_size;
-    uint8_t legal[512];
-    if (env->info.agents * d > (int)sizeof legal)
-        return mw_fail(error, MW_ERR_UNSUPPORTED, "%s: too many actions to check", env->info.task);
+    uint8_t legal[MW_ENV_LEGAL];
     env->kind->legal(env, legal);
     for (int agent = 0; agent < env->info.agents; agent++) {
         int32_t choice = index[agent];
@@ -286,7 +300,7 @@ static void random_act(const mw_env *env, mw_rng *rng, float *real, int32_t *ind
         for (int i = 0; i < n * d; i++) real[i] = 2.0f * mw_rng_float(rng) - 1.0f;
         return;
     }
-    uint8_t legal[512];
+    uint8_t legal[MW_ENV_LEGAL];
     env->kind->legal(env, legal);
     for (int agent = 0; agent < n; agent++) {
         int count = 0;

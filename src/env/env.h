@@ -9,6 +9,8 @@
 #include "core/pool.h"
 #include "core/rng.h"
 
+enum { MW_ENV_LEGAL = 2048 }; /* most entries n*d of a joint legality mask */
+
 typedef struct mw_env_class mw_env_class;
 
 /* The part of the state that all families share; it travels in snapshots. */

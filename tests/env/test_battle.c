@@ -121,7 +121,7 @@ enum { NOTHING = 0, STOP = 1, NORTH = 2, SOUTH = 3, EAST = 4, WEST = 5, ATTACK =
 
 static void clear_field(field *f, const char *map) {
     mw_error error;
-    CHECK_OK(mw_battle_model_init(&f->model, map, 0, &error), error);
+    CHECK_OK(mw_battle_model_init(&f->model, mw_battle_map_find(map), 0, &error), error);
     mw_rng rng = mw_rng_make(0, MW_RNG_TEST, 0, 0, 0);
     mw_battle_spawn(&f->model, &f->state, &rng);
     f->state.alive = 0;
@@ -134,7 +134,7 @@ static void put(field *f, int unit, double x, double y) {
     f->state.x[unit] = (float)x;
     f->state.y[unit] = (float)y;
     f->state.health[unit] = f->model.max_health[unit];
-    f->state.alive |= (uint16_t)(1u << unit);
+    f->state.alive |= mw_units_of(unit);
 }
 
 static void command(field *f) {
@@ -147,14 +147,14 @@ static double tick(field *f, bool descending) {
     int order[MW_BATTLE_UNITS], count = 0;
     for (int k = 0; k < f->model.units; k++) {
         int i = descending ? f->model.units - 1 - k : k;
-        if (f->state.alive >> i & 1) order[count++] = i;
+        if (mw_units_hold(f->state.alive, i)) order[count++] = i;
     }
     mw_battle_think(&f->model, &f->state, &f->orders, &plan);
     return mw_battle_execute(&f->model, &f->state, &plan, order, count);
 }
 
 static bool alive(const field *f, int unit) {
-    return f->state.alive >> unit & 1;
+    return mw_units_hold(f->state.alive, unit);
 }
 
 static void spawn_places(void **state) {
@@ -242,7 +242,7 @@ static void shield_regeneration(void **state) {
         command(&f);
         tick(&f, !before);
         assert_int_equal(f.state.shield_cooldown[5], before ? 159 : 160);
-        f.state.alive &= (uint16_t)~1u;
+        f.state.alive &= ~mw_units_of(0);
         for (int k = f.state.shield_cooldown[5]; k > 1; k--) tick(&f, false);
         assert_true(f.state.shield[5] == 62);
         tick(&f, false);

@@ -267,7 +267,7 @@ static void impossible_snapshots(void **state) {
     refuse(health, &(float){81}, sizeof(float), "health 81 of 80");
     refuse(health, &(float){-1}, sizeof(float), "health -1 of 80");
     refuse(health + NOBODY * sizeof(float), &(float){1}, sizeof(float), "unit 10, dead, has health 1 of 0");
-    refuse(offsetof(mw_battle_state, alive), &(uint16_t){0x3fe}, 2, "unit 0, dead, has health");
+    refuse(offsetof(mw_battle_state, alive), &(mw_units){0x3fe}, sizeof(mw_units), "unit 0, dead, has health");
     refuse(shield, &(float){-1}, sizeof(float), "shield -1 of 80");
     refuse(shield + 2 * sizeof(float), &(float){51}, sizeof(float), "shield 51 of 50");
     refuse(offsetof(mw_battle_state, cooldown), &(uint8_t){23}, 1, "waits for 23 of 22");

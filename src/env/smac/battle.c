@@ -16,39 +16,79 @@ static bool overlap(const mw_battle_model *model, const mw_battle_state *state, 
     return dx * dx + dy * dy < apart * apart;
 }
 
-/* Displaces units first..end-1 uniformly, given that no two of them overlap. Halves are drawn until each is
- * free of overlaps, then both again while one overlaps the other: the same distribution as drawing all units
- * until it fits, in far fewer draws. */
-static void scatter(const mw_battle_model *model, mw_battle_state *state, int first, int end, mw_rng *rng) {
-    if (end - first == 1) {
-        state->x[first] = (float)(model->x[first] + model->jitter * (mw_rng_u32(rng) * 0x1p-31 - 1));
-        state->y[first] = (float)(model->y[first] + model->jitter * (mw_rng_u32(rng) * 0x1p-31 - 1));
-        return;
-    }
-    int middle = (first + end) / 2;
-    bool free;
-    do {
-        scatter(model, state, first, middle, rng);
-        scatter(model, state, middle, end, rng);
-        free = true;
-        for (int i = first; i < middle && free; i++)
-            for (int j = middle; j < end && free; j++) free = !overlap(model, state, i, j);
-    } while (!free);
-}
-
-void mw_battle_spawn(const mw_battle_model *model, mw_battle_state *state, mw_rng *rng) {
-    memset(state, 0, sizeof *state);
+static void place_all(const mw_battle_model *model, mw_battle_state *state) {
     for (int i = 0; i < model->units; i++) {
         state->x[i] = (float)model->x[i];
         state->y[i] = (float)model->y[i];
     }
-    if (model->jitter > 0) scatter(model, state, 0, model->units, rng);
+}
+
+static void displace(const mw_battle_model *model, mw_battle_state *state, int unit, mw_rng *rng) {
+    state->x[unit] = (float)(model->x[unit] + model->jitter * (mw_rng_u32(rng) * 0x1p-31 - 1));
+    state->y[unit] = (float)(model->y[unit] + model->jitter * (mw_rng_u32(rng) * 0x1p-31 - 1));
+}
+
+/* Displaces units first..end-1 uniformly, given that no two of them overlap. Halves are drawn until each is
+ * free of overlaps, then both again while one overlaps the other: the same distribution as drawing all units
+ * until it fits, in far fewer draws. False once `left` single draws are used up. */
+static bool scatter(const mw_battle_model *model, mw_battle_state *state, int first, int end, int *left,
+                    mw_rng *rng) {
+    if (end - first == 1) {
+        displace(model, state, first, rng);
+        return --*left > 0;
+    }
+    int middle = (first + end) / 2;
+    bool free;
+    do {
+        if (!scatter(model, state, first, middle, left, rng) ||
+            !scatter(model, state, middle, end, left, rng))
+            return false;
+        free = true;
+        for (int i = first; i < middle && free; i++)
+            for (int j = middle; j < end && free; j++) free = !overlap(model, state, i, j);
+    } while (!free);
+    return true;
+}
+
+static bool overlaps_any(const mw_battle_model *model, const mw_battle_state *state, int unit) {
+    for (int i = 0; i < model->units; i++)
+        if (i != unit && overlap(model, state, i, unit)) return true;
+    return false;
+}
+
+/* The same distribution where rejection would take too long, in a crowd: from the grid on every unit in turn
+ * draws a new displacement and keeps it where that is free, a Markov chain that always ends and leaves the
+ * uniform distribution over all free placements as it is. */
+static void wander(const mw_battle_model *model, mw_battle_state *state, mw_rng *rng) {
+    enum { SWEEPS = 64 };
+    place_all(model, state);
+    for (int turn = 0; turn < SWEEPS * model->units; turn++) {
+        const int unit = turn % model->units;
+        const float x = state->x[unit], y = state->y[unit];
+        displace(model, state, unit, rng);
+        if (!overlaps_any(model, state, unit)) continue;
+        state->x[unit] = x;
+        state->y[unit] = y;
+    }
+}
+
+enum {
+    FEW = 16,             /* units, for which rejection is fast */
+    MOST_DRAWS = 1 << 20, /* of it; the official maps took 7002 at most in 300 000 resets */
+};
+
+void mw_battle_spawn(const mw_battle_model *model, mw_battle_state *state, mw_rng *rng) {
+    memset(state, 0, sizeof *state);
+    place_all(model, state);
+    int left = MOST_DRAWS;
+    if (model->jitter > 0 && (model->units > FEW || !scatter(model, state, 0, model->units, &left, rng)))
+        wander(model, state, rng);
     memcpy(state->health, model->max_health, sizeof state->health);
     memcpy(state->shield, model->max_shield, sizeof state->shield);
     memset(state->target, -1, sizeof state->target);
     memset(state->shot, -1, sizeof state->shot);
     memset(state->action, -1, sizeof state->action);
-    state->alive = state->single = (uint16_t)((1u << model->units) - 1);
+    state->alive = state->single = mw_units_below(model->units);
 }
 
 /* ---- first half of a tick: what the units want ---- */
@@ -56,8 +96,8 @@ void mw_battle_spawn(const mw_battle_model *model, mw_battle_state *state, mw_rn
 void mw_battle_command(const mw_battle_model *model, const mw_battle_state *state, const int32_t *actions,
                        mw_battle_orders *orders) {
     static const double dx[MW_BATTLE_MOVES] = {0, 0, 0, 0, 2, -2}, dy[MW_BATTLE_MOVES] = {0, 0, 2, -2, 0, 0};
-    uint32_t march = mw_battle_living_enemies(model, state);
-    for (int i = 0; i < MW_BATTLE_UNITS; i++) {
+    orders->march = mw_battle_living_enemies(model, state);
+    for (int i = 0; i < model->lanes; i++) {
         orders->goal_x[i] = MW_BATTLE_GOAL_X;
         orders->goal_y[i] = MW_BATTLE_GOAL_Y;
     }
@@ -69,10 +109,9 @@ void mw_battle_command(const mw_battle_model *model, const mw_battle_state *stat
         } else if (action >= 2) {
             orders->goal_x[i] = state->x[i] + dx[action];
             orders->goal_y[i] = state->y[i] + dy[action];
-            march |= 1u << i;
+            orders->march |= mw_units_of(i);
         }
     }
-    orders->march = (uint16_t)march;
 }
 
 /* Full speed toward the goal, for all units at once; nothing exactly at the goal. */
@@ -93,8 +132,8 @@ static void chase(const mw_battle_model *model, const mw_battle_state *state, in
                   mw_battle_plan *plan) {
     float dx = state->x[target] - state->x[unit], dy = state->y[target] - state->y[unit];
     float square = dx * dx + dy * dy;
-    uint16_t bit = (uint16_t)(1u << unit);
-    if (square <= model->reach[unit][target]) {
+    mw_units bit = mw_units_of(unit);
+    if (square <= mw_battle_reach(model, unit, target)) {
         plan->attacking |= bit;
         plan->victim[unit] = (int8_t)target;
         plan->vx[unit] = plan->vy[unit] = 0;
@@ -108,31 +147,31 @@ static void chase(const mw_battle_model *model, const mw_battle_state *state, in
 }
 
 static void march(int unit, mw_battle_plan *plan) {
-    if (plan->vx[unit] != 0 || plan->vy[unit] != 0) plan->moving |= (uint16_t)(1u << unit);
+    if (plan->vx[unit] != 0 || plan->vy[unit] != 0) plan->moving |= mw_units_of(unit);
 }
 
 /* An enemy sticks to a target that lives and either aims back or is in reach. */
 static bool keeps_target(const mw_battle_model *model, const mw_battle_state *state, int unit) {
     int target = state->target[unit];
-    if (target < 0 || !(state->alive >> target & 1)) return false;
+    if (target < 0 || !mw_units_hold(state->alive, target)) return false;
     return state->target[target] == unit ||
-           mw_battle_square(state, unit, target) <= model->reach[unit][target];
+           mw_battle_square(state, unit, target) <= mw_battle_reach(model, unit, target);
 }
 
 /* The nearest ally in scan range; failing that, the first of those that aim at this enemy from wherever. An
  * aiming ally counts as in range up to the reach of the largest unit. */
 static int choose_target(const mw_battle_model *model, const mw_battle_state *state, int unit,
-                         uint32_t aiming) {
-    uint32_t allies = (1u << model->allies) - 1, near = mw_battle_near(state, unit, model->scan) & allies;
+                         mw_units aiming) {
+    mw_units near = mw_battle_near(model, state, unit, model->scan) & mw_units_below(model->allies);
     double best = INFINITY;
-    int choice = aiming ? __builtin_ctz(aiming) : -1;
-    for (; near; near &= near - 1) {
-        int ally = __builtin_ctz(near);
+    int choice = aiming ? mw_units_first(aiming) : -1;
+    for (; near; near = mw_units_rest(near)) {
+        int ally = mw_units_first(near);
         double dx = (double)state->x[ally] - state->x[unit], dy = (double)state->y[ally] - state->y[unit];
         double distance = sqrt(dx * dx + dy * dy);
         double range = MW_BATTLE_SCAN + model->radius[ally];
-        bool seen =
-            distance < range || ((aiming >> ally & 1) && distance <= MW_BATTLE_SCAN + model->largest_radius);
+        bool seen = distance < range ||
+                    (mw_units_hold(aiming, ally) && distance <= MW_BATTLE_SCAN + model->largest_radius);
         if (seen && distance < best) {
             best = distance;
             choice = ally;
@@ -143,25 +182,26 @@ static int choose_target(const mw_battle_model *model, const mw_battle_state *st
 
 void mw_battle_think(const mw_battle_model *model, mw_battle_state *state, const mw_battle_orders *orders,
                      mw_battle_plan *plan) {
-    uint16_t aiming[MW_BATTLE_UNITS] = {0}; /* [enemy]: allies that target it */
+    mw_units aiming[MW_BATTLE_UNITS]; /* [enemy]: allies that target it */
+    memset(aiming, 0, sizeof *aiming * (size_t)model->units);
     plan->moving = plan->single = plan->attacking = plan->firing = 0;
     aim(model, state, orders, plan);
     for (int i = 0; i < model->allies; i++) {
-        if (!(state->alive >> i & 1)) continue;
+        if (!mw_units_hold(state->alive, i)) continue;
         int target = orders->attack[i];
         state->target[i] = -1;
         if (target >= 0) {
-            if (state->alive >> target & 1) {
+            if (mw_units_hold(state->alive, target)) {
                 state->target[i] = (int8_t)target;
-                aiming[target] |= (uint16_t)(1u << i);
+                aiming[target] |= mw_units_of(i);
             }
             chase(model, state, i, target, plan); /* also a corpse, until the end of the step */
-        } else if (orders->march >> i & 1) {
+        } else if (mw_units_hold(orders->march, i)) {
             march(i, plan);
         }
     }
     for (int i = model->allies; i < model->units; i++) {
-        if (!(state->alive >> i & 1)) continue;
+        if (!mw_units_hold(state->alive, i)) continue;
         if (!keeps_target(model, state, i))
             state->target[i] = (int8_t)choose_target(model, state, i, aiming[i]);
         if (state->target[i] >= 0)
@@ -169,21 +209,20 @@ void mw_battle_think(const mw_battle_model *model, mw_battle_state *state, const
         else
             march(i, plan);
     }
-    for (uint32_t left = plan->attacking; left; left &= left - 1) {
-        int i = __builtin_ctz(left);
-        if (state->cooldown[i] <= 1) plan->firing |= (uint16_t)(1u << i);
+    for (mw_units left = plan->attacking; left; left = mw_units_rest(left)) {
+        int i = mw_units_first(left);
+        if (state->cooldown[i] <= 1) plan->firing |= mw_units_of(i);
     }
 
-    double vx[MW_BATTLE_UNITS] = {0}, vy[MW_BATTLE_UNITS] = {0};
-    uint16_t single = 0;
-    for (uint32_t left = plan->moving; left; left &= left - 1) {
-        int i = __builtin_ctz(left);
-        bool narrow;
-        mw_orca(model, state, plan, i, &vx[i], &vy[i], &narrow);
-        single |= (uint16_t)(narrow << i);
+    mw_units single = 0;
+    for (int i = 0; i < model->lanes; i++) {
+        bool narrow = false;
+        if (mw_units_hold(plan->moving, i))
+            mw_orca(model, state, plan, i, &plan->vx[i], &plan->vy[i], &narrow);
+        else
+            plan->vx[i] = plan->vy[i] = 0;
+        if (narrow) single |= mw_units_of(i);
     }
-    memcpy(plan->vx, vx, sizeof vx);
-    memcpy(plan->vy, vy, sizeof vy);
     plan->single = single;
 }
 
@@ -192,8 +231,8 @@ void mw_battle_think(const mw_battle_model *model, mw_battle_state *state, const
 enum { SHIELD_TICKS = 160 }; /* from a hit until the shield recharges */
 
 static void remove_unit(mw_battle_state *state, int unit) {
-    state->alive &= (uint16_t) ~(1u << unit);
-    state->single &= (uint16_t) ~(1u << unit);
+    state->alive &= ~mw_units_of(unit);
+    state->single &= ~mw_units_of(unit);
     state->vx[unit] = state->vy[unit] = 0;
     state->shield[unit] = 0;
     state->cooldown[unit] = state->shield_cooldown[unit] = 0;
@@ -202,7 +241,7 @@ static void remove_unit(mw_battle_state *state, int unit) {
 
 /* One hit. Shields take it first and without armor. Returns the points for hitting an enemy. */
 static double hit(const mw_battle_model *model, mw_battle_state *state, int target, float amount) {
-    if (!(state->alive >> target & 1)) return 0;
+    if (!mw_units_hold(state->alive, target)) return 0;
     if (model->max_shield[target] > 0) state->shield_cooldown[target] = SHIELD_TICKS;
     float absorbed = fminf(amount, state->shield[target]);
     float wound = fmaxf(0, fminf(amount - absorbed - model->type[target]->armor, state->health[target]));
@@ -229,12 +268,12 @@ static void execute_quiet(const mw_battle_model *model, mw_battle_state *state, 
             state->x[i] = (float)(state->x[i] + plan->vx[i] / 16);
             state->y[i] = (float)(state->y[i] + plan->vy[i] / 16);
         }
-    for (int i = 0; i < MW_BATTLE_UNITS; i++) state->cooldown[i] -= state->cooldown[i] > 0;
-    memcpy(state->vx, plan->vx, sizeof state->vx);
-    memcpy(state->vy, plan->vy, sizeof state->vy);
+    for (int i = 0; i < model->lanes; i++) state->cooldown[i] -= state->cooldown[i] > 0;
+    memcpy(state->vx, plan->vx, sizeof *state->vx * (size_t)model->lanes);
+    memcpy(state->vy, plan->vy, sizeof *state->vy * (size_t)model->lanes);
     if (model->map->mixed)
-        for (uint32_t left = state->alive; left; left &= left - 1)
-            recharge(model, state, __builtin_ctz(left));
+        for (mw_units left = state->alive; left; left = mw_units_rest(left))
+            recharge(model, state, mw_units_first(left));
 }
 
 double mw_battle_execute(const mw_battle_model *model, mw_battle_state *state, const mw_battle_plan *plan,
@@ -247,19 +286,19 @@ double mw_battle_execute(const mw_battle_model *model, mw_battle_state *state, c
     double points = 0;
     for (int turn = 0; turn < count; turn++) {
         int i = order[turn];
-        if (!(state->alive >> i & 1)) continue; /* killed earlier in this tick */
+        if (!mw_units_hold(state->alive, i)) continue; /* killed earlier in this tick */
         state->vx[i] = plan->vx[i];
         state->vy[i] = plan->vy[i];
         state->x[i] = (float)(state->x[i] + plan->vx[i] / 16);
         state->y[i] = (float)(state->y[i] + plan->vy[i] / 16);
         state->cooldown[i] -= state->cooldown[i] > 0;
         if (model->map->mixed) recharge(model, state, i);
-        if (!(plan->firing >> i & 1)) continue;
+        if (!mw_units_hold(plan->firing, i)) continue;
         state->cooldown[i] = model->period[i];
         int target = plan->victim[i];
         state->shot[i] = (int8_t)target;
         for (int n = 0; n < model->type[i]->hits; n++)
-            points += hit(model, state, target, model->damage[i][target]);
+            points += hit(model, state, target, model->damage[model->kind[i]][model->kind[target]]);
     }
     return points;
 }
@@ -281,7 +320,8 @@ static double play_step(const mw_battle_model *model, mw_battle_state *state, co
         int order[MW_BATTLE_UNITS], count = 0;
         mw_battle_think(model, state, &orders, &plan);
         if (plan.firing) {
-            for (uint32_t left = state->alive; left; left &= left - 1) order[count++] = __builtin_ctz(left);
+            for (mw_units left = state->alive; left; left = mw_units_rest(left))
+                order[count++] = mw_units_first(left);
             mw_rng_shuffle(rng, order, count);
         }
         points += mw_battle_execute(model, state, &plan, order, count);
@@ -293,13 +333,12 @@ static double play_step(const mw_battle_model *model, mw_battle_state *state, co
 
 static const char *const tasks[] = {"3m", "8m", "5m_vs_6m", "2s3z", NULL};
 
-static mw_status create(mw_env *env, const char *task, const mw_env_options *options, mw_error *error) {
-    if (options->prey_file)
-        return mw_fail(error, MW_ERR_ARGUMENT, "%s has no prey; that option must not be given", task);
+static mw_status fill(mw_env *env, const mw_battle_map *map, double jitter, mw_error *error) {
     mw_battle_model *model = malloc(sizeof *model);
     mw_battle_state *state = calloc(1, sizeof *state);
-    mw_status status = model && state ? mw_battle_model_init(model, task, options->spawn_jitter, error)
-                                      : mw_fail(error, MW_ERR_MEMORY, "%s: cannot allocate a battle", task);
+    mw_status status = model && state
+                           ? mw_battle_model_init(model, map, jitter, error)
+                           : mw_fail(error, MW_ERR_MEMORY, "%s: cannot allocate a battle", map->name);
     if (status != MW_OK) {
         free(model);
         free(state);
@@ -317,6 +356,27 @@ static mw_status create(mw_env *env, const char *task, const mw_env_options *opt
                               .discrete = true,
                               .episode_limit = model->map->limit};
     return MW_OK;
+}
+
+static mw_status create(mw_env *env, const char *task, const mw_env_options *options, mw_error *error) {
+    if (options->prey_file)
+        return mw_fail(error, MW_ERR_ARGUMENT, "%s has no prey; that option must not be given", task);
+    return fill(env, mw_battle_map_find(task), options->spawn_jitter, error);
+}
+
+mw_status mw_battle_make(mw_env **out, const void *context, mw_error *error) {
+    const mw_battle_spec *spec = context;
+    mw_env *env = *out = calloc(1, sizeof *env);
+    if (!env) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate an environment");
+    env->kind = &mw_battle_class;
+    const mw_status status = fill(env, spec->map, spec->jitter, error);
+    if (status == MW_OK) {
+        mw_env_reset(env, 0);
+        return MW_OK;
+    }
+    free(env);
+    *out = NULL;
+    return status;
 }
 
 static void destroy(mw_env *env) {
@@ -375,16 +435,16 @@ static mw_status check_ids(const mw_env *env, const mw_battle_state *state, mw_e
                            "allies, then %d enemies, and %d actions",
                            env->info.task, i, state->target[i], state->shot[i], state->action[i],
                            model->allies, model->enemies, model->actions);
-    if (state->alive >> model->units)
-        return mw_fail(error, MW_ERR_FORMAT, "%s: in the snapshot units live (%#x) that there are not (%d)",
-                       env->info.task, state->alive, model->units);
+    if (state->alive & ~mw_units_below(model->units))
+        return mw_fail(error, MW_ERR_FORMAT, "%s: in the snapshot units live (%#llx) that there are not (%d)",
+                       env->info.task, (unsigned long long)state->alive, model->units);
     return MW_OK;
 }
 
 /* The dead have nothing, the living health and no more of anything than their type. */
 static mw_status check_unit(const mw_env *env, const mw_battle_state *state, int i, mw_error *error) {
     const mw_battle_model *model = env->model;
-    const bool lives = state->alive >> i & 1;
+    const bool lives = mw_units_hold(state->alive, i);
     const float health = lives ? model->max_health[i] : 0, shield = lives ? model->max_shield[i] : 0;
     const int period = lives ? model->period[i] : 0, pause = shield > 0 ? SHIELD_TICKS : 0;
     if ((state->health[i] > 0) == lives && state->health[i] >= 0 && state->health[i] <= health &&

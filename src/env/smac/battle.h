@@ -8,12 +8,19 @@
 #include "env/env.h"
 
 enum {
-    MW_BATTLE_SIDE = 8,   /* most units on one side */
-    MW_BATTLE_UNITS = 16, /* most units on a map; the width of all per-unit arrays */
+    MW_BATTLE_SIDE = 32,  /* most units on one side */
+    MW_BATTLE_UNITS = 64, /* most units on a map; the width of all per-unit arrays */
     MW_BATTLE_TICKS = 8,  /* ticks per environment step, each 1/16 s */
     MW_BATTLE_TYPES = 3,
     MW_BATTLE_MOVES = 6, /* actions before the attacks: no-op, stop, north, south, east, west */
+    MW_BATTLE_LEGAL = MW_BATTLE_SIDE * (MW_BATTLE_MOVES + MW_BATTLE_SIDE), /* entries of a joint mask */
 };
+
+typedef uint64_t mw_units; /* a set of units: bit per unit id */
+
+_Static_assert(MW_BATTLE_UNITS == 2 * MW_BATTLE_SIDE && MW_BATTLE_UNITS <= 8 * (int)sizeof(mw_units),
+               "a set holds the units of both sides");
+_Static_assert((int)MW_BATTLE_LEGAL <= (int)MW_ENV_LEGAL, "actions of the largest battle can be checked");
 
 /* Sight and shooting of the observation layer, the same for every unit type. */
 #define MW_BATTLE_SIGHT  9.0
@@ -49,6 +56,7 @@ typedef struct mw_battle_map {
 typedef struct mw_battle_model {
     const mw_battle_map *map;
     const mw_unit_type *type[MW_BATTLE_UNITS];
+    uint8_t kind[MW_BATTLE_UNITS]; /* the type's row in mw_unit_types */
     int allies, enemies, units;
     int lanes;      /* units rounded up to a multiple of 8: the width of vector loops */
     int actions;    /* MW_BATTLE_MOVES + enemies */
@@ -63,8 +71,8 @@ typedef struct mw_battle_model {
     double radius[MW_BATTLE_UNITS];
     float contact[MW_BATTLE_UNITS]; /* squared distance within which others are neighbours, a little more */
     float scan;                     /* the same of the range in which enemies look for targets */
-    double reach[MW_BATTLE_UNITS][MW_BATTLE_UNITS]; /* squared attack reach of [attacker][target] */
-    float damage[MW_BATTLE_UNITS][MW_BATTLE_UNITS]; /* of one hit by [attacker] on [target] */
+    double reach[MW_BATTLE_TYPES][MW_BATTLE_TYPES]; /* squared attack reach of [attacker's kind][target's] */
+    float damage[MW_BATTLE_TYPES][MW_BATTLE_TYPES]; /* of one hit, likewise */
     float max_health[MW_BATTLE_UNITS], max_shield[MW_BATTLE_UNITS];
     uint8_t period[MW_BATTLE_UNITS]; /* ticks between attacks */
     char rules[48];
@@ -80,25 +88,24 @@ typedef struct mw_battle_state {
     int8_t target[MW_BATTLE_UNITS]; /* unit id, -1: none */
     int8_t shot[MW_BATTLE_UNITS];   /* whom the unit fired at in the last step, -1: nobody; for pictures */
     int8_t action[MW_BATTLE_UNITS]; /* last action, -1 before the first step */
-    uint16_t alive;                 /* bit per unit */
-    uint16_t single;                /* bit per unit: the reference holds this velocity in single precision */
-    uint32_t unused_;
+    mw_units alive;
+    mw_units single; /* whose velocity the reference holds in single precision */
 } mw_battle_state;
 
 /* What a step's actions mean for its ticks. */
 typedef struct mw_battle_orders {
     double goal_x[MW_BATTLE_UNITS], goal_y[MW_BATTLE_UNITS];
     int8_t attack[MW_BATTLE_SIDE]; /* commanded enemy's unit id, -1: none */
-    uint16_t march;                /* bit per unit: goes to its goal when it has nothing to attack */
+    mw_units march;                /* who goes to its goal when it has nothing to attack */
 } mw_battle_orders;
 
 /* What the units are about to do in a tick. */
 typedef struct mw_battle_plan {
     double vx[MW_BATTLE_UNITS], vy[MW_BATTLE_UNITS]; /* first preferred, then collision-free velocities */
-    uint16_t moving;                                 /* preferred velocity is not zero */
-    uint16_t single;
-    uint16_t attacking;
-    uint16_t firing;                /* attacking and loaded in this tick */
+    mw_units moving;                                 /* preferred velocity is not zero */
+    mw_units single;
+    mw_units attacking;
+    mw_units firing;                /* attacking and loaded in this tick */
     int8_t victim[MW_BATTLE_UNITS]; /* of those attacking; an ally may be shooting at a corpse, which is no
                                        target */
 } mw_battle_plan;
@@ -107,7 +114,17 @@ extern const mw_unit_type mw_unit_types[MW_BATTLE_TYPES];
 extern const mw_battle_map mw_battle_maps[]; /* ends with a NULL name */
 extern const mw_script mw_battle_scripts[];
 
-mw_status mw_battle_model_init(mw_battle_model *model, const char *map, double jitter, mw_error *error);
+/* Fails on a row that cannot be fought. The row must outlive the model. A negative jitter is the default. */
+mw_status mw_battle_model_init(mw_battle_model *model, const mw_battle_map *map, double jitter,
+                               mw_error *error);
+const mw_battle_map *mw_battle_map_find(const char *name); /* NULL: no task */
+
+/* An environment of any row, also of one that is no task: an mw_env_make. */
+typedef struct mw_battle_spec {
+    const mw_battle_map *map; /* which must outlive the environment */
+    double jitter;
+} mw_battle_spec;
+mw_status mw_battle_make(mw_env **env, const void *spec, mw_error *error);
 
 /* Full health at the spawn places, displaced as the model's jitter says. */
 void mw_battle_spawn(const mw_battle_model *model, mw_battle_state *state, mw_rng *rng);
@@ -136,27 +153,57 @@ void mw_battle_feature(const mw_battle_model *model, int index, mw_feature *feat
 int mw_battle_draw(const mw_battle_model *model, const mw_battle_state *state, mw_shape *shapes,
                    int capacity);
 
-/* Living units of one side, bit per unit id. */
-static inline uint32_t mw_battle_living_allies(const mw_battle_model *model, const mw_battle_state *state) {
-    return state->alive & ((1u << model->allies) - 1);
+/* ---- sets of units ---- */
+
+static inline mw_units mw_units_of(int unit) {
+    return (mw_units)1 << unit;
 }
 
-static inline uint32_t mw_battle_living_enemies(const mw_battle_model *model, const mw_battle_state *state) {
-    return state->alive & ~((1u << model->allies) - 1);
+static inline mw_units mw_units_below(int count) { /* ids 0..count-1 */
+    return count < MW_BATTLE_UNITS ? mw_units_of(count) - 1 : ~(mw_units)0;
+}
+
+static inline bool mw_units_hold(mw_units units, int unit) {
+    return units >> unit & 1;
+}
+
+static inline int mw_units_first(mw_units units) { /* the lowest id; the set must not be empty */
+    return __builtin_ctzll(units);
+}
+
+static inline mw_units mw_units_rest(mw_units units) { /* without the lowest id */
+    return units & (units - 1);
+}
+
+/* Of one side. */
+static inline mw_units mw_battle_living_allies(const mw_battle_model *model, const mw_battle_state *state) {
+    return state->alive & mw_units_below(model->allies);
+}
+
+static inline mw_units mw_battle_living_enemies(const mw_battle_model *model, const mw_battle_state *state) {
+    return state->alive & ~mw_units_below(model->allies);
 }
 
 /* Living units, the unit itself included, whose squared distance is at most `limit` as single precision
  * computes it: a first sieve. The table instead of a shift lets compilers vectorise the loop. */
-static inline uint32_t mw_battle_near(const mw_battle_state *state, int unit, float limit) {
-    static const uint32_t bit[MW_BATTLE_UNITS] = {0x1,   0x2,   0x4,   0x8,   0x10,   0x20,   0x40,   0x80,
-                                                  0x100, 0x200, 0x400, 0x800, 0x1000, 0x2000, 0x4000, 0x8000};
-    uint32_t near = 0;
+static inline mw_units mw_battle_near(const mw_battle_model *model, const mw_battle_state *state, int unit,
+                                      float limit) {
+    static const uint32_t bit[8] = {0x1, 0x2, 0x4, 0x8, 0x10, 0x20, 0x40, 0x80};
+    mw_units near = 0;
     float x = state->x[unit], y = state->y[unit];
-    for (int i = 0; i < MW_BATTLE_UNITS; i++) {
-        float dx = state->x[i] - x, dy = state->y[i] - y;
-        near |= dx * dx + dy * dy <= limit ? bit[i] : 0;
+    for (int first = 0; first < model->lanes; first += 8) {
+        uint32_t eight = 0;
+        for (int i = 0; i < 8; i++) {
+            float dx = state->x[first + i] - x, dy = state->y[first + i] - y;
+            eight |= dx * dx + dy * dy <= limit ? bit[i] : 0;
+        }
+        near |= (mw_units)eight << first;
     }
     return near & state->alive;
+}
+
+static inline double mw_battle_reach(const mw_battle_model *model, int attacker, int target) {
+    return model->reach[model->kind[attacker]][model->kind[target]];
 }
 
 /* Weapon cooldown in seconds. */

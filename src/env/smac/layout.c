@@ -25,7 +25,7 @@ void mw_battle_legal(const mw_battle_model *model, const mw_battle_state *state,
     int n = model->allies, actions = model->actions;
     for (int i = 0; i < n; i++) {
         uint8_t *mask = legal + i * actions;
-        bool alive = state->alive >> i & 1;
+        bool alive = mw_units_hold(state->alive, i);
         mask[0] = !alive;
         mask[1] = alive;
         if (!alive) {
@@ -35,7 +35,7 @@ void mw_battle_legal(const mw_battle_model *model, const mw_battle_state *state,
         legal_moves(state, i, mask + 2);
         for (int j = 0; j < model->enemies; j++)
             mask[MW_BATTLE_MOVES + j] =
-                (state->alive >> (n + j) & 1) &&
+                mw_units_hold(state->alive, n + j) &&
                 mw_battle_square(state, i, n + j) <= (float)(MW_BATTLE_SHOOT * MW_BATTLE_SHOOT);
     }
 }
@@ -89,7 +89,7 @@ static void observe_one(const mw_battle_model *model, const mw_battle_state *sta
     for (int turn = 0; turn < model->units; turn++) { /* enemies first, then the other allies */
         int other = turn < model->enemies ? model->allies + turn : turn - model->enemies;
         if (other == unit) continue;
-        if (!(state->alive >> other & 1) || distance[other] > MW_BATTLE_SIGHT) {
+        if (!mw_units_hold(state->alive, other) || distance[other] > MW_BATTLE_SIGHT) {
             for (int i = 0; i < model->block; i++) *out++ = 0;
             continue;
         }
@@ -108,7 +108,7 @@ void mw_battle_observe(const mw_battle_model *model, const mw_battle_state *stat
     for (int i = 0; i < model->allies; i++) {
         float *row = obs + i * model->obs_size;
         for (int j = 0; j < model->allies; j++) row[j] = j == i;
-        if (state->alive >> i & 1)
+        if (mw_units_hold(state->alive, i))
             observe_one(model, state, &seen, i, row + model->allies);
         else
             memset(row + model->allies, 0, sizeof *row * (size_t)(model->obs_size - model->allies));
@@ -125,7 +125,7 @@ void mw_battle_global(const mw_battle_model *model, const mw_battle_state *state
         bool ally = i < model->allies;
         float *block = out;
         out += model->block - (ally ? 1 : 2);
-        if (!(state->alive >> i & 1)) continue;
+        if (!mw_units_hold(state->alive, i)) continue;
         *block++ = seen.health[i];
         if (ally) *block++ = (float)(mw_battle_cooldown(model, state, i) / model->type[i]->cooldown);
         *block++ = (float)(((double)state->x[i] - MW_BATTLE_WIDTH / 2) / MW_BATTLE_WIDTH);
@@ -199,7 +199,7 @@ int mw_battle_draw(const mw_battle_model *model, const mw_battle_state *state, m
     wall.b[1] = width;
     count = mw_shape_add(shapes, capacity, count, wall);
     for (int i = 0; i < model->units; i++) {
-        if (!(state->alive >> i & 1)) continue;
+        if (!mw_units_hold(state->alive, i)) continue;
         bool ally = i < model->allies;
         count = mw_shape_add(shapes, capacity, count,
                              (mw_shape){.kind = MW_SHAPE_CIRCLE,

@@ -20,11 +20,49 @@ const mw_battle_map mw_battle_maps[] = {
     {NULL, NULL, NULL, NULL, 0, false},
 };
 
-static const mw_unit_type *find_type(char letter) {
-    for (int i = 0; i < MW_BATTLE_TYPES; i++)
-        if (mw_unit_types[i].name[0] == letter) return &mw_unit_types[i];
-    return NULL;
+const mw_battle_map *mw_battle_map_find(const char *name) {
+    const mw_battle_map *map = mw_battle_maps;
+    while (map->name && strcmp(map->name, name)) map++;
+    return map->name ? map : NULL;
 }
+
+/* A row of mw_unit_types; -1: no type has this letter. */
+static int find_type(char letter) {
+    int kind = MW_BATTLE_TYPES - 1;
+    while (kind >= 0 && mw_unit_types[kind].name[0] != letter) kind--;
+    return kind;
+}
+
+/* ---- rows that can be fought ---- */
+
+static mw_status check_side(const mw_battle_map *map, const char *side, const char *units, mw_error *error) {
+    const size_t count = strlen(units);
+    if (count < 1 || count > MW_BATTLE_SIDE)
+        return mw_fail(error, MW_ERR_ARGUMENT, "battle map '%.64s': there are %zu %s; it must be 1 to %d",
+                       map->name, count, side, MW_BATTLE_SIDE);
+    for (const char *letter = units; *letter; letter++) {
+        const int kind = find_type(*letter);
+        if (kind < 0)
+            return mw_fail(error, MW_ERR_ARGUMENT,
+                           "battle map '%.64s': no unit is written as '%c' in %s '%s'", map->name, *letter,
+                           side, units);
+        if (!map->mixed && mw_unit_types[kind].shield > 0)
+            return mw_fail(error, MW_ERR_ARGUMENT,
+                           "battle map '%.64s': a %s has a shield, and only on mixed maps are shields kept",
+                           map->name, mw_unit_types[kind].name);
+    }
+    return MW_OK;
+}
+
+static mw_status check_map(const mw_battle_map *map, mw_error *error) {
+    MW_TRY(check_side(map, "allies", map->allies, error));
+    MW_TRY(check_side(map, "enemies", map->enemies, error));
+    if (map->limit >= 1) return MW_OK;
+    return mw_fail(error, MW_ERR_ARGUMENT, "battle map '%.64s': the limit is %d steps; it must be at least 1",
+                   map->name, map->limit);
+}
+
+/* ---- what follows from a row ---- */
 
 /* Units fill a square grid row by row in list order; the enemies' grid (sign -1) is turned by half a circle.
  */
@@ -63,7 +101,9 @@ static void set_units(mw_battle_model *model) {
     const mw_battle_map *map = model->map;
     for (int i = 0; i < model->units; i++) {
         char letter = i < model->allies ? map->allies[i] : map->enemies[i - model->allies];
-        const mw_unit_type *type = find_type(letter);
+        const int kind = find_type(letter);
+        const mw_unit_type *type = &mw_unit_types[kind];
+        model->kind[i] = (uint8_t)kind;
         model->type[i] = type;
         model->speed[i] = type->speed;
         model->radius[i] = type->radius;
@@ -77,13 +117,14 @@ static void set_units(mw_battle_model *model) {
     for (int i = 0; i < model->units; i++) {
         double contact = model->largest_radius + model->radius[i];
         model->contact[i] = (float)(contact * contact * 1.00001);
-        for (int j = 0; j < model->units; j++) {
-            double reach = model->type[i]->range + model->radius[i] + model->radius[j];
-            model->reach[i][j] = reach * reach;
-            model->damage[i][j] =
-                model->type[i]->damage + (model->type[j]->armored ? model->type[i]->bonus : 0);
-        }
     }
+    for (int i = 0; i < MW_BATTLE_TYPES; i++)
+        for (int j = 0; j < MW_BATTLE_TYPES; j++) {
+            const mw_unit_type *attacker = &mw_unit_types[i], *target = &mw_unit_types[j];
+            double reach = attacker->range + attacker->radius + target->radius;
+            model->reach[i][j] = reach * reach;
+            model->damage[i][j] = attacker->damage + (target->armored ? attacker->bonus : 0);
+        }
 }
 
 /* A perfect battle is worth 20: every enemy's health and shield, 10 per kill and 200 for the win. */
@@ -94,15 +135,14 @@ static double reward_scale(const mw_battle_model *model) {
     return most / 20;
 }
 
-mw_status mw_battle_model_init(mw_battle_model *model, const char *name, double jitter, mw_error *error) {
+mw_status mw_battle_model_init(mw_battle_model *model, const mw_battle_map *map, double jitter,
+                               mw_error *error) {
     const double most = 4;
-    const mw_battle_map *map = mw_battle_maps;
-    while (map->name && strcmp(map->name, name)) map++;
-    if (!map->name) return mw_fail(error, MW_ERR_ARGUMENT, "there is no battle map '%.64s'", name);
+    MW_TRY(check_map(map, error));
     if (jitter < 0) jitter = 0.5;
     if (!(jitter <= most))
-        return mw_fail(error, MW_ERR_ARGUMENT, "%s: spawn jitter is %g; it must be in [0, %g]", name, jitter,
-                       most);
+        return mw_fail(error, MW_ERR_ARGUMENT, "%s: spawn jitter is %g; it must be in [0, %g]", map->name,
+                       jitter, most);
 
     memset(model, 0, sizeof *model);
     model->map = map;

@@ -75,7 +75,7 @@ static inline vec position_of(const mw_battle_state *state, int unit) {
 }
 
 static inline vec velocity_of(const mw_battle_state *state, int unit) {
-    return (vec){state->vx[unit], state->vy[unit], state->single >> unit & 1};
+    return (vec){state->vx[unit], state->vy[unit], mw_units_hold(state->single, unit)};
 }
 
 /* The line of a neighbour at this distance. A pair in exactly the same state gives no direction to part in
@@ -354,18 +354,18 @@ void mw_orca(const mw_battle_model *model, const mw_battle_state *state, const m
     int walls = all_wall_lines(model, state, unit, lines), count = walls;
     double contact = model->largest_radius + model->radius[unit];
     bool mixed = false;
-    for (uint32_t left = mw_battle_near(state, unit, model->contact[unit]) & ~(1u << unit); left;
-         left &= left - 1) {
-        int other = __builtin_ctz(left);
+    for (mw_units left = mw_battle_near(model, state, unit, model->contact[unit]) & ~mw_units_of(unit); left;
+         left = mw_units_rest(left)) {
+        int other = mw_units_first(left);
         double dx = (double)state->x[other] - state->x[unit], dy = (double)state->y[other] - state->y[unit];
         double square = dx * dx + dy * dy;
         if (square > contact * contact) continue;
-        double share = plan->moving >> other & 1 ? 0.5 : 1;
+        double share = mw_units_hold(plan->moving, other) ? 0.5 : 1;
         bool made = neighbour_line(model, state, unit, other, sqrt(square), share, &lines[count]);
         mixed |= made && lines[count].p.single;
         count += made;
     }
-    vec wish = {plan->vx[unit], plan->vy[unit], plan->single >> unit & 1};
+    vec wish = {plan->vx[unit], plan->vy[unit], mw_units_hold(plan->single, unit)};
     mixed |= wish.single;
     vec best = (mixed ? best_mixed : best_plain)(lines, count, walls, model->speed[unit], wish);
     *vx = best.x;

@@ -11,7 +11,7 @@ static void still(const mw_env *env, mw_rng *rng, float *real, int32_t *index) {
     const mw_battle_model *model = env->model;
     const mw_battle_state *state = env->state;
     (void)rng, (void)real;
-    for (int i = 0; i < model->allies; i++) index[i] = state->alive >> i & 1;
+    for (int i = 0; i < model->allies; i++) index[i] = mw_units_hold(state->alive, i);
 }
 
 /* Along the longer axis of the way if that is legal, else along the other, else stop. */
@@ -26,10 +26,10 @@ static double distance(const mw_battle_state *state, int a, int b) {
 }
 
 /* Ties go to the lower id. */
-static int nearest_of(const mw_battle_state *state, int unit, uint32_t others) {
+static int nearest_of(const mw_battle_state *state, int unit, mw_units others) {
     int nearest = -1;
-    for (; others; others &= others - 1) {
-        int other = __builtin_ctz(others);
+    for (; others; others = mw_units_rest(others)) {
+        int other = mw_units_first(others);
         if (nearest < 0 || distance(state, unit, other) < distance(state, unit, nearest)) nearest = other;
     }
     return nearest;
@@ -46,7 +46,7 @@ static int32_t attack_or_approach(const mw_battle_model *model, const mw_battle_
 static void nearest(const mw_env *env, mw_rng *rng, float *real, int32_t *index) {
     const mw_battle_model *model = env->model;
     const mw_battle_state *state = env->state;
-    uint8_t legal[MW_BATTLE_SIDE * (MW_BATTLE_MOVES + MW_BATTLE_SIDE)];
+    uint8_t legal[MW_BATTLE_LEGAL];
     (void)rng, (void)real;
     mw_battle_legal(model, state, legal);
     for (int i = 0; i < model->allies; i++) {
@@ -59,13 +59,14 @@ static void nearest(const mw_env *env, mw_rng *rng, float *real, int32_t *index)
 static void focus(const mw_env *env, mw_rng *rng, float *real, int32_t *index) {
     const mw_battle_model *model = env->model;
     const mw_battle_state *state = env->state;
-    uint8_t legal[MW_BATTLE_SIDE * (MW_BATTLE_MOVES + MW_BATTLE_SIDE)];
+    uint8_t legal[MW_BATTLE_LEGAL];
     int weakest = -1;
     (void)rng, (void)real;
     mw_battle_legal(model, state, legal);
     for (int j = model->allies; j < model->units; j++)
-        if ((state->alive >> j & 1) && (weakest < 0 || state->health[j] + state->shield[j] <
-                                                           state->health[weakest] + state->shield[weakest]))
+        if (mw_units_hold(state->alive, j) &&
+            (weakest < 0 ||
+             state->health[j] + state->shield[j] < state->health[weakest] + state->shield[weakest]))
             weakest = j;
     for (int i = 0; i < model->allies; i++) {
         const uint8_t *mask = legal + i * model->actions;
@@ -82,30 +83,30 @@ typedef struct {
     const mw_battle_model *model;
     const mw_battle_state *state;
     int victim;       /* unit id */
-    uint32_t engaged; /* enemies that have a target */
-    uint32_t quiet;   /* living enemies without one, except the victim */
+    mw_units engaged; /* enemies that have a target */
+    mw_units quiet;   /* living enemies without one, except the victim */
 } ambush_plan;
 
 /* How deep a place is inside the view of quiet enemies, with a little margin; 0: unseen. */
 static double exposure(const ambush_plan *plan, int unit, double x, double y) {
     double range = MW_BATTLE_SCAN + plan->model->radius[unit] + 0.1, sum = 0;
-    for (uint32_t left = plan->quiet; left; left &= left - 1) {
-        int enemy = __builtin_ctz(left);
+    for (mw_units left = plan->quiet; left; left = mw_units_rest(left)) {
+        int enemy = mw_units_first(left);
         sum += fmax(0, range - mw_length(plan->state->x[enemy] - x, plan->state->y[enemy] - y));
     }
     return sum;
 }
 
 /* Engaged enemies first, those that are weak and near; otherwise the quiet one nearest to any ally. */
-static int choose_victim(const mw_battle_model *model, const mw_battle_state *state, uint32_t engaged) {
+static int choose_victim(const mw_battle_model *model, const mw_battle_state *state, mw_units engaged) {
     int victim = -1;
     double best = INFINITY;
-    uint32_t enemies = engaged ? engaged : mw_battle_living_enemies(model, state);
-    for (; enemies; enemies &= enemies - 1) {
-        int enemy = __builtin_ctz(enemies);
+    mw_units enemies = engaged ? engaged : mw_battle_living_enemies(model, state);
+    for (; enemies; enemies = mw_units_rest(enemies)) {
+        int enemy = mw_units_first(enemies);
         double value = INFINITY;
-        for (uint32_t left = mw_battle_living_allies(model, state); left; left &= left - 1)
-            value = fmin(value, distance(state, __builtin_ctz(left), enemy));
+        for (mw_units left = mw_battle_living_allies(model, state); left; left = mw_units_rest(left))
+            value = fmin(value, distance(state, mw_units_first(left), enemy));
         if (engaged) value = state->health[enemy] + state->shield[enemy] + 20 * value;
         if (value < best) {
             best = value;
@@ -152,11 +153,11 @@ static int32_t stalk(const ambush_plan *plan, int unit, const uint8_t *legal) {
 static int32_t ambush_melee(const ambush_plan *plan, int unit, const uint8_t *legal) {
     const mw_battle_model *model = plan->model;
     const mw_battle_state *state = plan->state;
-    uint32_t allies = mw_battle_living_allies(model, state), enemies = mw_battle_living_enemies(model, state);
+    mw_units allies = mw_battle_living_allies(model, state), enemies = mw_battle_living_enemies(model, state);
     bool shooters = false;
-    for (uint32_t left = allies; left; left &= left - 1)
-        shooters |= model->type[__builtin_ctz(left)]->range >= 1;
-    bool storm = !shooters || __builtin_popcount(allies) > __builtin_popcount(enemies);
+    for (mw_units left = allies; left; left = mw_units_rest(left))
+        shooters |= model->type[mw_units_first(left)]->range >= 1;
+    bool storm = !shooters || __builtin_popcountll(allies) > __builtin_popcountll(enemies);
     int enemy = nearest_of(state, unit, storm ? enemies : plan->engaged);
     if (enemy >= 0 && (storm || legal[MW_BATTLE_MOVES + enemy - model->allies]))
         return attack_or_approach(model, state, unit, enemy, legal);
@@ -174,19 +175,19 @@ static int32_t ambush_one(const ambush_plan *plan, int unit, const uint8_t *lega
 static void ambush(const mw_env *env, mw_rng *rng, float *real, int32_t *index) {
     const mw_battle_model *model = env->model;
     const mw_battle_state *state = env->state;
-    uint8_t legal[MW_BATTLE_SIDE * (MW_BATTLE_MOVES + MW_BATTLE_SIDE)];
-    uint32_t engaged = 0;
+    uint8_t legal[MW_BATTLE_LEGAL];
+    mw_units engaged = 0;
     bool settled = true;
     (void)rng, (void)real;
     mw_battle_legal(model, state, legal);
-    for (uint32_t left = mw_battle_living_enemies(model, state); left; left &= left - 1) {
-        int enemy = __builtin_ctz(left);
-        if (state->target[enemy] >= 0) engaged |= 1u << enemy;
+    for (mw_units left = mw_battle_living_enemies(model, state); left; left = mw_units_rest(left)) {
+        int enemy = mw_units_first(left);
+        if (state->target[enemy] >= 0) engaged |= mw_units_of(enemy);
         settled &= mw_length(state->x[enemy] - MW_BATTLE_GOAL_X, state->y[enemy] - MW_BATTLE_GOAL_Y) < 2.5;
     }
     ambush_plan plan = {model, state, choose_victim(model, state, engaged), engaged, 0};
     plan.quiet =
-        mw_battle_living_enemies(model, state) & ~engaged & ~(1u << (plan.victim < 0 ? 0 : plan.victim));
+        mw_battle_living_enemies(model, state) & ~engaged & ~mw_units_of(plan.victim < 0 ? 0 : plan.victim);
     for (int i = 0; i < model->allies; i++) {
         const uint8_t *mask = legal + i * model->actions;
         if (mask[0])

@@ -201,7 +201,7 @@ static mw_status check_entries(const recording *r, mw_error *error) {
     return MW_OK;
 }
 
-static mw_status open_recording(recording *r, const char *dir, const char *map, mw_error *error) {
+static mw_status open_recording(recording *r, const char *dir, const mw_battle_map *map, mw_error *error) {
     memset(r, 0, sizeof *r);
     r->dir = dir;
     MW_TRY(mw_battle_model_init(&r->model, map, 0, error));
@@ -235,8 +235,8 @@ static void restore(const recording *r, int episode, int tick, mw_battle_state *
         state->health[i] = health[i];
         state->cooldown[i] = to_ticks(cooldown[i], r->model.type[i]->cooldown, r->model.period[i]);
         state->target[i] = (int8_t)target[i];
-        state->alive |= (uint16_t)((alive[i] > 0) << i);
-        state->single |= (uint16_t)((single[i] > 0) << i);
+        if (alive[i] > 0) state->alive |= mw_units_of(i);
+        if (single[i] > 0) state->single |= mw_units_of(i);
     }
     memset(state->action, -1, sizeof state->action);
     if (!r->model.map->mixed) return;
@@ -260,12 +260,13 @@ static void command(const recording *r, int episode, int step, mw_battle_state *
 static bool is_order(const recording *r, int episode, int tick) {
     const int16_t *order = entry(r, ORDER, episode, tick);
     const int8_t *alive = entry(r, ALIVE, episode, tick);
-    uint32_t left = 0;
+    mw_units left = 0;
     int count = 0;
-    for (int i = 0; i < r->model.units; i++) left |= (uint32_t)(alive[i] > 0) << i;
+    for (int i = 0; i < r->model.units; i++)
+        if (alive[i] > 0) left |= mw_units_of(i);
     for (; count < r->model.units && order[count] >= 0; count++) {
-        if (!(left >> order[count] & 1)) return false;
-        left &= ~(1u << order[count]);
+        if (!mw_units_hold(left, order[count])) return false;
+        left &= ~mw_units_of(order[count]);
     }
     while (count < r->model.units && order[count] < 0) count++;
     return !left && count == r->model.units;
@@ -316,7 +317,7 @@ static void compare(const recording *r, const mw_battle_state *state, int episod
     mw_battle_state recorded;
     restore(r, episode, tick, &recorded);
     for (int i = 0; i < r->model.units; i++) {
-        bool alive = recorded.alive >> i & 1;
+        bool alive = mw_units_hold(recorded.alive, i);
         double error =
             mw_verify_worst(mw_verify_worst(0, state->x[i], recorded.x[i]), state->y[i], recorded.y[i]);
         total->position = fmax(total->position, error);
@@ -326,9 +327,9 @@ static void compare(const recording *r, const mw_battle_state *state, int episod
         if (alive) {
             total->velocity = mw_verify_worst(mw_verify_worst(total->velocity, state->vx[i], recorded.vx[i]),
                                               state->vy[i], recorded.vy[i]);
-            total->single += (recorded.single ^ state->single) >> i & 1;
+            total->single += mw_units_hold(recorded.single ^ state->single, i);
         }
-        total->mismatches += alive != (state->alive >> i & 1) ||
+        total->mismatches += alive != mw_units_hold(state->alive, i) ||
                              (alive && !same_counters(r, state, &recorded, i, episode, tick)) ||
                              (!alive && recorded.health[i] > 0);
     }
@@ -513,7 +514,7 @@ mw_status mw_verify_battle(const char *dir, mw_verify *report, mw_error *error) 
         snprintf(path, sizeof path, "%s/%s/length.npy", dir, map->name);
         if (!mw_file_exists(path)) continue;
         recording r;
-        MW_TRY(open_recording(&r, dir, map->name, error));
+        MW_TRY(open_recording(&r, dir, map, error));
         check_ticks(&r, report);
         check_views(&r, report);
         check_steps(&r, report);
