@@ -9,10 +9,28 @@
 extern "C" {
 #endif
 
+/* What the worlds of a family have in common in how they are played and shown. */
+typedef struct mw_family {
+    const char *name;                   /* "mpe", "battle", "ant" */
+    const char *title;                  /* "MPE", "SMAC", "Ant": for people */
+    const char *measure;                /* "normalised score", "episode return": what its results are */
+    const char *format, *signed_format; /* of one of them: "%.1f", "%+.1f" */
+    bool counts_wins;                   /* an episode is won or not */
+    int episodes;                       /* of a seed that `mawam eval` plays by itself */
+    int study_episodes;                 /* that the study plays */
+} mw_family;
+
+enum { MW_FAMILIES = 3 };
+
+/* Of all that mawam knows, also of those that this build cannot play. */
+MW_API const mw_family *mw_family_at(int index);          /* NULL past the end */
+MW_API const mw_family *mw_family_find(const char *name); /* NULL: there is none */
+MW_API const mw_family *mw_family_of(const char *task);   /* NULL: there is no such task */
+
 /* What a task is. Constant for the life of the environment. */
 typedef struct mw_env_info {
     const char *task;    /* "spread", "3m", "2ant", ... */
-    const char *family;  /* "mpe", "battle", "ant" */
+    const char *family;  /* name of an mw_family */
     const char *rules;   /* rules version; datasets and bundles store it and check it */
     const char *summary; /* one line for people */
     int agents;          /* n: learning agents */

@@ -28,6 +28,7 @@ enum { MW_ARM_STANDARD = 5, MW_ARMS = 32 }; /* the first so many unless others a
 typedef struct mw_arm {
     const char *name, *help, *controller;
     char settings[128]; /* of the plan, where they differ from the bundle's */
+    bool plans;         /* the controller draws candidates, which the settings are for */
 } mw_arm;
 
 /* The table goes on with an arm for every model that only judges candidates, and then for every one that
@@ -49,7 +50,7 @@ typedef struct mw_eval_options {
     unsigned arms; /* 1 << index; 0: the standard ones that the bundle can serve, or without a policy to plan
                       with its models that play by themselves */
     uint64_t first_seed;            /* MW_EVAL_FIRST_SEED */
-    int seeds, episodes;            /* 5; episodes of each seed, 0: mw_eval_episodes_of the family */
+    int seeds, episodes;            /* 5; episodes of each seed, 0: those of the mw_family */
     const char *const *assignments; /* [assignment_count] of plan settings, "candidates=16" */
     int assignment_count;
     int envs;                    /* playing together; 0: as many as is good */
@@ -63,10 +64,6 @@ typedef struct mw_eval_options {
     bool accept_rules; /* play although the bundle was trained under other rules; results then say so */
 } mw_eval_options;
 MW_API void mw_eval_options_init(mw_eval_options *options, size_t size);
-
-/* Episodes of a seed that `mawam eval` plays by itself: 40, battles 20, Ant 4. The study plays more battles
- * and Ant. */
-MW_API int mw_eval_episodes_of(const char *family);
 
 typedef struct mw_eval_episode {
     uint64_t world; /* seed of the environment */

@@ -48,7 +48,7 @@ MW_API const char *mw_study_part_name(int part); /* "main", "paper", "seeds", ..
 
 /* Evaluation seeds of the study: nothing is chosen on them. */
 #define MW_STUDY_FIRST_SEED 21000
-enum { MW_STUDY_SEEDS = 10, MW_STUDY_FAMILIES = 3 }; /* training seeds at most; MPE, battles, Ant */
+enum { MW_STUDY_SEEDS = 10 }; /* training seeds at most */
 
 typedef enum mw_study_what {
     MW_STUDY_STARTS, /* a stage */
@@ -93,12 +93,12 @@ typedef struct mw_study_options {
     const mw_stop_flag *stop; /* may be NULL; not 0: return MW_ERR_INTERRUPTED, what is finished is kept */
     void (*progress)(void *context, const mw_study_event *event); /* may be NULL */
     void *context;
-    unsigned parts;                         /* 1 << mw_study_part; 0: all */
-    uint64_t first_seed;                    /* of the evaluation: MW_STUDY_FIRST_SEED */
-    int family_episodes[MW_STUDY_FAMILIES]; /* where families differ; 0: as above */
-    int training_seeds;                     /* of the middle settings, 1 to MW_STUDY_SEEDS (3) */
-    bool play_again;                        /* evaluation seeds that another bundle of the same setting has
-                                               played in this folder; refused otherwise */
+    unsigned parts;                   /* 1 << mw_study_part; 0: all */
+    uint64_t first_seed;              /* of the evaluation: MW_STUDY_FIRST_SEED */
+    int family_episodes[MW_FAMILIES]; /* where families differ; 0: as above */
+    int training_seeds;               /* of the middle settings, 1 to MW_STUDY_SEEDS (3) */
+    bool play_again;                  /* evaluation seeds that another bundle of the same setting has
+                                         played in this folder; refused otherwise */
 } mw_study_options;
 MW_API void mw_study_options_init(mw_study_options *options, size_t size);
 

@@ -22,8 +22,9 @@ from mawam.data import (ENDED_BY_LIMIT, ENDED_BY_VICTORY, ENDED_BY_WORLD, DataRe
                         ReturnStats, RulesReport, declare_rules, import_dataset, import_layouts, make_dataset)
 from mawam.diagnosis import (Diagnosis, Judge, PairedSummary, Ranking, Routing, SameState, Snippets, diagnose,
                              paired_compare, routing_over_settings)
-from mawam.env import Env, EnvInfo, Feature, Shape, WorldOptions, episode_seeds, scripts, tasks
-from mawam.evaluation import Arm, ArmResult, Evaluation, arms, arms_of, episodes_of, evaluate, replay_page
+from mawam.env import (Env, EnvInfo, Family, Feature, Shape, WorldOptions, episode_seeds, families, family, family_of,
+                       scripts, tasks)
+from mawam.evaluation import Arm, ArmResult, Evaluation, arms, arms_of, evaluate, replay_page
 from mawam.machine import (BenchItem, Check, Cpu, bench, cpu, data_folders, data_path, find_data, log_to_python,
                            status_name, verify)
 from mawam.parallel import ParallelEnv, parallel_env

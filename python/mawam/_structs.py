@@ -144,6 +144,10 @@ mw_export_options:
     size size
     bool overwrite
     pointer stop
+mw_family:
+    text name title measure format signed_format
+    bool counts_wins
+    int episodes study_episodes
 mw_env_info:
     text task family rules summary
     int agents obs_size act_size
@@ -177,6 +181,7 @@ mw_error:
 mw_arm:
     text name help controller
     char settings[128]
+    bool plans
 mw_eval_options:
     size size
     unsigned arms

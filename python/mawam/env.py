@@ -21,11 +21,24 @@ _SHAPES = ("circle", "capsule", "line", "rect")
 _Error, _Outcome, _Action = _abi.STRUCT["mw_error"], _abi.STRUCT["mw_outcome"], _abi.STRUCT["mw_action"]
 
 
+class Family(NamedTuple):
+    """What the worlds of a family have in common in how they are played and shown."""
+
+    name: str  # "mpe", "battle", "ant"
+    title: str  # "MPE", "SMAC", "Ant": for people
+    measure: str  # "normalised score", "episode return": what its results are
+    format: str  # of one of them, as C writes it: "%.1f"
+    signed_format: str  # "%+.1f"
+    counts_wins: bool  # an episode is won or not
+    episodes: int  # of a seed that an evaluation plays by itself
+    study_episodes: int  # that the study plays
+
+
 class EnvInfo(NamedTuple):
     """What a task is."""
 
     task: str
-    family: str  # "mpe", "battle", "ant"
+    family: str  # name of a Family
     rules: str  # rules version; datasets and bundles store it and check it
     summary: str  # one line for people
     agents: int
@@ -64,6 +77,32 @@ class Shape(NamedTuple):
     radius: float
     health: float  # fraction in [0,1]; negative: none
     shield: float
+
+
+def _family(pointer: Optional[int], what: str) -> Family:
+    if not pointer:
+        raise ArgumentError(f"there is no {what}")
+    return record(Family, _abi.STRUCT["mw_family"].from_address(pointer))
+
+
+def families() -> List[Family]:
+    """All families that mawam knows, also those that this build cannot play."""
+    found: List[Family] = []
+    while True:
+        pointer = lib.mw_family_at(len(found))
+        if not pointer:
+            return found
+        found.append(_family(pointer, "family"))
+
+
+def family(name: str) -> Family:
+    """One of them by its name."""
+    return _family(lib.mw_family_find(encode(name)), f"family '{name}'")
+
+
+def family_of(task: str) -> Family:
+    """That of a task."""
+    return _family(lib.mw_family_of(encode(task)), f"task '{task}'")
 
 
 def tasks() -> List[str]:

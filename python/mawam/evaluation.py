@@ -26,6 +26,7 @@ class Arm(NamedTuple):
     help: str
     controller: str
     settings: str
+    plans: bool  # the controller draws candidates
 
 
 class ArmResult(NamedTuple):
@@ -64,11 +65,6 @@ def arms_of(bundle: Bundle) -> List[str]:
     """Names of the arms that a bundle's parts can serve."""
     return [name for index, name in enumerate(names(lib.mw_arm_name))
             if lib.mw_arm_available(index, opened(Bundle, bundle)._pointer)]
-
-
-def episodes_of(family: str) -> int:
-    """Episodes of a seed that an evaluation plays by itself; the study plays more."""
-    return lib.mw_eval_episodes_of(encode(family))
 
 
 def arm_set(chosen: Union[str, Sequence[str], None]) -> int:
@@ -130,7 +126,7 @@ def evaluate(bundle: Bundle, *, arms: Union[str, Sequence[str], None] = None, se
     """Plays the arms (None: the standard ones that the bundle can serve, or without a policy to plan with its models
     that play by themselves) on the same episodes.
 
-    episodes: of each seed, 0: episodes_of the family. settings: of planning, {"candidates": 16}. timed: decisions
+    episodes: of each seed, 0: those of the Family. settings: of planning, {"candidates": 16}. timed: decisions
     timed alone. accept_rules: play although the bundle was trained under other rules. progress((arm, done, total)) is
     told how far it is.
     """

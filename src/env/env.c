@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const mw_env_class *const families[] = {
+static const mw_env_class *const classes[] = {
     &mw_mpe_class,
     &mw_battle_class,
 #ifdef MAWAM_HAVE_MUJOCO
@@ -21,25 +21,23 @@ static const mw_env_class *const families[] = {
 };
 
 const char *mw_env_task(int index) {
-    for (const mw_env_class *const *family = families; *family; family++)
-        for (const char *const *task = (*family)->tasks; *task; task++)
+    for (const mw_env_class *const *class = classes; *class; class ++)
+        for (const char *const *task = mw_family_tasks((*class)->family); *task; task++)
             if (index-- == 0) return *task;
     return NULL;
 }
 
-static const mw_env_class *find_family(const char *task) {
-    for (const mw_env_class *const *family = families; *family; family++)
-        for (const char *const *name = (*family)->tasks; *name; name++)
-            if (!strcmp(*name, task)) return *family;
+static const mw_env_class *find_class(const char *task) {
+    const mw_family *family = mw_family_of(task);
+    for (const mw_env_class *const *class = classes; *class; class ++)
+        if ((*class)->family == family) return *class;
     return NULL;
 }
 
 static mw_status unknown_task(const char *task, mw_error *error) {
-#ifndef MAWAM_HAVE_MUJOCO
-    if (!strcmp(task, "2ant") || !strcmp(task, "4ant"))
+    if (mw_family_of(task)) /* of the only one that a build may lack */
         return mw_fail(error, MW_ERR_UNSUPPORTED,
                        "task '%s' needs MuJoCo, which this build lacks (Debian package libmujoco-dev)", task);
-#endif
     return mw_names_unknown(mw_env_task, "task", task, error);
 }
 
@@ -68,7 +66,7 @@ mw_status mw_env_create(mw_env **out, const char *task, const mw_env_options *gi
     MW_NEED(task);
     MW_TRY(mw_options_take(&options, sizeof options, MW_FIELD_END(mw_env_options, spawn_jitter), given,
                            "mw_env_options_init", error));
-    const mw_env_class *kind = find_family(task);
+    const mw_env_class *kind = find_class(task);
     if (!kind) return unknown_task(task, error);
     mw_env *env = calloc(1, sizeof *env);
     if (!env) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate an environment");
@@ -325,7 +323,7 @@ static const mw_script *find_script(const mw_env *env, const char *name) {
 }
 
 const char *mw_script_name(const char *task, int index) {
-    const mw_env_class *kind = task ? find_family(task) : NULL;
+    const mw_env_class *kind = task ? find_class(task) : NULL;
     if (!kind || index < 0) return NULL;
     if (index == 0) return random_script.name;
     for (const mw_script *script = scripts_of(kind, task); script->name; script++)

@@ -1,6 +1,6 @@
-/* What every world family implements. A family is one mw_env_class; a task is a row of that family's table,
- * found by name. env.c owns everything the families share: lookup, checking of actions, step counting, the
- * episode limit, snapshots' envelope, batches and scripted policies. */
+/* What every world family implements. A family is a row of family.c and one mw_env_class; a task is a row of
+ * that family's table, found by name. env.c owns everything the families share: lookup, checking of actions,
+ * step counting, the episode limit, snapshots' envelope, batches and scripted policies. */
 #ifndef MW_ENV_ENV_H
 #define MW_ENV_ENV_H
 
@@ -35,8 +35,7 @@ typedef struct mw_script {
 } mw_script;
 
 struct mw_env_class {
-    const char *family;
-    const char *const *tasks; /* NULL-terminated names */
+    const mw_family *family;
 
     /* Fills info, model and state for one of the family's tasks, or fails and leaves nothing allocated. */
     mw_status (*create)(mw_env *env, const char *task, const mw_env_options *options, mw_error *error);
@@ -78,6 +77,10 @@ struct mw_env_class {
 /* Fails unless all values are finite and at most MW_ENV_FARTHEST in size; `what` names them. */
 mw_status mw_env_check_numbers(const mw_env *env, const char *what, const double *values, int count,
                                mw_error *error);
+
+enum { MW_FAMILY_MPE, MW_FAMILY_BATTLE, MW_FAMILY_ANT }; /* rows of mw_family_at */
+extern const mw_family mw_families[MW_FAMILIES];
+const char *const *mw_family_tasks(const mw_family *family); /* names, NULL past the last */
 
 extern const mw_env_class mw_mpe_class, mw_battle_class;
 #ifdef MAWAM_HAVE_MUJOCO

@@ -23,12 +23,28 @@ static const mw_arm rows[] = {
 
 enum { ROWS = sizeof rows / sizeof *rows };
 
+static mw_arm judged_by(const mw_model_class *class) {
+    mw_arm arm = {class->name, class->scorer->help, "planner", "", false};
+    snprintf(arm.settings, sizeof arm.settings, "scorer=%.20s choice=best " MW_AS_DRAWN, class->name);
+    return arm;
+}
+
+/* Does a row above say the same? */
+static bool has_row(const mw_arm *arm) {
+    for (int i = 0; i < ROWS; i++)
+        if (!strcmp(rows[i].settings, arm->settings)) return true;
+    return false;
+}
+
 /* The index-th model that has no arm above and judges candidates, or plays by itself: those come last, and
  * what can do both is one of them, because an arm is known by its name. */
 static const mw_model_class *model_at(int index) {
     const mw_model_class *class;
-    for (int i = 0; (class = mw_model_class_at(i)); i++)
-        if (class->scorer && !class->policy && strcmp(class->name, "rwm") && index-- == 0) return class;
+    for (int i = 0; (class = mw_model_class_at(i)); i++) {
+        if (!class->scorer || class->policy) continue;
+        const mw_arm arm = judged_by(class);
+        if (!has_row(&arm) && index-- == 0) return class;
+    }
     for (int i = 0; (class = mw_model_class_at(i)); i++)
         if (class->policy && index-- == 0) return class;
     return NULL;
@@ -37,14 +53,11 @@ static const mw_model_class *model_at(int index) {
 bool mw_arm_at(int index, mw_arm *arm) {
     const mw_model_class *class = index >= ROWS ? model_at(index - ROWS) : NULL;
     if (index < 0 || index >= MW_ARMS || (index >= ROWS && !class)) return false;
-    if (class && class->policy) {
-        *arm = (mw_arm){class->name, class->policy->help, class->name, ""};
-    } else if (class) {
-        *arm = (mw_arm){class->name, class->scorer->help, "planner", ""};
-        snprintf(arm->settings, sizeof arm->settings, "scorer=%.20s choice=best " MW_AS_DRAWN, class->name);
-    } else {
-        *arm = rows[index];
-    }
+    if (class && class->policy)
+        *arm = (mw_arm){class->name, class->policy->help, class->name, "", false};
+    else
+        *arm = class ? judged_by(class) : rows[index];
+    arm->plans = mw_controller_plans(arm->controller);
     return true;
 }
 
@@ -58,7 +71,7 @@ bool mw_arm_available(int index, const mw_bundle *bundle) {
     char scorer[MW_WORD];
     if (!mw_arm_at(index, &arm)) return false;
     if (mw_model_class_index(arm.controller) >= 0) return mw_bundle_model(bundle, arm.controller);
-    if (!strcmp(arm.controller, "planner") && !mw_bundle_draws(bundle)) return false;
+    if (arm.plans && !mw_bundle_draws(bundle)) return false;
     return sscanf(arm.settings, "scorer=%63s", scorer) != 1 || mw_scorer_available(scorer, bundle);
 }
 

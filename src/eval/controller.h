@@ -38,6 +38,7 @@ struct mw_controller {
 /* "planner", "behavior", "uniform", or a model of the bundle that plays by itself. */
 mw_status mw_controller_create(mw_controller **controller, const char *name,
                                const mw_controller_request *request, mw_error *error);
+bool mw_controller_plans(const char *name); /* does one of that name draw candidates? */
 static inline void mw_controller_free(mw_controller *controller) {
     if (controller) controller->kind->destroy(controller);
 }

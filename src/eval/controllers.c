@@ -249,17 +249,26 @@ static const mw_controller_class uniform_class = {.name = "uniform",
 
 static const mw_controller_class *const classes[] = {&planner_class, &behavior_class, &uniform_class};
 
+static const mw_controller_class *find(const char *name) {
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+        if (!strcmp(classes[i]->name, name)) return classes[i];
+    return NULL;
+}
+
+bool mw_controller_plans(const char *name) {
+    const mw_controller_class *class = find(name);
+    return class && class->candidates;
+}
+
 mw_status mw_controller_create(mw_controller **out, const char *name, const mw_controller_request *request,
                                mw_error *error) {
     const mw_model *model = mw_bundle_model(request->bundle, name);
-    const size_t count = sizeof classes / sizeof *classes;
-    size_t i = 0;
+    const mw_controller_class *class = find(name);
     *out = NULL;
-    while (i < count && strcmp(classes[i]->name, name)) i++;
-    if (i == count && !(model && model->kind->policy))
+    if (!class && !(model && model->kind->policy))
         return mw_fail(error, MW_ERR_ARGUMENT, "this bundle has nobody who plays as '%.64s'", name);
     const mw_status status =
-        i < count ? classes[i]->create(out, request, error) : policy_create(out, model, request, error);
+        class ? class->create(out, request, error) : policy_create(out, model, request, error);
     if (status == MW_OK) return MW_OK;
     mw_controller_free(*out);
     *out = NULL;

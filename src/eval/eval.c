@@ -31,10 +31,6 @@ mw_status mw_eval_options_take(mw_eval_options *options, const mw_eval_options *
     return MW_OK;
 }
 
-int mw_eval_episodes_of(const char *family) {
-    return !strcmp(family, "battle") ? 20 : !strcmp(family, "ant") ? 4 : 40;
-}
-
 /* ---- one arm on some environments ---- */
 
 typedef struct {
@@ -269,7 +265,7 @@ static void summarise_arm(mw_eval_result *result, mw_eval_report *report, double
     report->total = summarise(o, report, TOTAL, seed_means, &report->total_std);
     report->length = summarise(o, report, LENGTH, seed_means, NULL);
     report->won = report->won_std = report->score = report->score_std = NAN;
-    if (!strcmp(result->info.family, "battle"))
+    if (mw_family_find(result->info.family)->counts_wins)
         report->won = summarise(o, report, WON, seed_means, &report->won_std);
     if (scale) {
         report->score = mw_score(result->info.task, report->total);
@@ -362,7 +358,7 @@ static mw_status resolve(mw_eval_result *result, const mw_bundle *bundle, mw_err
     result->info.summary = NULL;
     mw_env_free(env);
     MW_TRY(status);
-    if (!o->episodes) o->episodes = mw_eval_episodes_of(result->info.family);
+    if (!o->episodes) o->episodes = mw_family_find(result->info.family)->episodes;
     result->plan = bundle->plan;
     for (int i = 0; i < o->assignment_count; i++)
         MW_TRY(mw_fields_assign(mw_plan_fields, &result->plan, o->assignments[i], "", error));

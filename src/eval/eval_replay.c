@@ -3,6 +3,7 @@
 #include "core/numbers.h"
 #include "eval/eval.h"
 #include "eval/worlds.h"
+#include "plan/scorers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,8 +145,7 @@ static mw_status play_both(mw_replay **replay, mw_worlds *worlds, mw_controller_
              info->quality, request->plan.candidates, (unsigned long long)o->first_seed, worlds->info->rules,
              other ? ", trained under " : "", other ? info->rules : "");
     MW_TRY(play(replay, worlds, request, o, subtitle, error));
-    if (!strcmp(request->plan.scorer, "rwm") && request->plan.value_after == 0) /* scores are rewards to come
-                                                                                 */
+    if (mw_scorer_foretells(request->plan.scorer) && request->plan.value_after == 0)
         MW_TRY(mw_replay_horizon(*replay, request->plan.horizon, error));
     mw_arm_at(MW_ARM_REACTIVE, &reactive);
     MW_TRY(mw_fields_assign(mw_plan_fields, &request->plan, reactive.settings, "", error));

@@ -136,9 +136,9 @@ static mw_status add_judge(survey *v, const mw_bundle *bundle, const char *name,
 static mw_status survey_judges(survey *v, const mw_bundle *bundle, mw_error *error) {
     if (names_scorer(&v->options)) return add_judge(v, bundle, v->plan.scorer, error);
     for (int i = 0; mw_scorer_class_at(i) && v->judges < MW_JUDGES; i++) {
-        const char *name = mw_scorer_class_at(i)->name;
-        if (!mw_scorer_available(name, bundle) || !strcmp(name, "oracle")) continue;
-        const mw_status status = add_judge(v, bundle, name, error);
+        const mw_scorer_class *class = mw_scorer_class_at(i);
+        if (class->simulates || !mw_scorer_available(class->name, bundle)) continue;
+        const mw_status status = add_judge(v, bundle, class->name, error);
         if (status != MW_ERR_ARGUMENT) MW_TRY(status);
     }
     return v->judges ? MW_OK

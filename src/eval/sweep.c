@@ -168,7 +168,7 @@ static mw_status inputs_json(json_t **out, sweep *s, mw_error *error) {
     char weights[17], cpu[128];
     mw_cpu_model(cpu, sizeof cpu); /* milliseconds of two machines make no front */
     MW_TRY(mw_env_create(&env, s->bundle->info.task, e->world, error));
-    if (!e->episodes) e->episodes = mw_eval_episodes_of(mw_env_describe(env)->family);
+    if (!e->episodes) e->episodes = mw_family_find(mw_env_describe(env)->family)->episodes;
     json_t *assignments = json_array();
     uint64_t hash = MW_HASH_START;
     for (int i = 0; i < s->bundle->count; i++) {

@@ -319,8 +319,7 @@ mw_status mw_duel_set(mw_duel *duel, const char *name, const char *value, mw_err
 
 bool mw_duel_arm_plays(const mw_duel *duel, int index) {
     mw_arm arm;
-    return mw_arm_at(index, &arm) && !strcmp(arm.controller, "planner") &&
-           mw_arm_available(index, duel->bundle);
+    return mw_arm_at(index, &arm) && arm.plans && mw_arm_available(index, duel->bundle);
 }
 
 /* An arm is the bundle's own plan with its differences; M, H and K stay as they are. */

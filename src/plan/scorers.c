@@ -44,6 +44,11 @@ bool mw_scorer_imagines(const char *name) {
     return class && class->imagines;
 }
 
+bool mw_scorer_foretells(const char *name) {
+    const mw_scorer_class *class = find(name);
+    return class && class->imagines && !class->mixes[0];
+}
+
 bool mw_scorer_available(const char *name, const mw_bundle *bundle) {
     const mw_scorer_class *class = find(name);
     if (class && class->mixes[0])

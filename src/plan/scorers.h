@@ -10,7 +10,8 @@ bool mw_scorer_available(const char *name, const mw_bundle *bundle);
 /* Can those models (bits by class), once they are trained? Fails where they cannot, or there is no such
  * scorer. */
 mw_status mw_scorer_check(const char *name, unsigned models, mw_error *error);
-bool mw_scorer_imagines(const char *name); /* false also where there is none of that name */
+bool mw_scorer_imagines(const char *name);  /* false also where there is none of that name */
+bool mw_scorer_foretells(const char *name); /* its scores are imagined rewards to come and nothing else */
 /* The first that the bundle can serve and that imagines observations; NULL: none. */
 const char *mw_scorer_imagining(const mw_bundle *bundle);
 

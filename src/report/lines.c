@@ -10,8 +10,7 @@
 const char *const mw_report_families[3] = {"mpe", "battle", "ant"};
 
 const char *mw_report_family_title(const char *family) {
-    if (!family) return "all";
-    return !strcmp(family, "mpe") ? "MPE" : !strcmp(family, "battle") ? "SMAC" : "Ant";
+    return family ? mw_family_find(family)->title : "all";
 }
 
 const char *mw_relative_words(char out[480], const mw_study_table *t) {
@@ -145,8 +144,8 @@ static void gain_lines(const mw_study_table *t, mw_report_line *lines, int *n) {
     snprintf(what, sizeof what, "Planning beats a random choice%s", candidates);
     comparison_line(add(lines, n, what), mw_table_compare_arms(t, NULL, MW_ARM_PLAN, MW_ARM_RANDOM), 0, 0,
                     NAN, NAN);
-    const mw_comparison won = mw_table_compare_won(t, "battle", MW_ARM_PLAN, MW_ARM_REACTIVE),
-                        theirs = mw_table_compare(t, "battle", MW_COL_PUBLISHED_PLAN_WON,
+    const mw_comparison won = mw_table_compare_won(t, NULL, MW_ARM_PLAN, MW_ARM_REACTIVE),
+                        theirs = mw_table_compare(t, NULL, MW_COL_PUBLISHED_PLAN_WON,
                                                   MW_COL_PUBLISHED_REACTIVE_WON);
     mw_report_line *line = add(lines, n, "SMAC win rate improved");
     count_line(line, won);

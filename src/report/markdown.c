@@ -89,7 +89,7 @@ static void write_goals(const mw_study_table *t, FILE *out) {
 }
 
 static const char *format_of(const mw_study_row *row) {
-    return strcmp(row->family, "ant") ? "%.1f" : "%.0f";
+    return mw_family_find(row->family)->format;
 }
 
 static void write_settings(const mw_study_table *t, FILE *out) {

@@ -139,11 +139,11 @@ void mw_page_setting(mw_page *page, mw_sheet *sheet, const mw_study_row *row) {
 }
 
 const char *mw_row_format(const mw_study_row *row) {
-    return strcmp(row->family, "ant") ? "%.1f" : "%.0f";
+    return mw_family_find(row->family)->format;
 }
 
 const char *mw_row_signed_format(const mw_study_row *row) {
-    return strcmp(row->family, "ant") ? "%+.1f" : "%+.0f";
+    return mw_family_find(row->family)->signed_format;
 }
 
 const char *mw_comparison_text(char out[160], const mw_comparison *c) {
@@ -180,11 +180,10 @@ void mw_page_arm_bars(mw_page *page, const mw_study_table *t, const char *family
     }
     if (!n) return;
     char title[96], unit[64];
-    snprintf(unit, sizeof unit, "%s: %s", mw_report_family_title(family),
-             !strcmp(family, "mpe") ? "normalised score" : "episode return");
+    snprintf(unit, sizeof unit, "%s: %s", mw_report_family_title(family), mw_family_find(family)->measure);
     snprintf(title, sizeof title, "%s, and its std over seeds", unit);
     mw_plot_bars(page->out, &(mw_bars){title, "setting", mw_axis_fit(ends, m, false, unit), names, n, titles,
-                                       count, values, low, high, strcmp(family, "ant") ? "%.1f" : "%.0f"});
+                                       count, values, low, high, mw_family_find(family)->format});
 }
 
 /* ---- a chapter ---- */

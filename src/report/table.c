@@ -35,11 +35,7 @@ const char *mw_table_column_name(mw_column_id column, char out[64]) {
 }
 
 const char *mw_study_family(const char *task) {
-    for (const char *const *name = mw_mpe_class.tasks; *name; name++)
-        if (!strcmp(*name, task)) return "mpe";
-    for (const char *const *name = mw_battle_class.tasks; *name; name++)
-        if (!strcmp(*name, task)) return "battle";
-    return "ant";
+    return mw_family_of(task)->name;
 }
 
 /* ---- reading ---- */

@@ -151,7 +151,7 @@ typedef enum mw_snippet_metric {
 typedef struct mw_study_row {
     const mw_setting *setting;
     char name[64];
-    const char *family; /* "mpe", "battle", "ant" */
+    const char *family; /* name of an mw_family */
     json_t *summary;    /* NULL: missing */
     double value[MW_TABLE_WIDTH];
     double seeds[MW_ARMS][MW_TABLE_SEEDS]; /* means of the seeds, as reported; NaN behind the last */

@@ -62,13 +62,9 @@ bool mw_study_wants(const mw_study_options *options, mw_study_part part) {
 }
 
 int mw_study_episodes(const mw_study_options *options, const char *family) {
-    static const char *const families[MW_STUDY_FAMILIES] = {"mpe", "battle", "ant"};
-    static const int protocol[MW_STUDY_FAMILIES] = {40, 160, 16};
-    int f = 0;
-    while (strcmp(families[f], family)) f++;
-    return options->family_episodes[f] ? options->family_episodes[f]
-           : options->episodes         ? options->episodes
-                                       : protocol[f];
+    const mw_family *row = mw_family_find(family);
+    const int own = options->family_episodes[row - mw_family_at(0)];
+    return own ? own : options->episodes ? options->episodes : row->study_episodes;
 }
 
 /* ---- lines ---- */

@@ -39,7 +39,8 @@ static mw_status data_json(json_t **out, const mw_chain *c, mw_error *error) {
                          d.spec.note ? d.spec.note : "", "behaviors", json_object_get(root, "behaviors"));
         if (mw_scale_of(c->setting->task))
             json_object_set_new(*out, "score", json_real(mw_score(c->setting->task, d.returns.mean)));
-        if (!strcmp(c->family, "battle")) json_object_set_new(*out, "win_rate", json_real(d.returns.won));
+        if (mw_family_find(c->family)->counts_wins)
+            json_object_set_new(*out, "win_rate", json_real(d.returns.won));
     }
     json_decref(root);
     mw_dataset_close(&d);

@@ -459,13 +459,42 @@ static void batch_errors(void **state) {
     }
 }
 
+/* Every task belongs to one family, found by either name; only battles are won. */
+static void families(void **state) {
+    (void)state;
+    const char *task;
+    for (int i = 0; (task = mw_env_task(i)); i++) {
+        mw_env *env;
+        mw_error error;
+        CHECK_OK(mw_env_create(&env, task, NULL, &error), error);
+        const mw_family *family = mw_family_of(task);
+        assert_non_null(family);
+        assert_string_equal(mw_env_describe(env)->family, family->name);
+        assert_ptr_equal(mw_family_find(family->name), family);
+        assert_int_equal(family->counts_wins, !strcmp(family->name, "battle"));
+        mw_env_free(env);
+    }
+    for (int f = 0; f < MW_FAMILIES; f++) {
+        const mw_family *family = mw_family_at(f);
+        assert_true(family->episodes > 0 && family->study_episodes >= family->episodes);
+        assert_true(family->format[0] == '%' && family->signed_format[1] == '+');
+    }
+    assert_null(mw_family_at(-1));
+    assert_null(mw_family_at(MW_FAMILIES));
+    assert_null(mw_family_find("3m"));
+    assert_null(mw_family_find(NULL));
+    assert_null(mw_family_of("battle"));
+    assert_string_equal(mw_family_of("4ant")->name, "ant"); /* also without the engine */
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(snapshots),         cmocka_unit_test(hostile_snapshots),
-        cmocka_unit_test(damaged_snapshots), cmocka_unit_test(bad_actions),
-        cmocka_unit_test(bad_names),         cmocka_unit_test(scripts_play),
-        cmocka_unit_test(adversarial),       cmocka_unit_test(descriptions),
-        cmocka_unit_test(batches),           cmocka_unit_test(batch_errors),
+        cmocka_unit_test(families),          cmocka_unit_test(snapshots),
+        cmocka_unit_test(hostile_snapshots), cmocka_unit_test(damaged_snapshots),
+        cmocka_unit_test(bad_actions),       cmocka_unit_test(bad_names),
+        cmocka_unit_test(scripts_play),      cmocka_unit_test(adversarial),
+        cmocka_unit_test(descriptions),      cmocka_unit_test(batches),
+        cmocka_unit_test(batch_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,16 @@ def test_tasks_and_scripts():
     assert world != policy and (world, policy) == mawam.episode_seeds(1000, 0)
 
 
+def test_families():
+    mpe, battle, ant = mawam.families()
+    assert (mpe.title, battle.counts_wins, ant.counts_wins, mpe.episodes) == ("MPE", True, False, 40)
+    assert mawam.family("ant") == mawam.family_of("4ant") == ant and mawam.family_of("3m") == battle
+    with pytest.raises(mawam.ArgumentError, match="no task '4m'"):
+        mawam.family_of("4m")
+    with pytest.raises(mawam.ArgumentError, match="no family '3m'"):
+        mawam.family("3m")
+
+
 def test_describes_itself(task):
     env = mawam.Env(task)
     assert env.info.task == env.task == task

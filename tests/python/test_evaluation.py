@@ -14,7 +14,6 @@ FEW = {"arms": ["plan", "reactive"], "seeds": 2, "episodes": 2, "threads": 1, "t
 def test_arms(bundle):
     listed = [arm.name for arm in mawam.arms()]
     assert listed[:3] == ["reactive", "random", "plan"] and set(mawam.arms_of(bundle)) <= set(listed)
-    assert mawam.episodes_of("mpe") == 40
 
 
 def test_evaluation(bundle, tmp_path):

@@ -102,7 +102,7 @@ static void load(mw_env *env, const void *buffer) {
 }
 
 static const mw_env_class prey_class = {
-    .family = "mpe",
+    .family = &mw_families[MW_FAMILY_MPE],
     .destroy = destroy,
     .reset = reset,
     .step = step,
@@ -131,7 +131,7 @@ static mw_status create(mw_env **out, const void *context, mw_error *error) {
     m->game = game;
     snprintf(m->name, sizeof m->name, "%s-prey", game->task->name);
     env->info = (mw_env_info){.task = m->name,
-                              .family = "mpe",
+                              .family = mw_families[MW_FAMILY_MPE].name,
                               .rules = MW_MPE_RULES,
                               .summary = "the prey of a pursuit learns to escape",
                               .agents = 1,

@@ -39,16 +39,41 @@ static const struct {
     const char *family;
     int episodes;
     unsigned arms;
+    const char *seen; /* in the pictures */
 } shows[] = {
-    {"mpe", 40, (1u << MW_ARM_STANDARD) - 1},
-    {"battle", 100, (1u << MW_ARM_STANDARD) - 1},
-    {"ant", 40, 1u << MW_ARM_REACTIVE | 1u << MW_ARM_RANDOM | 1u << MW_ARM_PLAN},
+    {"mpe", 40, (1u << MW_ARM_STANDARD) - 1,
+     "Discs are agents; in spread, crosses are the landmarks that they are to cover.\n"
+     "Lines are the ways that the candidates imagine."},
+    {"battle", 100, (1u << MW_ARM_STANDARD) - 1,
+     "A team fights the other one, in orange; yellow lines are attacks.\n"
+     "Candidates are joint orders: who attacks whom, who moves where."},
+    {"ant", 40, 1u << MW_ARM_REACTIVE | 1u << MW_ARM_RANDOM | 1u << MW_ARM_PLAN,
+     "Two or four agents move the legs of one ant, seen from above, which is to run to the right.\n"
+     "Lines are how far the candidates think that it gets."},
 };
 
 static int show_of(const char *family) {
     int i = (int)(sizeof shows / sizeof *shows) - 1;
     while (i > 0 && strcmp(shows[i].family, family)) i--;
     return i;
+}
+
+/* Is a plan already as an arm would have it? */
+static bool changes_nothing(int index, const mw_plan_settings *plan) {
+    mw_arm arm;
+    char *rest = arm.settings, before[MW_NAME], after[MW_NAME];
+    mw_arm_at(index, &arm);
+    for (char *word; (word = strsep(&rest, " "));) {
+        mw_plan_settings changed = *plan;
+        char *value = strchr(word, '=');
+        *value++ = 0;
+        if (mw_plan_settings_set(&changed, word, value, NULL) != MW_OK ||
+            mw_plan_settings_get(plan, word, before, sizeof before, NULL) != MW_OK ||
+            mw_plan_settings_get(&changed, word, after, sizeof after, NULL) != MW_OK ||
+            strcmp(before, after) != 0)
+            return false;
+    }
+    return true;
 }
 
 static void print_rows(const shown *s, bool first) {
@@ -94,18 +119,6 @@ static const char page_head[] =
     "the best one. Policy and world model are frozen: all of the difference below is planning.\n"
     "Each arm played the same episodes; they are few, a taste and not a result.</p>\n";
 
-/* What is seen in the pictures of a family. */
-static const char *seen_in(const char *family) {
-    if (!strcmp(family, "mpe"))
-        return "Discs are agents; in spread, crosses are the landmarks that they are to cover.\n"
-               "Lines are the ways that the candidates imagine.";
-    if (!strcmp(family, "battle"))
-        return "A team fights the other one, in orange; yellow lines are attacks.\n"
-               "Candidates are joint orders: who attacks whom, who moves where.";
-    return "Two or four agents move the legs of one ant, seen from above, which is to run to the right.\n"
-           "Lines are how far the candidates think that it gets.";
-}
-
 static void write_table(FILE *page, const mw_eval_result *result) {
     const mw_eval_report *plan = mw_eval_arm(result, MW_ARM_PLAN);
     const bool battle = isfinite(plan->won), scaled = isfinite(plan->score);
@@ -145,7 +158,7 @@ static mw_status write_index(const char *folder, const shown *list, int count, m
             "<a href='%s.html'><img src='%s.svg' alt='five moments of a planned episode'></a>\n"
             "<p><a href='%s.html'>Play this episode</a>: planned beside the policy alone, with the\n"
             "candidates of every decision, their scores, and what was imagined against what happened.</p>\n",
-            s->name, seen_in(about.family), s->name, s->name, s->name);
+            s->name, shows[show_of(about.family)].seen, s->name, s->name, s->name);
         write_table(page, s->result);
         fputs("</section>\n", page);
     }
@@ -231,10 +244,7 @@ static mw_status show(shown *list, int index, const char *path, const char *fold
         options.arms = shows[row].arms;
         if (!options.episodes) options.episodes = shows[row].episodes;
     }
-    if (status == MW_OK && mw_plan_as_drawn(&plan) && plan.choice == MW_CHOICE_BEST &&
-        plan.temperature == 0 && plan.caution == 0 && plan.value_after == 0 && plan.recombine == 0 &&
-        !strcmp(plan.scorer, "rwm"))
-        options.arms &= ~(1u << MW_ARM_PAPER); /* then it is the same as plan */
+    if (status == MW_OK && changes_nothing(MW_ARM_PAPER, &plan)) options.arms &= ~(1u << MW_ARM_PAPER);
     if (status == MW_OK) status = mw_bundle_evaluate(&s->result, bundle, &options, error);
     if (status == MW_OK) {
         print_rows(s, index == 0);

@@ -360,11 +360,11 @@ static play_figures figures_of(const play_request *request, const play_result *r
         .rate = (double)result->steps / result->seconds, .won = NAN, .won_error = NAN, .score = NAN};
     mean_and_error(result->returns, request->episodes, &f.mean, &f.error);
     for (int k = 0; k < request->episodes; k++) f.length += result->lengths[k] / episodes;
-    if (!strcmp(info->family, "battle")) {
+    if (mw_family_find(info->family)->counts_wins) {
         f.won = (double)result->wins / episodes;
         f.won_error = sqrt(f.won * (1 - f.won) / episodes);
     }
-    if (!strcmp(info->family, "mpe") && !request->world.prey_file) f.score = mw_score(info->task, f.mean);
+    if (!request->world.prey_file) f.score = mw_score(info->task, f.mean);
     return f;
 }
 

@@ -107,7 +107,7 @@ static void print_plan(const mw_plan_settings *plan) {
 
 static void print_table(const mw_eval_result *result) {
     const mw_eval_summary about = mw_eval_describe(result);
-    const bool battle = !strcmp(about.family, "battle");
+    const bool wins = mw_family_find(about.family)->counts_wins;
     bool scaled = false;
     for (int a = 0; a < MW_ARMS; a++)
         scaled |= mw_eval_arm(result, a)->played && isfinite(mw_eval_arm(result, a)->score);
@@ -122,14 +122,14 @@ static void print_table(const mw_eval_result *result) {
         about.episodes == 1 ? "" : "s", about.seeds * about.episodes);
     printf("%-9s %16s", "arm", "return");
     if (scaled) printf(" %14s", "normalised");
-    if (battle) printf(" %14s", "won %");
+    if (wins) printf(" %14s", "won %");
     printf(" %27s %9s %6s %13s\n", "gain [95%]", "relative", "share", "ms p50 / p95");
     double seconds = 0;
     long decisions = 0;
     for (int a = 0; a < MW_ARMS; a++) {
         const mw_eval_report *r = mw_eval_arm(result, a);
         if (!r->played) continue;
-        print_row(r, mw_arm_name(a), scaled, battle);
+        print_row(r, mw_arm_name(a), scaled, wins);
         seconds += r->seconds;
         decisions += r->decisions;
     }

@@ -167,15 +167,16 @@ static int run_study(mw_study_options *o) {
 
 /* "40", or "mpe=40,battle=160,ant=16" with some of them; false: neither. */
 static bool take_episodes(mw_study_options *o, const char *text) {
-    static const char *const families[MW_STUDY_FAMILIES] = {"mpe", "battle", "ant"};
+    const mw_family *family;
     char *end;
     for (const char *at = text; *at;) {
         const size_t name = strcspn(at, "=,");
         int *into = &o->episodes, f = 0;
         if (at[name] == '=') {
-            while (f < MW_STUDY_FAMILIES && (strlen(families[f]) != name || strncmp(families[f], at, name)))
+            while ((family = mw_family_at(f)) &&
+                   (strlen(family->name) != name || strncmp(family->name, at, name)))
                 f++;
-            if (f == MW_STUDY_FAMILIES) return false;
+            if (!family) return false;
             into = &o->family_episodes[f];
             at += name + 1;
         }

@@ -102,7 +102,7 @@ static mw_status fill(mw_env *env, const mw_ant_split *split, mw_error *error) {
     if (!mw_engine_run(make_data, env, trouble) || !state->data)
         return mw_fail(error, MW_ERR_MEMORY, "%s: MuJoCo: %.200s", split->task, trouble);
     env->info = (mw_env_info){.task = split->task,
-                              .family = "ant",
+                              .family = mw_families[MW_FAMILY_ANT].name,
                               .rules = world->rules,
                               .summary = split->summary,
                               .agents = split->agents,
@@ -239,8 +239,6 @@ static void observe(const mw_env *env, float *obs) {
             *obs++ = (float)slot_value(&layout->slots[agent][i], state_of(env)->data);
 }
 
-static const char *const tasks[] = {"2ant", "4ant", NULL};
-
 /* Agents see how far the torso is along x, their last feature, and nothing of y. */
 static int places(const mw_env *env, const float *obs, float (*out)[2], int capacity) {
     const int n = env->info.agents, o = env->info.obs_size;
@@ -255,8 +253,7 @@ static int places(const mw_env *env, const float *obs, float (*out)[2], int capa
 }
 
 const mw_env_class mw_ant_class = {
-    .family = "ant",
-    .tasks = tasks,
+    .family = &mw_families[MW_FAMILY_ANT],
     .create = create,
     .destroy = destroy,
     .feature = feature,

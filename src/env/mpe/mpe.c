@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const task_names[] = {"spread", "tag", "world", NULL};
-
 static const mw_mpe_model *model_of(const mw_env *env) {
     return env->model;
 }
@@ -54,7 +52,7 @@ static mw_status create(mw_env *env, const char *name, const mw_env_options *opt
         return status;
     }
     env->info = (mw_env_info){.task = task->name,
-                              .family = "mpe",
+                              .family = mw_families[MW_FAMILY_MPE].name,
                               .rules = model->rules,
                               .summary = task->summary,
                               .agents = task->learners,
@@ -237,8 +235,7 @@ static int places(const mw_env *env, const float *obs, float (*out)[2], int capa
 }
 
 const mw_env_class mw_mpe_class = {
-    .family = "mpe",
-    .tasks = task_names,
+    .family = &mw_families[MW_FAMILY_MPE],
     .create = create,
     .destroy = destroy,
     .feature = feature,

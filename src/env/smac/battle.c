@@ -331,8 +331,6 @@ static double play_step(const mw_battle_model *model, mw_battle_state *state, co
 
 /* ---- the class ---- */
 
-static const char *const tasks[] = {"3m", "8m", "5m_vs_6m", "2s3z", NULL};
-
 static mw_status fill(mw_env *env, const mw_battle_map *map, double jitter, mw_error *error) {
     mw_battle_model *model = malloc(sizeof *model);
     mw_battle_state *state = calloc(1, sizeof *state);
@@ -347,7 +345,7 @@ static mw_status fill(mw_env *env, const mw_battle_map *map, double jitter, mw_e
     env->model = model;
     env->state = state;
     env->info = (mw_env_info){.task = model->map->name,
-                              .family = mw_battle_class.family,
+                              .family = mw_families[MW_FAMILY_BATTLE].name,
                               .rules = model->rules,
                               .summary = model->map->summary,
                               .agents = model->allies,
@@ -495,8 +493,7 @@ static void action_name(const mw_env *env, int index, char *name, size_t size) {
         snprintf(name, size, "attack %d", index - named);
 }
 
-const mw_env_class mw_battle_class = {.family = "battle",
-                                      .tasks = tasks,
+const mw_env_class mw_battle_class = {.family = &mw_families[MW_FAMILY_BATTLE],
                                       .create = create,
                                       .destroy = destroy,
                                       .feature = feature,

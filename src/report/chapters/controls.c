@@ -34,7 +34,7 @@ static int players_of(const mw_sources *s, const char *family, int players[MW_AR
         for (int i = 0; i < MW_TABLE_ROWS; i++)
             played = played || (!strcmp(s->table.rows[i].family, family) &&
                                 !isnan(played_in(s, i, a)->value[MW_COL_OF(a, MW_FIELD_REPORTED)]));
-        if (played && strcmp(arm.controller, "planner")) players[n++] = a;
+        if (played && !arm.plans) players[n++] = a;
     }
     return n;
 }
@@ -89,8 +89,7 @@ static void say_baselines(mw_page *page) {
         double most = -INFINITY;
         mw_arm arm;
         for (int a = 0; mw_arm_at(a, &arm); a++) /* fmax passes over a NaN */
-            if (strcmp(arm.controller, "planner"))
-                most = fmax(most, t->rows[i].value[MW_COL_OF(a, MW_FIELD_REPORTED)]);
+            if (!arm.plans) most = fmax(most, t->rows[i].value[MW_COL_OF(a, MW_FIELD_REPORTED)]);
         const double *v = page->table->rows[i].value, *theirs = t->rows[i].value;
         if (isnan(plan) || isinf(most) || fabs(v[MW_COL_EVAL_SEEDS] - theirs[MW_COL_EVAL_SEEDS]) > 0 ||
             fabs(v[MW_COL_EVAL_EPISODES] - theirs[MW_COL_EVAL_EPISODES]) > 0)

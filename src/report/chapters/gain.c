@@ -197,8 +197,8 @@ void mw_item_family_table(mw_page *page) {
 /* ---- win rates ---- */
 
 void mw_item_win_rates(mw_page *page) {
-    const mw_comparison ours = mw_table_compare_won(page->table, "battle", MW_ARM_PLAN, MW_ARM_REACTIVE),
-                        theirs = mw_table_compare(page->table, "battle", MW_COL_PUBLISHED_PLAN_WON,
+    const mw_comparison ours = mw_table_compare_won(page->table, NULL, MW_ARM_PLAN, MW_ARM_REACTIVE),
+                        theirs = mw_table_compare(page->table, NULL, MW_COL_PUBLISHED_PLAN_WON,
                                                   MW_COL_PUBLISHED_REACTIVE_WON);
     mw_sheet *sheet = mw_page_settings_sheet();
     char text[160];
@@ -218,7 +218,7 @@ void mw_item_win_rates(mw_page *page) {
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
         const mw_study_row *row = &page->table->rows[i];
         const double *v = row->value;
-        if (strcmp(row->family, "battle")) continue;
+        if (!mw_family_find(row->family)->counts_wins) continue;
         mw_page_setting(page, sheet, row);
         mw_sheet_number(sheet, "%.2f", v[MW_COL_DATA_WON]);
         for (int a = 0; a < MW_ARM_STANDARD; a++)

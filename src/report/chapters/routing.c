@@ -185,21 +185,19 @@ static const struct {
 enum { FACTS = sizeof facts / sizeof *facts, FEW = 5 }; /* settings: of fewer there is no interval */
 
 static void fact_points(mw_page *page, double values[FACTS][MW_TABLE_ROWS], int x, int y) {
-    static const char *const series[] = {"MPE", "SMAC", "Ant"};
+    const char *series[MW_FAMILIES];
     mw_point points[MW_TABLE_ROWS];
     char title[128];
+    for (int f = 0; f < MW_FAMILIES; f++) series[f] = mw_family_at(f)->title;
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
-        const char *family = page->table->rows[i].family;
-        points[i] = (mw_point){values[x][i], values[y][i],
-                               !strcmp(family, "mpe")      ? 0
-                               : !strcmp(family, "battle") ? 1
-                                                           : 2,
+        const mw_family *family = mw_family_find(page->table->rows[i].family);
+        points[i] = (mw_point){values[x][i], values[y][i], (int)(family - mw_family_at(0)),
                                page->table->rows[i].name};
     }
     snprintf(title, sizeof title, "%s against %s", facts[y].title, facts[x].title);
     mw_plot_points(page->out, &(mw_points){title, mw_axis_fit(values[x], MW_TABLE_ROWS, false, facts[x].axis),
                                            mw_axis_fit(values[y], MW_TABLE_ROWS, false, facts[y].axis),
-                                           points, MW_TABLE_ROWS, series, 3, y < 4, NAN, NAN});
+                                           points, MW_TABLE_ROWS, series, MW_FAMILIES, y < 4, NAN, NAN});
 }
 
 /* The facts of all settings, of the routers as trained or before. */
