@@ -12,8 +12,7 @@ static double now(const mw_planner *p) {
 
 /* Without scores the first candidate is executed: what the policy alone would do. */
 static void prefer_first(mw_planner *p) {
-    for (int q = 0; q < p->slot_count * p->plan.candidates; q++)
-        p->scores[q] = q % p->plan.candidates ? -INFINITY : 0;
+    for (int q = 0; q < p->slot_count * p->drawn; q++) p->scores[q] = q % p->drawn ? -INFINITY : 0;
 }
 
 /* A decision with the candidates of one level and so many sampling steps. */
@@ -21,15 +20,15 @@ static mw_status act_within(mw_planner *p, int level, int steps, double started,
                             const uint8_t *legal, const uint8_t *active, float *real, int32_t *index,
                             mw_error *error) {
     mw_deadline *d = &p->deadline;
-    const int before = p->plan.candidates;
-    p->plan.candidates = d->level[level].candidates;
+    const int before = p->drawn;
+    p->drawn = d->level[level].candidates;
     p->sampling.steps = steps;
     const mw_status status = mw_planner_propose(p, obs, legal, active, error);
-    if (status != MW_OK) p->plan.candidates = before; /* of the last decision, which can still be asked for */
+    if (status != MW_OK) p->drawn = before; /* of the last decision, which can still be asked for */
     MW_TRY(status);
     const double drawn = now(p);
     const bool scored =
-        p->scorer && p->plan.candidates > 1 && mw_deadline_allows(d, level, p->slot_count, drawn - started);
+        p->scorer && p->drawn > 1 && mw_deadline_allows(d, level, p->slot_count, drawn - started);
     if (scored)
         MW_TRY(mw_planner_score(p, error));
     else
@@ -38,7 +37,7 @@ static mw_status act_within(mw_planner *p, int level, int steps, double started,
     const double ended = now(p);
     if (p->slot_count > 0)
         mw_deadline_learn(d, level, p->slot_count, steps, drawn - started, scored ? ended - drawn : -1);
-    p->effort = (mw_effort){p->plan.candidates, steps, scored, 1e3 * (ended - started)};
+    p->effort = (mw_effort){p->drawn, steps, scored, 1e3 * (ended - started)};
     return MW_OK;
 }
 
@@ -54,8 +53,7 @@ mw_status mw_planner_measure(mw_planner *p, mw_error *error) {
     mw_status status =
         obs && real && index ? MW_OK : mw_fail(error, MW_ERR_MEMORY, "cannot measure a decision");
     for (int round = 0; round <= TRIES; round++) {
-        if (round < 2) mw_deadline_init(&p->deadline, INFINITY, p->drawn_from, p->plan.sampling_steps);
-        if (p->plan.choice != MW_CHOICE_BEST) p->deadline.level[0].candidates = p->deadline.count = 1;
+        if (round < 2) mw_deadline_init(&p->deadline, INFINITY, mw_planner_room(p), p->plan->sampling_steps);
         for (int level = 0; level < p->deadline.count && status == MW_OK; level++)
             status = act_within(p, level, p->deadline.steps, now(p), obs, NULL, NULL, real, index, error);
     }
@@ -85,8 +83,7 @@ mw_status mw_planner_act(mw_planner *p, const float *obs, const uint8_t *legal, 
     MW_TRY(mw_planner_propose(p, obs, legal, active, error));
     MW_TRY(mw_planner_score(p, error));
     mw_planner_choose(p, real, index);
-    p->effort = (mw_effort){p->plan.candidates, p->sampling.steps, p->scorer && p->plan.candidates > 1,
-                            1e3 * (now(p) - started)};
+    p->effort = (mw_effort){p->drawn, p->sampling.steps, p->scorer && p->drawn > 1, 1e3 * (now(p) - started)};
     return MW_OK;
 }
 

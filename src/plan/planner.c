@@ -17,8 +17,9 @@
 static void carve(mw_planner *p) {
     const mw_bundle_info *i = &p->bundle->info;
     const mw_flow_config *c = &p->flow_net->config;
-    const int threads = mw_pool_threads(p->pool), horizon = p->plan.horizon;
-    const size_t envs = (size_t)p->options.envs, all = envs * (size_t)p->plan.candidates, h = (size_t)horizon;
+    const int threads = mw_pool_threads(p->pool), horizon = p->plan->horizon;
+    const size_t envs = (size_t)p->options.envs, most = (size_t)mw_planner_room(p), all = envs * most,
+                 h = (size_t)horizon;
     const size_t joint = (size_t)(i->agents * i->obs), act = (size_t)(i->agents * i->act);
     mw_arena *a = &p->arena;
     p->states = mw_arena_take(a, envs, sizeof *p->states);
@@ -31,14 +32,14 @@ static void carve(mw_planner *p) {
     p->proposed = mw_arena_floats(a, all * (h + 1) * joint);
     p->start = mw_arena_floats(a, all * joint);
     p->actions = mw_arena_floats(a, all * h * act);
-    p->rest = mw_arena_floats(a, p->plan.warm_start ? envs * (h - 1) * act : 0);
+    p->rest = mw_arena_floats(a, p->plan->warm_start ? envs * (h - 1) * act : 0);
     p->imagined = mw_arena_floats(a, all * h * joint);
     p->scores = mw_arena_floats(a, all);
     p->weights = mw_arena_floats(a, all);
-    p->first = mw_arena_floats(a, p->value ? all * (size_t)p->plan.value_after * act : 0);
-    p->led_to = mw_arena_floats(a, p->value ? all * (size_t)p->plan.value_after * joint : 0);
+    p->first = mw_arena_floats(a, p->value ? all * (size_t)p->plan->value_after * act : 0);
+    p->led_to = mw_arena_floats(a, p->value ? all * (size_t)p->plan->value_after * joint : 0);
     p->mean = mw_arena_floats(a, h * act);
-    p->upper = mw_arena_take(a, (size_t)p->plan.candidates, sizeof *p->upper);
+    p->upper = mw_arena_take(a, most, sizeof *p->upper);
     p->pairs = mw_arena_floats(a, all * h * (size_t)(i->agents * mw_inverse_inputs(&p->inverse_net->config)));
     p->inverse = mw_arena_take(a, (size_t)threads, sizeof *p->inverse);
     for (int w = 0; w < threads; w++) {
@@ -82,51 +83,50 @@ static bool imagines_all(const mw_planner *p) {
 static mw_status make_value(mw_planner *p, mw_error *error) {
     const mw_model *model = mw_bundle_model(p->bundle, mw_state_value_class.name);
     if (!model) return mw_fail(error, MW_ERR_ARGUMENT, "value_after needs a value, and this bundle has none");
-    p->value_weight = mw_scorer_return_weight(p->plan.scorer, p->plan.advantage_share) *
-                      mw_state_value_discount(model, p->plan.value_after);
+    p->value_weight = mw_scorer_return_weight(p->plan->scorer, p->plan->advantage_share) *
+                      mw_state_value_discount(model, p->plan->value_after);
     return mw_state_value_create(&p->value, model, error);
 }
 
 /* Before the scorer is made: one that is for the whole horizon alone would complain of the steps. */
 static mw_status check_value(const mw_planner *p, mw_error *error) {
-    if (!p->plan.value_after || !mw_scorer_available(p->plan.scorer, p->bundle) ||
-        mw_scorer_imagines(p->plan.scorer))
+    if (!p->plan->value_after || !mw_scorer_available(p->plan->scorer, p->bundle) ||
+        mw_scorer_imagines(p->plan->scorer))
         return MW_OK;
     return mw_fail(error, MW_ERR_ARGUMENT, "value_after needs a scorer that imagines, and '%s' does not",
-                   p->plan.scorer);
+                   p->plan->scorer);
 }
 
 static mw_status make_scorers(mw_planner *p, mw_error *error) {
     const mw_planner_options *o = &p->options;
-    mw_scorer_context context = {.max_rows = o->envs * p->plan.candidates,
-                                 .horizon = p->plan.value_after ? p->plan.value_after : p->plan.horizon,
-                                 .advantage_share = p->plan.advantage_share,
+    mw_scorer_context context = {.max_rows = o->envs * mw_planner_room(p),
+                                 .horizon = p->plan->value_after ? p->plan->value_after : p->plan->horizon,
+                                 .advantage_share = p->plan->advantage_share,
                                  .envs = o->envs_played,
                                  .env_count = o->envs,
                                  .env_options = o->env_options,
                                  .pool = p->pool};
-    if (p->plan.choice != MW_CHOICE_BEST) return MW_OK;
+    if (p->plan->choice != MW_CHOICE_BEST) return MW_OK;
     MW_TRY(check_value(p, error));
-    MW_TRY(mw_scorer_create(&p->scorer, p->plan.scorer, p->bundle, context, error));
-    if (p->plan.value_after > 0) MW_TRY(make_value(p, error));
+    MW_TRY(mw_scorer_create(&p->scorer, p->plan->scorer, p->bundle, context, error));
+    if (p->plan->value_after > 0) MW_TRY(make_value(p, error));
     const char *other = mw_scorer_imagining(p->bundle);
     if (!o->imagine || imagines_all(p) || !other) return MW_OK;
-    context.horizon = p->plan.horizon;
+    context.horizon = p->plan->horizon;
     return mw_scorer_create(&p->imagines, other, p->bundle, context, error);
 }
 
 static mw_status set_up(mw_planner *p, mw_error *error) {
     MW_TRY(find_models(p, error));
-    MW_TRY(mw_plan_settings_check(&p->plan, p->bundle->info.discrete,
+    MW_TRY(mw_plan_settings_check(p->plan, p->bundle->info.discrete,
                                   p->flow_net->config.time - p->flow_net->config.context, error));
-    MW_TRY(check_options(&p->options, &p->plan, error));
-    p->drawn_from = p->plan.candidates;
-    if (p->plan.choice != MW_CHOICE_BEST) p->plan.candidates = 1;
-    p->offset = (float)p->plan.action_offset;
-    p->temperature = (float)p->plan.temperature;
-    p->margin = p->plan.caution > 0 ? p->plan.caution * p->plan.return_error : 0;
+    MW_TRY(check_options(&p->options, p->plan, error));
+    p->drawn = mw_planner_room(p);
+    p->offset = (float)p->plan->action_offset;
+    p->temperature = (float)p->plan->temperature;
+    p->margin = p->plan->caution > 0 ? p->plan->caution * p->plan->return_error : 0;
     p->sampling =
-        (mw_sampler_options){p->plan.sampling_steps, (float)p->plan.guidance, p->options.sequential};
+        (mw_sampler_options){p->plan->sampling_steps, (float)p->plan->guidance, p->options.sequential};
     MW_TRY(mw_pool_create(&p->pool, p->options.threads, error));
     MW_TRY(mw_sampler_create(&p->sampler, p->flow_net, p->flow->values, p->flow->packed, p->pool, error));
     MW_TRY(make_scorers(p, error));
@@ -161,7 +161,7 @@ mw_status mw_planner_create(mw_planner **out, const mw_bundle *bundle, const mw_
     if (!p) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a planner");
     p->bundle = bundle;
     p->options = options;
-    p->plan = p->options.plan;
+    p->plan = &p->options.plan;
     mw_status status = set_up(p, error);
     if (status != MW_OK) {
         mw_planner_free(p);
@@ -191,12 +191,12 @@ size_t mw_planner_bytes(const mw_planner *p) {
 
 void mw_planner_begin(mw_planner *p, int env, uint64_t episode) {
     if (env < 0 || env >= p->options.envs) return;
-    p->states[env] = (env_state){.episode = episode, .target = (float)p->plan.target};
+    p->states[env] = (env_state){.episode = episode, .target = (float)p->plan->target};
     p->slot_of[env] = -1;
 }
 
 void mw_planner_reward(mw_planner *p, int env, float reward) {
-    if (env < 0 || env >= p->options.envs || !p->plan.return_to_go || !isfinite(reward)) return;
+    if (env < 0 || env >= p->options.envs || !p->plan->return_to_go || !isfinite(reward)) return;
     p->states[env].target -= reward / p->return_scale;
 }
 
@@ -215,10 +215,10 @@ static void remember(mw_planner *p, int env, const float *obs) {
 
 /* Which of the M candidates lies at q; a random choice has only the one it takes. */
 static uint64_t candidate_at(const mw_planner *p, int q) {
-    if (p->plan.choice != MW_CHOICE_RANDOM) return (uint64_t)(q % p->plan.candidates);
+    if (p->plan->choice != MW_CHOICE_RANDOM) return (uint64_t)(q % p->drawn);
     const env_state *state = &p->states[p->slots[q]];
     mw_rng rng = mw_rng_make(p->options.seed, MW_RNG_CANDIDATE, state->episode, state->step, UINT64_MAX);
-    return mw_rng_below(&rng, (uint32_t)p->drawn_from);
+    return mw_rng_below(&rng, (uint32_t)p->plan->candidates);
 }
 
 /* Context, noise and target of candidates [begin, end). */
@@ -226,7 +226,7 @@ static void prepare_share(void *context, int worker) {
     mw_planner *p = context;
     const mw_bundle *b = p->bundle;
     const mw_flow_config *c = &p->flow_net->config;
-    const int agents = b->info.agents, most = p->plan.candidates;
+    const int agents = b->info.agents, most = p->drawn;
     const size_t joint = (size_t)(agents * b->info.obs);
     int begin, end;
     mw_pool_share(p->pool, worker, p->slot_count * most, 1, &begin, &end);
@@ -264,14 +264,14 @@ static void keep_in_range(float *actions, long count) {
  * difference to its return. actions[h][n][d]. The first candidate stays as it is. */
 static void shift(const mw_planner *p, int q, float *actions) {
     const mw_bundle_info *i = &p->bundle->info;
-    const env_state *state = &p->states[p->slots[q / p->plan.candidates]];
+    const env_state *state = &p->states[p->slots[q / p->drawn]];
     const uint64_t candidate = candidate_at(p, q);
     const int joint = i->agents * i->act;
     if (candidate == 0 || p->offset == 0) return;
     mw_rng rng = mw_rng_make(p->options.seed, MW_RNG_EXPLORE, state->episode, state->step, candidate);
     for (int k = 0; k < joint; k++) {
         const float offset = p->offset * (float)mw_rng_normal(&rng);
-        for (int step = 0; step < p->plan.horizon; step++) actions[step * joint + k] += offset;
+        for (int step = 0; step < p->plan->horizon; step++) actions[step * joint + k] += offset;
     }
 }
 
@@ -281,10 +281,10 @@ static void invert_share(void *context, int worker) {
     const mw_bundle *b = p->bundle;
     const mw_bundle_info *i = &b->info;
     const mw_flow_config *c = &p->flow_net->config;
-    const int h = p->plan.horizon, n = i->agents, o = i->obs, d = i->act;
+    const int h = p->plan->horizon, n = i->agents, o = i->obs, d = i->act;
     const size_t joint = (size_t)(n * o), inputs = (size_t)mw_inverse_inputs(&p->inverse_net->config);
     int begin, end;
-    mw_pool_share(p->pool, worker, p->slot_count * p->plan.candidates, 1, &begin, &end);
+    mw_pool_share(p->pool, worker, p->slot_count * p->drawn, 1, &begin, &end);
     if (begin == end) return;
     for (int q = begin; q < end; q++) {
         const float *now = p->trajectory + ((size_t)q * (size_t)c->time + (size_t)(c->context - 1)) * joint;
@@ -304,7 +304,7 @@ static void invert_share(void *context, int worker) {
     float *actions = p->actions + (size_t)begin * (size_t)(h * n * d);
     if (i->discrete) {
         for (int r = 0; r < rows; r++) {
-            const int q = begin + r / (h * n), step = r / n % h, env = p->slots[q / p->plan.candidates];
+            const int q = begin + r / (h * n), step = r / n % h, env = p->slots[q / p->drawn];
             const uint8_t *legal = step == 0 && p->legal
                                        ? p->legal + ((size_t)env * (size_t)n + (size_t)(r % n)) * (size_t)d
                                        : NULL;
@@ -322,13 +322,13 @@ static void invert_share(void *context, int worker) {
  * that candidate's own last action. */
 static void start_warm(mw_planner *p, int slot) {
     const mw_bundle_info *i = &p->bundle->info;
-    const size_t step = (size_t)(i->agents * i->act), rest = (size_t)(p->plan.horizon - 1) * step;
-    memcpy(p->actions + (size_t)((slot + 1) * p->plan.candidates - 1) * (rest + step),
+    const size_t step = (size_t)(i->agents * i->act), rest = (size_t)(p->plan->horizon - 1) * step;
+    memcpy(p->actions + (size_t)((slot + 1) * p->drawn - 1) * (rest + step),
            p->rest + (size_t)p->slots[slot] * rest, rest * sizeof *p->rest);
 }
 
 static bool starts_warm(const mw_planner *p) {
-    return p->plan.warm_start && p->plan.candidates > 1 && p->plan.horizon > 1;
+    return p->plan->warm_start && p->drawn > 1 && p->plan->horizon > 1;
 }
 
 static bool any_legal(const uint8_t *legal, int d) {
@@ -376,12 +376,12 @@ mw_status mw_planner_propose(mw_planner *p, const float *obs, const uint8_t *leg
     p->legal = legal;
     mw_pool_run(p->pool, prepare_share, p);
     MW_TRY(mw_sampler_run(p->sampler, &p->sampling, p->trajectory, p->trajectory, p->context, p->target,
-                          p->slot_count * p->plan.candidates, error));
+                          p->slot_count * p->drawn, error));
     mw_pool_run(p->pool, invert_share, p);
     for (int s = 0; s < p->slot_count && starts_warm(p); s++)
         if (p->states[p->slots[s]].warm) start_warm(p, s);
     p->legal = NULL;
-    memset(p->scores, 0, (size_t)(p->slot_count * p->plan.candidates) * sizeof *p->scores);
+    memset(p->scores, 0, (size_t)(p->slot_count * p->drawn) * sizeof *p->scores);
     p->times = (mw_planner_times){.generate = mw_clock_seconds() - started};
     return MW_OK;
 }
@@ -391,13 +391,13 @@ mw_status mw_planner_propose(mw_planner *p, const float *obs, const uint8_t *leg
 /* The first steps of candidates by the scorer, and the value of where they lead. */
 static mw_status score_and_value(mw_planner *p, mw_scoring call, mw_error *error) {
     const mw_bundle_info *i = &p->bundle->info;
-    const size_t steps = (size_t)p->plan.value_after, joint = (size_t)(i->agents * i->obs),
-                 act = (size_t)(i->agents * i->act), all = (size_t)p->plan.horizon * act;
+    const size_t steps = (size_t)p->plan->value_after, joint = (size_t)(i->agents * i->obs),
+                 act = (size_t)(i->agents * i->act), all = (size_t)p->plan->horizon * act;
     for (size_t q = 0; q < (size_t)call.count; q++)
         memcpy(p->first + q * steps * act, p->actions + q * all, steps * act * sizeof *p->first);
     call.actions = p->first;
     call.paths = p->led_to;
-    call.horizon = p->plan.value_after;
+    call.horizon = p->plan->value_after;
     MW_TRY(mw_scorer_score(p->scorer, &call, error));
     mw_state_value_add(p->value, p->scores, p->value_weight, p->led_to + (steps - 1) * joint, steps * joint,
                        call.count);
@@ -409,9 +409,9 @@ static mw_status score_all(mw_planner *p, mw_error *error) {
                        .paths = p->imagines || imagines_all(p) ? p->imagined : NULL,
                        .obs = p->start,
                        .actions = p->actions,
-                       .count = p->slot_count * p->plan.candidates,
-                       .horizon = p->plan.horizon,
-                       .group = p->plan.candidates,
+                       .count = p->slot_count * p->drawn,
+                       .horizon = p->plan->horizon,
+                       .group = p->drawn,
                        .envs = p->slots};
     if (p->imagines) { /* whose scores are overwritten */
         MW_TRY(mw_scorer_score(p->imagines, &call, error));
@@ -427,7 +427,7 @@ static mw_status score_all(mw_planner *p, mw_error *error) {
 mw_status mw_planner_score(mw_planner *p, mw_error *error) {
     const double started = mw_clock_seconds();
     MW_TRY(score_all(p, error));
-    const int rounds = p->scorer && p->plan.candidates > 2 ? p->plan.recombine : 0; /* of two none is mixed */
+    const int rounds = p->scorer && p->drawn > 2 ? p->plan->recombine : 0; /* of two none is mixed */
     for (int round = 0; round < rounds; round++) {
         mw_planner_recombine(p, round);
         MW_TRY(score_all(p, error));
@@ -438,14 +438,14 @@ mw_status mw_planner_score(mw_planner *p, mw_error *error) {
 }
 
 float *mw_planner_scores(mw_planner *p, int env) {
-    return p->slot_of[env] < 0 ? NULL : p->scores + p->slot_of[env] * p->plan.candidates;
+    return p->slot_of[env] < 0 ? NULL : p->scores + p->slot_of[env] * p->drawn;
 }
 
 const float *mw_planner_actions(const mw_planner *p, int env) {
     const mw_bundle_info *i = &p->bundle->info;
     return p->slot_of[env] < 0 ? NULL
-                               : p->actions + (size_t)(p->slot_of[env] * p->plan.candidates) *
-                                                  (size_t)(p->plan.horizon * i->agents * i->act);
+                               : p->actions + (size_t)(p->slot_of[env] * p->drawn) *
+                                                  (size_t)(p->plan->horizon * i->agents * i->act);
 }
 
 /* ---- 3. choice ---- */
@@ -455,9 +455,9 @@ const float *mw_planner_actions(const mw_planner *p, int env) {
 static void execute(mw_planner *p, int env, const float *plan, float *real, int32_t *index) {
     const mw_bundle_info *i = &p->bundle->info;
     const int n = i->agents, d = i->act;
-    p->states[env].warm = p->plan.warm_start && p->plan.horizon > 1; /* also for a roomier decision */
+    p->states[env].warm = p->plan->warm_start && p->plan->horizon > 1; /* also for a roomier decision */
     if (p->states[env].warm) {
-        const size_t rest = (size_t)((p->plan.horizon - 1) * n * d);
+        const size_t rest = (size_t)((p->plan->horizon - 1) * n * d);
         memcpy(p->rest + (size_t)env * rest, plan + n * d, rest * sizeof *plan);
     }
     if (!i->discrete) memcpy(real, plan, (size_t)(n * d) * sizeof *real);
@@ -468,8 +468,8 @@ static void execute(mw_planner *p, int env, const float *plan, float *real, int3
 
 void mw_planner_choose(mw_planner *p, float *real, int32_t *index) {
     const mw_bundle_info *i = &p->bundle->info;
-    const int most = p->plan.candidates, n = i->agents, d = i->act;
-    const size_t length = (size_t)(p->plan.horizon * n * d);
+    const int most = p->drawn, n = i->agents, d = i->act;
+    const size_t length = (size_t)(p->plan->horizon * n * d);
     for (int s = 0; s < p->slot_count; s++) {
         const int env = p->slots[s];
         env_state *state = &p->states[env];
@@ -497,14 +497,14 @@ mw_status mw_planner_take(mw_planner *p, int env, int candidate, float *real, in
         return mw_fail(error, MW_ERR_ARGUMENT, "no room was given for the joint action");
     if (env < 0 || env >= p->options.envs || p->slot_of[env] < 0)
         return mw_fail(error, MW_ERR_ARGUMENT, "environment %d has no decision to overrule", env);
-    if (candidate < 0 || candidate >= p->plan.candidates)
+    if (candidate < 0 || candidate >= p->drawn)
         return mw_fail(error, MW_ERR_ARGUMENT, "candidate is %d; the last decision had 0 to %d", candidate,
-                       p->plan.candidates - 1);
+                       p->drawn - 1);
     const mw_bundle_info *i = &p->bundle->info;
     p->states[env].chosen = candidate;
     p->states[env].mean = false;
     execute(p, env,
-            mw_planner_actions(p, env) + (size_t)candidate * (size_t)(p->plan.horizon * i->agents * i->act),
+            mw_planner_actions(p, env) + (size_t)candidate * (size_t)(p->plan->horizon * i->agents * i->act),
             real, index);
     return MW_OK;
 }
@@ -512,11 +512,11 @@ mw_status mw_planner_take(mw_planner *p, int env, int candidate, float *real, in
 mw_candidates mw_planner_candidates(const mw_planner *p, int env) {
     if (env < 0 || env >= p->options.envs || p->slot_of[env] < 0) return (mw_candidates){0};
     const mw_bundle_info *i = &p->bundle->info;
-    const size_t first = (size_t)(p->slot_of[env] * p->plan.candidates), h = (size_t)p->plan.horizon;
+    const size_t first = (size_t)(p->slot_of[env] * p->drawn), h = (size_t)p->plan->horizon;
     const size_t joint = (size_t)(i->agents * i->obs);
     return (mw_candidates){
-        .count = p->plan.candidates,
-        .horizon = p->plan.horizon,
+        .count = p->drawn,
+        .horizon = p->plan->horizon,
         .chosen = p->states[env].chosen,
         .scores = p->scores + first,
         .actions = mw_planner_actions(p, env),

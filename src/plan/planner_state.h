@@ -25,13 +25,13 @@ struct mw_planner {
     const mw_flow_net *flow_net;
     const mw_inverse_net *inverse_net;
     mw_planner_options options;
-    mw_plan_settings plan; /* with candidates 1 where only one is drawn */
+    const mw_plan_settings *plan; /* of the options */
+    int drawn; /* candidates of the present decision: mw_planner_room, or as many as its time allows */
     float offset, temperature, return_scale;
     bool scored;        /* the last decision's candidates */
     float value_weight; /* its discount, times the weight of the rewards it follows */
     double margin;      /* by which a score must exceed that of the policy's own candidate; 0: any */
     mw_sampler_options sampling;
-    int drawn_from; /* M; a random choice generates only the one of them that it takes */
     mw_pool *pool;
     mw_sampler *sampler;
     mw_scorer *scorer;     /* NULL where there is nothing to choose by score */
@@ -66,6 +66,12 @@ struct mw_planner {
 /* The lower half of every environment's scored candidates gives way to mixtures of the upper half; the
  * policy's own, the first, stays. Their scores are those of what was there before. */
 void mw_planner_recombine(mw_planner *planner, int round);
+
+/* Candidates of a decision that has its time: those of the settings, of which any choice but the best
+ * generates only the one that it takes. */
+static inline int mw_planner_room(const mw_planner *planner) {
+    return planner->plan->choice == MW_CHOICE_BEST ? planner->plan->candidates : 1;
+}
 
 /* A planner with a deadline learns what decisions take before the first one that counts. */
 mw_status mw_planner_measure(mw_planner *planner, mw_error *error);

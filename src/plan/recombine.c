@@ -19,7 +19,7 @@ static void take_part(float *to, const float *from, int steps, int agents, int a
 /* The candidate at q becomes a mixture: every agent follows one of the parents[count] of its slot. */
 static void mix(mw_planner *p, size_t first, size_t q, const int *parents, int count, mw_rng *rng) {
     const mw_bundle_info *i = &p->bundle->info;
-    const int h = p->plan.horizon, n = i->agents;
+    const int h = p->plan->horizon, n = i->agents;
     const size_t act = (size_t)i->act, obs = (size_t)i->obs, plan = (size_t)(h * n) * act,
                  path = (size_t)((h + 1) * n) * obs;
     for (int a = 0; a < n; a++) {
@@ -30,7 +30,7 @@ static void mix(mw_planner *p, size_t first, size_t q, const int *parents, int c
 }
 
 void mw_planner_recombine(mw_planner *p, int round) {
-    const int most = p->plan.candidates;
+    const int most = p->drawn;
     for (int s = 0; s < p->slot_count; s++) {
         const env_state *state = &p->states[p->slots[s]];
         const size_t first = (size_t)(s * most);

@@ -18,8 +18,9 @@ static size_t joint_of(const mw_planner *p) {
 }
 
 static size_t rest_of(const mw_planner *p) {
-    return p->plan.warm_start ? (size_t)((p->plan.horizon - 1) * p->bundle->info.agents * p->bundle->info.act)
-                              : 0;
+    return p->plan->warm_start
+               ? (size_t)((p->plan->horizon - 1) * p->bundle->info.agents * p->bundle->info.act)
+               : 0;
 }
 
 static size_t history_of(const mw_planner *p) {

@@ -576,10 +576,10 @@ static void recombination(void **state) {
             better += b.scores[b.chosen] > a.scores[a.chosen];
             for (int k = 0; k < N && discrete; k++) assert_true(legal[k * D + index[k]]);
             memcpy(again, b.scores, sizeof again);
-            mixed->plan.recombine = 0;
+            mixed->options.plan.recombine = 0;
             CHECK_OK(mw_planner_score(mixed, &error), error);
             assert_memory_equal(again, b.scores, sizeof again);
-            mixed->plan.recombine = 2;
+            mixed->options.plan.recombine = 2;
         }
         mw_planner_free(drawn);
         mw_planner_free(mixed);

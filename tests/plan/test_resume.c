@@ -129,10 +129,10 @@ static void warm_after_a_single_candidate(void **state) {
     mw_planner *planner = planner_of(bundle, 4, 4);
     float out[STEPS * N * D], rest[3 * N * D];
     play(planner, false, 0, 1, out);
-    planner->plan.candidates = 1;
+    planner->drawn = 1;
     play(planner, false, 1, 2, out);
     memcpy(rest, mw_planner_candidates(planner, 0).actions + N * D, sizeof rest);
-    planner->plan.candidates = 4;
+    planner->drawn = 4;
     play(planner, false, 2, 3, out);
     assert_memory_equal(mw_planner_candidates(planner, 0).actions + 3 * 4 * N * D, rest, sizeof rest);
     mw_planner_free(planner);
