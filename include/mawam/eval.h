@@ -27,7 +27,7 @@ enum { MW_ARM_STANDARD = 5, MW_ARMS = 32 }; /* the first so many unless others a
 
 typedef struct mw_arm {
     const char *name, *help, *controller;
-    char settings[128]; /* of the plan, where they differ from the bundle's */
+    char settings[160]; /* of the plan, where they differ from the bundle's */
     bool plans;         /* the controller draws candidates, which the settings are for */
 } mw_arm;
 
@@ -101,6 +101,7 @@ typedef struct mw_eval_report {
     mw_latency decision, generation, scoring; /* ms */
     double seconds;                           /* all episodes, wall clock */
     long decisions;
+    double distinct; /* discrete actions: different joint first actions among a decision's candidates, mean */
 } mw_eval_report;
 
 typedef struct mw_eval_result mw_eval_result;

@@ -67,6 +67,7 @@ typedef struct mw_plan_settings {
     int choice; /* mw_choice */
     double caution, return_error;
     int value_after, recombine;
+    bool distinct;
 } mw_plan_settings;
 
 /* One setting, for help and programs: every field of the struct above by name. */
@@ -81,8 +82,8 @@ MW_API mw_status mw_plan_settings_set(mw_plan_settings *settings, const char *na
 /* The value as it would be typed, real numbers with six digits. Fails where there is no room for it. */
 MW_API mw_status mw_plan_settings_get(const mw_plan_settings *settings, const char *name, char *out,
                                       size_t size, mw_error *error);
-/* Are the candidates, before they are recombined, those that the policy draws, without offsets and warm
- * starts? */
+/* Are the candidates, before they are recombined, those that the policy draws, without offsets, variants
+ * and warm starts? */
 MW_API bool mw_plan_as_drawn(const mw_plan_settings *settings);
 MW_API mw_plan_settings mw_bundle_plan(const mw_bundle *bundle); /* what the bundle itself says */
 

@@ -180,7 +180,7 @@ mw_error:
     char message[512]
 mw_arm:
     text name help controller
-    char settings[128]
+    char settings[160]
     bool plans
 mw_eval_options:
     size size
@@ -211,6 +211,7 @@ mw_eval_report:
     mw_latency decision generation scoring
     double seconds
     long decisions
+    double distinct
 mw_plan_settings:
     int candidates horizon sampling_steps
     double guidance target quantile
@@ -221,6 +222,7 @@ mw_plan_settings:
     int choice
     double caution return_error
     int value_after recombine
+    bool distinct
 mw_eval_summary:
     text task rules quality family accepted_rules packed_of
     unsigned arms

@@ -51,6 +51,7 @@ class ArmResult(NamedTuple):
     scoring: Dict[str, float]
     seconds: float
     decisions: int
+    distinct: float  # discrete actions: different joint first actions among a decision's candidates, mean
 
 
 def arms() -> List[Arm]:

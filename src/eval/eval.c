@@ -106,6 +106,25 @@ static void start(player *p, mw_eval_episode *episodes, int e, long k) {
     mw_worlds_begin(&p->worlds, p->controller, e, seeds);
 }
 
+/* Different joint first actions among an environment's candidates; NAN: fewer than two were drawn. */
+static double count_distinct(const player *p, int e) {
+    const mw_env_info *i = p->worlds.info;
+    const mw_candidates c = p->controller->kind->candidates
+                                ? p->controller->kind->candidates(p->controller, e)
+                                : (mw_candidates){0};
+    const size_t first = (size_t)(i->agents * i->act_size), plan = first * (size_t)c.horizon;
+    int distinct = 0;
+    if (!i->discrete || c.count < 2) return NAN;
+    for (int m = 0; m < c.count; m++) {
+        int k = 0;
+        while (k < m &&
+               memcmp(c.actions + (size_t)k * plan, c.actions + (size_t)m * plan, first * sizeof(float)))
+            k++;
+        distinct += k == m;
+    }
+    return distinct;
+}
+
 static mw_status play_queue(player *p, mw_eval_report *report, long *playing, mw_error *error) {
     const mw_eval_options *o = p->options;
     const long total = (long)o->seeds * o->episodes;
@@ -125,6 +144,7 @@ static mw_status play_queue(player *p, mw_eval_report *report, long *playing, mw
             episode->length = s->last[e].step;
             episode->won = s->last[e].won;
             report->decisions++;
+            report->distinct += count_distinct(p, e);
             if (!mw_worlds_over(s, e)) continue;
             done++;
             s->active[e] = 0;
@@ -152,6 +172,7 @@ static mw_status play_arm(mw_eval_result *result, const mw_bundle *bundle, int a
             ? play_queue(&p, report, playing, error)
             : mw_fail(error, MW_ERR_MEMORY, "cannot keep %d x %d episodes", o->seeds, o->episodes);
     report->seconds = mw_clock_seconds() - start;
+    report->distinct /= (double)report->decisions;
     report->played = status == MW_OK;
     free(playing);
     player_free(&p);

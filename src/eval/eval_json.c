@@ -67,6 +67,7 @@ static json_t *arm_json(const mw_eval_result *result, const mw_eval_report *repo
                             json_pack("{s:o, s:o, s:o}", "decision", latency_json(report->decision),
                                       "generation", latency_json(report->generation), "scoring",
                                       latency_json(report->scoring)));
+    set(object, "distinct_first_actions", report->distinct);
     json_object_set_new(object, "seconds", mw_number_json(report->seconds));
     json_object_set_new(object, "decisions", json_integer(report->decisions));
     set_episodes(object, result, report);

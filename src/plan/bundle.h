@@ -9,7 +9,7 @@
 #include "plan/provenance.h"
 #include "plan/settings.h"
 
-#define MW_BUNDLE_VERSION 9
+#define MW_BUNDLE_VERSION 10
 
 /* What the bundle is for. */
 typedef struct mw_bundle_info {

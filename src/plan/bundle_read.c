@@ -17,7 +17,8 @@ enum { OLDEST_VERSION = 6 }; /* that is read: the study's bundles are of it */
 static const struct {
     int since;
     const char *of, *name; /* of NULL: of every model that has it */
-} younger[] = {{7, "plan", "recombine"}, {8, "flow", "forecast_return"}, {9, NULL, "shards"}};
+} younger[] = {
+    {7, "plan", "recombine"}, {8, "flow", "forecast_return"}, {9, NULL, "shards"}, {10, "plan", "distinct"}};
 
 static mw_status load_normalizer(const mw_safetensors *file, const char *name, int features, mw_normalizer *n,
                                  mw_error *error) {

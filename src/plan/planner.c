@@ -32,6 +32,10 @@ static void carve(mw_planner *p) {
     p->proposed = mw_arena_floats(a, all * (h + 1) * joint);
     p->start = mw_arena_floats(a, all * joint);
     p->actions = mw_arena_floats(a, all * h * act);
+    const size_t noted = p->plan->distinct ? all * (size_t)i->agents : 0;
+    p->first_action = mw_arena_take(a, noted, sizeof *p->first_action);
+    p->second_action = mw_arena_take(a, noted, sizeof *p->second_action);
+    p->gap = mw_arena_floats(a, noted);
     p->rest = mw_arena_floats(a, p->plan->warm_start ? envs * (h - 1) * act : 0);
     p->imagined = mw_arena_floats(a, all * h * joint);
     p->scores = mw_arena_floats(a, all);
@@ -246,12 +250,28 @@ static void prepare_share(void *context, int worker) {
     }
 }
 
-/* The first action of an agent must be legal; the rest are the network's own. */
-static void pick_discrete(float *action, const float *logits, const uint8_t *legal, int d) {
+static int pick_discrete(float *action, const float *logits, const uint8_t *legal, int d) {
     int best = -1;
     for (int a = 0; a < d; a++)
         if ((!legal || legal[a]) && (best < 0 || logits[a] > logits[best])) best = a;
-    for (int a = 0; a < d; a++) action[a] = a == (best < 0 ? 0 : best);
+    if (best < 0) best = 0;
+    for (int a = 0; a < d; a++) action[a] = a == best;
+    return best;
+}
+
+/* Discrete actions of candidates from `begin` on, from logits[rows][d]. The first action of an agent must be
+ * legal; the rest are the network's own. */
+static void pick_all(mw_planner *p, int begin, const float *logits, int rows) {
+    const int h = p->plan->horizon, n = p->bundle->info.agents, d = p->bundle->info.act;
+    float *actions = p->actions + (size_t)begin * (size_t)(h * n * d);
+    for (int r = 0; r < rows; r++, logits += d, actions += d) {
+        const int q = begin + r / (h * n), agent = r % n, env = p->slots[q / p->drawn];
+        const bool first = r / n % h == 0;
+        const uint8_t *legal = first && p->legal ? p->legal + (size_t)(env * n + agent) * (size_t)d : NULL;
+        const int best = pick_discrete(actions, logits, legal, d);
+        if (first && p->plan->distinct)
+            mw_planner_note_first(p, (size_t)(q * n + agent), logits, legal, best);
+    }
 }
 
 /* Real actions lie within [-1, 1]; what is not a number becomes 0. */
@@ -301,17 +321,11 @@ static void invert_share(void *context, int worker) {
     float *out =
         mw_mlp_forward(&p->inverse_net->mlp, &p->inverse[worker], p->pairs + (size_t)(begin * h * n) * inputs,
                        p->inverse_model->values, p->inverse_model->packed, rows);
-    float *actions = p->actions + (size_t)begin * (size_t)(h * n * d);
     if (i->discrete) {
-        for (int r = 0; r < rows; r++) {
-            const int q = begin + r / (h * n), step = r / n % h, env = p->slots[q / p->drawn];
-            const uint8_t *legal = step == 0 && p->legal
-                                       ? p->legal + ((size_t)env * (size_t)n + (size_t)(r % n)) * (size_t)d
-                                       : NULL;
-            pick_discrete(actions + (size_t)r * (size_t)d, out + (size_t)r * (size_t)d, legal, d);
-        }
+        pick_all(p, begin, out, rows);
         return;
     }
+    float *actions = p->actions + (size_t)begin * (size_t)(h * n * d);
     memcpy(actions, out, (size_t)rows * (size_t)d * sizeof *out);
     mw_normalizer_inverse(&b->act_normalizer, actions, rows);
     for (int q = begin; q < end; q++) shift(p, q, actions + (size_t)(q - begin) * (size_t)(h * n * d));
@@ -378,6 +392,7 @@ mw_status mw_planner_propose(mw_planner *p, const float *obs, const uint8_t *leg
     MW_TRY(mw_sampler_run(p->sampler, &p->sampling, p->trajectory, p->trajectory, p->context, p->target,
                           p->slot_count * p->drawn, error));
     mw_pool_run(p->pool, invert_share, p);
+    for (int s = 0; s < p->slot_count && p->plan->distinct; s++) mw_planner_distinguish(p, s);
     for (int s = 0; s < p->slot_count && starts_warm(p); s++)
         if (p->states[p->slots[s]].warm) start_warm(p, s);
     p->legal = NULL;

@@ -1,5 +1,5 @@
-/* The inside of a planner, shared by the files that make one: set-up and steps (planner.c), new candidates
- * from scored ones (recombine.c), decisions in time (act.c). */
+/* The inside of a planner, shared by the files that make one: set-up and steps (planner.c), candidates that
+ * differ (distinct.c), new candidates from scored ones (recombine.c), decisions in time (act.c). */
 #ifndef MW_PLAN_PLANNER_STATE_H
 #define MW_PLAN_PLANNER_STATE_H
 
@@ -48,20 +48,30 @@ struct mw_planner {
     float *proposed;        /* [slots*M][H+1][n][o], raw */
     float *start;           /* [slots*M][n][o]: the current observation */
     float *actions;         /* [slots*M][H][n][d], one-hot if discrete */
-    float *rest;            /* [envs][H-1][n][d]: what the executed plan had in mind after its first action */
-    float *imagined;        /* [slots*M][H][n][o] */
-    float *scores;          /* [slots*M] */
-    float *weights;         /* [slots*M] of candidates in a mean */
-    float *first, *led_to;  /* with a value: [slots*M][value_after] joint actions, imagined observations */
-    float *mean;            /* [H][n][d]: of candidates */
-    int *upper;             /* [M]: the better half of an environment's candidates */
-    float *pairs;           /* [slots*M*H*n] rows of the inverse dynamics */
-    mw_mlp_acts *inverse;   /* per worker */
-    const uint8_t *legal;   /* the caller's, during a decision */
+    int *first_action;  /* [slots*M][n] where candidates are to be distinct; the best legal one but that: */
+    int *second_action; /* [slots*M][n], -1: there is none */
+    float *gap;         /* [slots*M][n]: how far its logit is below */
+    float *rest;        /* [envs][H-1][n][d]: what the executed plan had in mind after its first action */
+    float *imagined;    /* [slots*M][H][n][o] */
+    float *scores;      /* [slots*M] */
+    float *weights;     /* [slots*M] of candidates in a mean */
+    float *first, *led_to; /* with a value: [slots*M][value_after] joint actions, imagined observations */
+    float *mean;           /* [H][n][d]: of candidates */
+    int *upper;            /* [M]: the better half of an environment's candidates */
+    float *pairs;          /* [slots*M*H*n] rows of the inverse dynamics */
+    mw_mlp_acts *inverse;  /* per worker */
+    const uint8_t *legal;  /* the caller's, during a decision */
     mw_planner_times times;
     mw_deadline deadline;
     mw_effort effort; /* of the last decision */
 };
+
+/* Remembers what an agent does first, the best legal action by its logits[d], and what it nearly did; `at`
+ * counts candidates and agents. */
+void mw_planner_note_first(mw_planner *planner, size_t at, const float *logits, const uint8_t *legal,
+                           int best);
+/* Candidates of a slot with equal joint first actions give way to variants; see distinct.h. */
+void mw_planner_distinguish(mw_planner *planner, int slot);
 
 /* The lower half of every environment's scored candidates gives way to mixtures of the upper half; the
  * policy's own, the first, stays. Their scores are those of what was there before. */

@@ -26,6 +26,7 @@ static const mw_field fields[] = {
     {"return_error",    MW_FIELD_REAL,   AT(return_error),    "auto", 0, 1e12,  "standard deviation of the error of an imagined return, of all agents; auto, in training: over the steps that are scored, and the value after them, on held-out data", {"auto"}, NULL},
     {"value_after",     MW_FIELD_INT,    AT(value_after),     "0",    0, 256,   "imagined steps after which the bundle's value of where they lead stands for all further rewards; 0: rewards alone, to the horizon", {0}, NULL},
     {"recombine",       MW_FIELD_INT,    AT(recombine),       "0",    0, 64,    "rounds after scoring: in each the lower half of the candidates (never the first) is replaced by mixtures in which every agent follows a candidate of the upper half, and all are scored again", {0}, NULL},
+    {"distinct",        MW_FIELD_SWITCH, AT(distinct),        "off",  0, 1,     "discrete actions: a candidate with the joint first action of an earlier one takes a variant that no other has: the agent, then the two agents, who lose least by logit take their second-best legal actions", {0}, NULL},
 };
 /* clang-format on */
 
@@ -76,10 +77,12 @@ mw_status mw_plan_settings_get(const mw_plan_settings *settings, const char *nam
 }
 
 bool mw_plan_as_drawn(const mw_plan_settings *settings) {
-    return settings->action_offset == 0 && !settings->warm_start;
+    return settings->action_offset == 0 && !settings->warm_start && !settings->distinct;
 }
 
 mw_status mw_plan_settings_suit(const mw_plan_settings *s, bool discrete, mw_error *error) {
+    if (!discrete && s->distinct)
+        return mw_fail(error, MW_ERR_ARGUMENT, "distinct is for discrete actions, and these are real");
     if (!discrete || (s->action_offset == 0 && s->temperature == 0 && !s->warm_start)) return MW_OK;
     return mw_fail(error, MW_ERR_ARGUMENT,
                    "action_offset, temperature and warm_start are for real actions, and these are discrete");

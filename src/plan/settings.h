@@ -9,7 +9,9 @@
 extern const mw_fields mw_plan_fields;
 
 /* Candidates as the policy draws them, the best one executed: how scorers are compared. */
-#define MW_AS_DRAWN "action_offset=0 temperature=0 warm_start=off caution=0 value_after=0 recombine=0"
+#define MW_AS_DRAWN                                                                                          \
+    "action_offset=0 temperature=0 warm_start=off caution=0 value_after=0 recombine=0 "                      \
+    "distinct=off"
 
 /* What is for real actions must be off for discrete ones; H and K within what the flow gives. */
 mw_status mw_plan_settings_check(const mw_plan_settings *settings, bool discrete, int generated,

@@ -61,6 +61,7 @@
     X(EVAL_CAUTION, "caution", "eval.plan.caution")                                                          \
     X(EVAL_VALUE_AFTER, "value_after", "eval.plan.value_after")                                              \
     X(EVAL_RECOMBINE, "recombine", "eval.plan.recombine")                                                    \
+    X(EVAL_DISTINCT, "distinct", "eval.plan.distinct")                                                       \
     X(EVAL_SEEDS, "seeds", "eval.seeds")                                                                     \
     X(EVAL_EPISODES, "episodes_per_seed", "eval.episodes")                                                   \
     X(SNIPPETS, "snippets", "snippets.count")                                                                \

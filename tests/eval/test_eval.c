@@ -131,6 +131,70 @@ static void missing_arm(void **state) {
     mw_bundle_free(bundle);
 }
 
+/* Joint first actions that differ, in an episode played here by hand; none are counted of one candidate or of
+ * real actions. */
+static void distinct(void **state) {
+    (void)state;
+    enum { M = 5, N = 3, D = 9 };
+    mw_error error;
+    mw_bundle *bundle = tiny_bundle("3m", NULL), *real = tiny_bundle("spread", NULL);
+    mw_eval_options options = small_options();
+    mw_eval_result result;
+    double told[2];
+    options.seeds = options.episodes = options.envs = 1;
+    options.assignment_count = 0;
+    options.arms = 1u << MW_ARM_REACTIVE | 1u << MW_ARM_PLAN;
+    bundle->plan.candidates = M;
+    for (int on = 0; on < 2; on++) {
+        bundle->plan.distinct = on;
+        CHECK_OK(mw_eval_run(&result, bundle, &options, &error), error);
+        assert_true(isnan(result.arm[MW_ARM_REACTIVE].distinct));
+        told[on] = result.arm[MW_ARM_PLAN].distinct;
+        mw_eval_result_clear(&result);
+        mw_env *env;
+        mw_planner *planner;
+        mw_outcome outcome = {0};
+        uint64_t world, policy;
+        float obs[N * 33], rewards[N];
+        uint8_t legal[N * D];
+        int32_t index[N];
+        int count = 0;
+        CHECK_OK(mw_env_create(&env, "3m", NULL, &error), error);
+        CHECK_OK(mw_planner_create(&planner, bundle, NULL, &error), error);
+        mw_env_episode_seeds(options.first_seed, 0, &world, &policy);
+        mw_env_reset(env, world);
+        mw_planner_begin(planner, 0, policy);
+        while (!outcome.terminated && !outcome.truncated) {
+            mw_env_observe(env, obs);
+            mw_env_legal(env, legal);
+            CHECK_OK(mw_planner_act(planner, obs, legal, NULL, NULL, index, &error), error);
+            const mw_candidates c = mw_planner_candidates(planner, 0);
+            for (int m = 0; m < M; m++) {
+                bool again = false;
+                for (int k = 0; k < m; k++) {
+                    bool same = true;
+                    for (int i = 0; i < N * D; i++)
+                        same &= c.actions[m * c.horizon * N * D + i] == c.actions[k * c.horizon * N * D + i];
+                    again |= same;
+                }
+                count += !again;
+            }
+            CHECK_OK(mw_env_step(env, (mw_action){.index = index}, rewards, &outcome, &error), error);
+            mw_planner_reward(planner, 0, (rewards[0] + rewards[1] + rewards[2]) / N);
+        }
+        CHECK_NEAR(told[on], (double)count / outcome.step, 1e-12);
+        mw_planner_free(planner);
+        mw_env_free(env);
+    }
+    print_message("%d candidates, %.2f of them different, %.2f where they shall be\n", M, told[0], told[1]);
+    assert_true(told[0] >= 1 && told[1] > told[0] && told[1] <= M);
+    CHECK_OK(mw_eval_run(&result, real, &options, &error), error);
+    assert_true(isnan(result.arm[MW_ARM_PLAN].distinct));
+    mw_eval_result_clear(&result);
+    mw_bundle_free(bundle);
+    mw_bundle_free(real);
+}
+
 /* ---- pairing ---- */
 
 static void pairing_of(const char *task, int episodes, int candidates) {
@@ -591,14 +655,23 @@ static void examples(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(statistics),         cmocka_unit_test(ratios),
-        cmocka_unit_test(oracle_executes),    cmocka_unit_test(random_is_as_drawn),
-        cmocka_unit_test(judged_choose_best), cmocka_unit_test(twins),
-        cmocka_unit_test(missing_arm),        cmocka_unit_test(pairing_particles),
-        cmocka_unit_test(pairing_battles),    cmocka_unit_test(seeds),
-        cmocka_unit_test(one_candidate),      cmocka_unit_test(ceiling),
-        cmocka_unit_test(summaries),          cmocka_unit_test(refusals),
-        cmocka_unit_test(command_line),       cmocka_unit_test(examples),
+        cmocka_unit_test(statistics),
+        cmocka_unit_test(ratios),
+        cmocka_unit_test(oracle_executes),
+        cmocka_unit_test(random_is_as_drawn),
+        cmocka_unit_test(judged_choose_best),
+        cmocka_unit_test(twins),
+        cmocka_unit_test(missing_arm),
+        cmocka_unit_test(distinct),
+        cmocka_unit_test(pairing_particles),
+        cmocka_unit_test(pairing_battles),
+        cmocka_unit_test(seeds),
+        cmocka_unit_test(one_candidate),
+        cmocka_unit_test(ceiling),
+        cmocka_unit_test(summaries),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(command_line),
+        cmocka_unit_test(examples),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

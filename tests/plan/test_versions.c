@@ -34,6 +34,8 @@ static void test_versions(void **state) {
         {MW_BUNDLE_VERSION, "", "", NULL},
         {MW_BUNDLE_VERSION, "recombine", "", "'recombine' must be"},
         {MW_BUNDLE_VERSION, "", "forecast_return", "'forecast_return' must be on or off, found nothing"},
+        {MW_BUNDLE_VERSION, "distinct", "", "'distinct' must be on or off, found nothing"},
+        {9, "distinct", "", NULL},
         {7, "", "forecast_return", NULL},
         {7, "recombine", "forecast_return", "'recombine' must be"},
         {6, "recombine", "forecast_return", NULL},
@@ -48,8 +50,8 @@ static void test_versions(void **state) {
     mw_bundle *bundle = random_bundle(info, 1), *loaded;
     CHECK_OK(mw_bundle_save(bundle, scratch("present.safetensors"), true, &error), error);
     mw_bundle_free(bundle);
-    const char *path = scratch("other.safetensors");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *path = scratch("other.safetensors"); /* which holds for a few more of them */
         write_version(path, cases[i].version, cases[i].of_plan, cases[i].of_flow);
         const mw_status status = mw_bundle_load(&loaded, path, &error);
         if (cases[i].message) {
@@ -59,6 +61,7 @@ static void test_versions(void **state) {
         }
         CHECK_OK(status, error);
         assert_int_equal(loaded->plan.recombine, 0);
+        assert_false(loaded->plan.distinct);
         assert_false(mw_flow_settings_of(mw_bundle_find(loaded, "flow")->model)->forecast_return);
         mw_bundle_free(loaded);
     }

@@ -105,6 +105,19 @@ static void print_plan(const mw_plan_settings *plan) {
     putchar('\n');
 }
 
+/* In how many ways a decision's candidates begin, on average; nothing where actions are real. */
+static void print_distinct(const mw_eval_result *result) {
+    int told = 0;
+    for (int a = 0; a < MW_ARMS; a++) {
+        const mw_eval_report *r = mw_eval_arm(result, a);
+        if (!r->played || !isfinite(r->distinct)) continue;
+        printf("%s %s %.1f",
+               told++ ? "," : "joint first actions that differ among candidates:", mw_arm_name(a),
+               r->distinct);
+    }
+    if (told) putchar('\n');
+}
+
 static void print_table(const mw_eval_result *result) {
     const mw_eval_summary about = mw_eval_describe(result);
     const bool wins = mw_family_find(about.family)->counts_wins;
@@ -134,20 +147,33 @@ static void print_table(const mw_eval_result *result) {
         decisions += r->decisions;
     }
     printf("%ld decisions in %.1f s: %.0f per second\n", decisions, seconds, (double)decisions / seconds);
+    print_distinct(result);
 }
 
 static void print_csv(const mw_eval_result *result) {
-    static const mw_column columns[] = {{"task", NULL, 0, NULL},           {"rules", NULL, 0, NULL},
-                                        {"accepted_rules", NULL, 0, NULL}, {"arm", NULL, 0, NULL},
-                                        {"episodes", NULL, 0, "%.0f"},     {"return", NULL, 0, "%g"},
-                                        {"return_std", NULL, 0, "%g"},     {"score", NULL, 0, "%g"},
-                                        {"score_std", NULL, 0, "%g"},      {"won", NULL, 0, "%g"},
-                                        {"won_std", NULL, 0, "%g"},        {"steps", NULL, 0, "%g"},
-                                        {"gain", NULL, 0, "%g"},           {"gain_low", NULL, 0, "%g"},
-                                        {"gain_high", NULL, 0, "%g"},      {"relative_gain", NULL, 0, "%g"},
-                                        {"oracle_share", NULL, 0, "%g"},   {"generate_ms", NULL, 0, "%g"},
-                                        {"score_ms", NULL, 0, "%g"},       {"ms_p50", NULL, 0, "%g"},
-                                        {"ms_p95", NULL, 0, "%g"},         {NULL, NULL, 0, NULL}};
+    static const mw_column columns[] = {{"task", NULL, 0, NULL},
+                                        {"rules", NULL, 0, NULL},
+                                        {"accepted_rules", NULL, 0, NULL},
+                                        {"arm", NULL, 0, NULL},
+                                        {"episodes", NULL, 0, "%.0f"},
+                                        {"return", NULL, 0, "%g"},
+                                        {"return_std", NULL, 0, "%g"},
+                                        {"score", NULL, 0, "%g"},
+                                        {"score_std", NULL, 0, "%g"},
+                                        {"won", NULL, 0, "%g"},
+                                        {"won_std", NULL, 0, "%g"},
+                                        {"steps", NULL, 0, "%g"},
+                                        {"gain", NULL, 0, "%g"},
+                                        {"gain_low", NULL, 0, "%g"},
+                                        {"gain_high", NULL, 0, "%g"},
+                                        {"relative_gain", NULL, 0, "%g"},
+                                        {"oracle_share", NULL, 0, "%g"},
+                                        {"generate_ms", NULL, 0, "%g"},
+                                        {"score_ms", NULL, 0, "%g"},
+                                        {"ms_p50", NULL, 0, "%g"},
+                                        {"ms_p95", NULL, 0, "%g"},
+                                        {"distinct", NULL, 0, "%g"},
+                                        {NULL, NULL, 0, NULL}};
     const mw_eval_summary about = mw_eval_describe(result);
     mw_table table;
     mw_table_begin(&table, MW_SHOW_CSV, columns);
@@ -174,7 +200,8 @@ static void print_csv(const mw_eval_result *result) {
                                          MW_NUMBER(r->generation.p50),
                                          MW_NUMBER(r->scoring.p50),
                                          MW_NUMBER(r->decision.p50),
-                                         MW_NUMBER(r->decision.p95)});
+                                         MW_NUMBER(r->decision.p95),
+                                         MW_NUMBER(r->distinct)});
     }
 }
 
