@@ -77,7 +77,10 @@ typedef struct mw_latency {
     double p50, p95;
 } mw_latency;
 
-/* A mean with its 95% bootstrap interval. */
+enum { MW_INTERVAL_LEAST = 8 }; /* values; fewer say nothing of how sure their mean is */
+
+/* A mean with its 95% interval: NaN where it is not known, of fewer values than that, or where all are the
+ * same. */
 typedef struct mw_interval {
     double mean, low, high;
 } mw_interval;
@@ -94,8 +97,8 @@ typedef struct mw_eval_report {
     mw_interval gain;                         /* paired difference of returns to reactive */
     double relative_gain;                     /* over |reactive|, both as reported: normalised if there
                                                  is a scale */
-    double relative_low, relative_high;       /* its 95% interval, both means resampled together; none where
-                                                 reactive's then crosses zero */
+    double relative_low, relative_high;       /* its 95% interval, in which both means are uncertain; NaN
+                                                 where reactive's own interval holds zero, or none is known */
     double oracle_share;                      /* of the oracle's gain over reactive, where that
                                                  has an interval above zero */
     mw_latency decision, generation, scoring; /* ms */
@@ -364,7 +367,8 @@ MW_API mw_status mw_routing_page(const mw_bundle *bundle, const mw_routing *resu
 /* Differences of two numbers of each setting, over settings. */
 typedef struct mw_paired_summary {
     int settings, positive, negative; /* the rest are equal */
-    mw_interval difference;           /* mean, 95% percentile bootstrap over settings */
+    mw_interval difference;           /* mean, 95% percentile bootstrap over settings; NaN
+                                         of fewer than MW_INTERVAL_LEAST */
     double sign_test;                 /* exact, two-sided, without ties; 1 where all are equal */
 } mw_paired_summary;
 

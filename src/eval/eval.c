@@ -297,7 +297,6 @@ static void summarise_arm(mw_eval_result *result, mw_eval_report *report, double
 static mw_status compare_arm(mw_eval_result *result, mw_eval_report *report, mw_error *error) {
     const mw_eval_report *reactive = &result->arm[MW_ARM_REACTIVE];
     const long count = (long)result->options.seeds * result->options.episodes;
-    const uint64_t seed = result->options.first_seed;
     const bool scaled = isfinite(report->score);
     mw_interval relative;
     report->gain = (mw_interval){NAN, NAN, NAN};
@@ -311,10 +310,8 @@ static mw_status compare_arm(mw_eval_result *result, mw_eval_report *report, mw_
         difference[k] = report->episodes[k].total - reactive->episodes[k].total;
         base[k] = reactive->episodes[k].total - zero;
     }
-    mw_status status =
-        mw_bootstrap_mean(&report->gain, difference, count, MW_BOOTSTRAP_RESAMPLES, seed, error);
-    if (status == MW_OK)
-        status = mw_bootstrap_ratio(&relative, difference, base, count, MW_BOOTSTRAP_RESAMPLES, seed, error);
+    report->gain = mw_mean_interval(difference, count);
+    const mw_status status = mw_ratio_interval(&relative, difference, base, count, error);
     free(difference);
     MW_TRY(status);
     const double ours = scaled ? report->score : report->total;

@@ -210,13 +210,10 @@ static mw_status recall(sweep *s, mw_error *error) {
 static mw_status add_interval(json_t *arm, const mw_eval_result *r, int index, mw_error *error) {
     const long count = (long)r->options.seeds * r->options.episodes;
     double *totals = malloc((size_t)count * sizeof *totals);
-    mw_interval interval;
     if (!totals) return mw_fail(error, MW_ERR_MEMORY, "cannot summarise %ld episodes", count);
     for (long k = 0; k < count; k++) totals[k] = r->arm[index].episodes[k].total;
-    const mw_status status =
-        mw_bootstrap_mean(&interval, totals, count, MW_BOOTSTRAP_RESAMPLES, r->options.first_seed, error);
+    const mw_interval interval = mw_mean_interval(totals, count);
     free(totals);
-    MW_TRY(status);
     json_object_set_new(arm, "return_low", mw_number_json(interval.low));
     json_object_set_new(arm, "return_high", mw_number_json(interval.high));
     return MW_OK;

@@ -78,16 +78,6 @@ mw_comparison mw_compare(const double *ours, const double *other, const double *
 
 /* ---- how sure ---- */
 
-double mw_student(int freedom) {
-    static const double known[] = {1.959964, 12.706, 4.303, 3.182, 2.776, 2.571,
-                                   2.447,    2.365,  2.306, 2.262, 2.228};
-    const int rows = (int)(sizeof known / sizeof *known);
-    if (freedom < 0) return NAN; /* of no seeds at all */
-    if (freedom < rows) return known[freedom];
-    const double u = 1.0 / freedom; /* Fisher's expansion about the normal quantile */
-    return known[0] + u * (2.372271 + u * (2.822500 + u * 2.555850));
-}
-
 /* Twice the upper tail of Student's density, by Simpson's rule over its body. */
 static double student_tails(double t, int freedom) {
     const double v = freedom, scale = exp(lgamma((v + 1) / 2) - lgamma(v / 2)) / sqrt(v * M_PI);

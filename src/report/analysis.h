@@ -33,7 +33,6 @@ mw_comparison mw_compare(const double *ours, const double *other, const double *
 /* Two-sided probability of a difference at least as far from zero, judged by its 95% interval: Student's with
  * that many degrees of freedom, normal for 0. NaN where it is not known. */
 double mw_interval_p(double difference, double low, double high, int freedom);
-double mw_student(int freedom); /* 97.5% quantile; freedom 0: normal */
 
 /* Holm's step-down: firm[i] where p[i] stands with all n looked at, 5% in all. NaN are not among them. */
 void mw_holm(bool *firm, const double *p, int n);

@@ -122,7 +122,7 @@ static void every_table(void **state) {
 static void episodes_and_intervals_are_named(void **state) {
     (void)state;
     program_expect(0, "eval %/tiny.safetensors " FEW, "1 seed from 1000 x 1 episode = 1 of each arm");
-    program_expect(0, "eval %/tiny.safetensors " FEW, "bootstrap interval over episodes");
+    program_expect(0, "eval %/tiny.safetensors " FEW, "interval over episodes");
     program_expect(0, "eval %/tiny.safetensors --sweep H=1,2 " FEW,
                    "seeds x episodes for every value: 1 x 1");
     assert_non_null(strstr(program_output, "front of return against time:\n  horizon="));

@@ -336,14 +336,18 @@ static void influence_at_anchors(void **state) {
 
 static void over_settings(void **state) {
     (void)state;
-    const double first[] = {3, 2, 5, 1, NAN}, second[] = {1, 2, 1, 2, 0};
+    const double first[] = {3, 2, 5, 1, NAN, 3, 2, 5, 1}, second[] = {1, 2, 1, 2, 0, 1, 2, 1, 2};
     mw_paired_summary s;
     mw_error error;
     CHECK_OK(mw_paired_compare(&s, first, second, 5, 1, &error), error);
     assert_true(s.settings == 4 && s.positive == 2 && s.negative == 1);
     CHECK_NEAR(s.difference.mean, 1.25, 1e-15);
+    assert_true(isnan(s.difference.low) && isnan(s.difference.high)); /* of four */
+    CHECK_NEAR(s.sign_test, 1, 1e-12);                                /* 2:1 */
+    CHECK_OK(mw_paired_compare(&s, first, second, 9, 1, &error), error);
+    assert_true(s.settings == 8 && s.positive == 4 && s.negative == 2);
     assert_true(s.difference.low >= -1 && s.difference.low < 1.25 && s.difference.high <= 4);
-    CHECK_NEAR(s.sign_test, 1, 1e-12); /* 2:1 */
+    CHECK_NEAR(s.sign_test, 0.6875, 1e-12); /* 4:2 */
     CHECK_OK(mw_paired_compare(&s, first, second, 0, 1, &error), error);
     assert_true(s.settings == 0 && isnan(s.difference.mean) && s.sign_test == 1);
 }

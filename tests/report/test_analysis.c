@@ -2,6 +2,7 @@
  * by hand, with ties, gaps and groups of one. */
 #include "check.h"
 
+#include "eval/statistics.h"
 #include "report/analysis.h"
 
 #include <math.h>

@@ -15,7 +15,7 @@ static const char help[] =
     "Plays the same episodes with every arm and compares them. BUNDLE is a file, or the name of one\n"
     "that comes with mawam (spread-medium). Return: sum over steps of the agents' mean reward; mean\n"
     "over episodes, +- standard deviation over seeds. Gain: paired difference of returns to reactive\n"
-    "with a 95% bootstrap interval over episodes. Relative gain: over |reactive|, in normalised scores\n"
+    "with a 95% interval over episodes, of 8 or more. Relative gain: over |reactive|, in normalised scores\n"
     "where the task has them. Share: of the oracle's gain. Milliseconds: of one decision for a single\n"
     "environment, median and 95th percentile, measured in a run of its own. Episodes depend on seeds\n"
     "only, not on --arms, --envs and --threads.\n"
@@ -130,9 +130,10 @@ static void print_table(const mw_eval_result *result) {
     print_plan(&about.plan);
     printf(
         "%d seed%s from %llu x %d episode%s = %d of each arm; +-: over seeds; gain: paired, with its 95%%\n"
-        "bootstrap interval over episodes\n",
+        "interval over episodes%s\n",
         about.seeds, about.seeds == 1 ? "" : "s", (unsigned long long)about.first_seed, about.episodes,
-        about.episodes == 1 ? "" : "s", about.seeds * about.episodes);
+        about.episodes == 1 ? "" : "s", about.seeds * about.episodes,
+        about.seeds * about.episodes < MW_INTERVAL_LEAST ? ", which fewer than 8 do not have" : "");
     printf("%-9s %16s", "arm", "return");
     if (scaled) printf(" %14s", "normalised");
     if (wins) printf(" %14s", "won %");

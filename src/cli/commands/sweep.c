@@ -55,7 +55,7 @@ static void print_table(const json_t *root, mw_show show) {
     size_t i;
     mw_table table;
     if (show == MW_SHOW_TEXT)
-        printf("seeds x episodes for every value: %.0f x %.0f; 95%%: bootstrap interval over episodes\n",
+        printf("seeds x episodes for every value: %.0f x %.0f; 95%%: interval over episodes, of 8 or more\n",
                at(inputs, NULL, "seeds"), at(inputs, NULL, "episodes"));
     mw_table_begin(&table, show, columns);
     json_object_foreach(json_object_get(root, "sweeps"), name, sweep) print_points(

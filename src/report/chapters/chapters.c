@@ -34,7 +34,7 @@ static const mw_item items[] = {
      mw_item_gain_bars},
     {"planning_gain_ds3", "gain", "Reactive and planning, by setting",
      "Both arms play the same episodes. The std is over seeds; the interval is that of the paired "
-     "difference over episodes (percentile bootstrap, 10,000 resamples). Strong: it does not hold zero.",
+     "difference over episodes, as the evaluation computed it. Strong: it does not hold zero.",
      mw_item_gain_table},
     {"benchmark_gain_summary", "gain", "Families",
      "Mean and median: over settings, of (planning - reactive) / |reactive|; a reactive score near zero "
