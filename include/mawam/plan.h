@@ -32,9 +32,12 @@ typedef struct mw_bundle_summary {
     int agents, obs_size, act_size;
     bool discrete;
     int episode_limit;
-    int parts;             /* models in it */
-    int packed_bits;       /* of a weight in the larger matrices of its file; 0: it is not packed */
-    const char *packed_of; /* checksum of the bundle before it was packed, or "" */
+    int parts;                     /* models in it */
+    int packed_bits;               /* of a weight in the larger matrices of its file; 0: it is not packed */
+    const char *packed_of;         /* checksum of the bundle before it was packed, or "" */
+    const char *return_error_from; /* on what the plan's was measured: "held-out episodes", "all episodes",
+                                      those of the training included, where too few were held out; "given";
+                                      "": it is not known, and a plan with caution is refused */
 } mw_bundle_summary;
 MW_API mw_bundle_summary mw_bundle_describe(const mw_bundle *bundle);
 

@@ -10,6 +10,7 @@ extern "C" {
 #endif
 
 enum { MW_MODELS = 32, MW_PART_LOSSES = 6 }; /* at most: kinds of models, losses of each */
+enum { MW_REMARK = 512 };                    /* bytes of a text that people should read */
 
 /* "flow,rwm" -> the set of models as bits 1 << index; mw_preset_list names them. */
 MW_API mw_status mw_model_classes_parse(const char *text, unsigned *set, mw_error *error);
@@ -90,6 +91,7 @@ typedef struct mw_training_report {
     bool complete; /* the bundle is written; otherwise a part is missing and the checkpoint keeps the rest */
     bool finished_before; /* nothing was left to do */
     double seconds, target;
+    char remark[MW_REMARK]; /* on how the plan's return_error was measured, or why it is not known; "" */
     int count;
     mw_part_report part[MW_MODELS];
 } mw_training_report;

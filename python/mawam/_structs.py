@@ -294,7 +294,7 @@ mw_bundle_summary:
     int agents obs_size act_size
     bool discrete
     int episode_limit parts packed_bits
-    text packed_of
+    text packed_of return_error_from
 mw_bundle_part_summary:
     text name
     size parameters
@@ -387,6 +387,7 @@ mw_part_report:
 mw_training_report:
     bool complete finished_before
     double seconds target
+    char remark[512]
     int count
     mw_part_report part[32]
 mw_verify:

@@ -81,6 +81,7 @@ class Bundle(Owner):
         self.episode_limit: int = about["episode_limit"]
         self.packed_bits: int = about["packed_bits"]  # of a weight in its larger matrices; 0: it is not packed
         self.packed_of: str = about["packed_of"]  # checksum of the bundle before it was packed, or ""
+        self.return_error_from: str = about["return_error_from"]  # what the plan's was measured on; "": not known
         self._parts: int = about["parts"]
 
     @property

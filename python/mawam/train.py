@@ -57,6 +57,7 @@ class Training(NamedTuple):
     finished_before: bool  # nothing was left to do
     seconds: float
     target: float
+    remark: str  # on how the plan's return_error was measured, or why it is not known; ""
     parts: List[TrainedPart]
 
     @property
@@ -124,7 +125,8 @@ def _report(path: PathLike, report: Any) -> Training:
     parts = [TrainedPart(text(part.name), part.trained,
                          {text(part.loss_names[i]): part.held[i] for i in range(part.losses)}, part.best_step)
              for part in report.part[:report.count]]
-    return Training(os.fspath(path), report.complete, report.finished_before, report.seconds, report.target, parts)
+    return Training(os.fspath(path), report.complete, report.finished_before, report.seconds, report.target,
+                    text(report.remark), parts)
 
 
 def _models(only: Optional[Sequence[str]]) -> int:

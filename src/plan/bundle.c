@@ -108,6 +108,11 @@ mw_plan_settings mw_bundle_plan(const mw_bundle *b) {
     return b->plan;
 }
 
+const char *mw_measured_word(mw_measured from) {
+    static const char *const words[] = {"", "held-out episodes", "all episodes", "given"};
+    return words[from];
+}
+
 mw_bundle_summary mw_bundle_describe(const mw_bundle *b) {
     return (mw_bundle_summary){.task = b->info.task,
                                .rules = b->info.rules,
@@ -120,7 +125,8 @@ mw_bundle_summary mw_bundle_describe(const mw_bundle *b) {
                                .episode_limit = b->info.episode_limit,
                                .parts = b->count,
                                .packed_bits = b->info.packing.bits,
-                               .packed_of = b->info.packing.of};
+                               .packed_of = b->info.packing.of,
+                               .return_error_from = mw_measured_word(b->return_error_from)};
 }
 
 mw_bundle_part_summary mw_bundle_part_describe(const mw_bundle *b, int part) {

@@ -29,16 +29,27 @@ typedef struct mw_bundle_part {
                           that half would change */
 } mw_bundle_part;
 
+/* On what the plan's return_error was measured. */
+typedef enum mw_measured {
+    MW_MEASURED_NEVER,    /* it is not known */
+    MW_MEASURED_HELD_OUT, /* episodes that what imagines returns was not trained on */
+    MW_MEASURED_ALL,      /* all of the data, for want of others */
+    MW_MEASURED_GIVEN,    /* set by hand */
+} mw_measured;
+
 struct mw_bundle {
     mw_bundle_info info;
     mw_plan_settings plan;
-    bool return_error_given, target_given;        /* set by hand in the plan, not found in the data */
+    mw_measured return_error_from;
+    bool target_given;                            /* set by hand in the plan, not found in the data */
     mw_normalizer obs_normalizer, act_normalizer; /* the latter has features 0 for discrete actions */
     mw_bundle_part parts[MW_KINDS];
     int count;
     char checksum[17]; /* of all bytes of the file it was read from, as results name bundles; "": of none */
     unsigned exact; /* 1 << place of parts that are saved in half precision only where that loses nothing */
 };
+
+const char *mw_measured_word(mw_measured from); /* in files; "" of what is not known */
 
 /* Without parts and normalisers. */
 mw_status mw_bundle_create(mw_bundle **bundle, const mw_bundle_info *info, const mw_plan_settings *plan,

@@ -242,14 +242,23 @@ static mw_status refuse(const mw_safetensors *file, mw_error *error) {
     return mw_fail(error, MW_ERR_FORMAT, "%s: this is not a mawam bundle", file->path);
 }
 
+/* Files up to 2243da9 tell only of what was given; there 0 meant that nothing was measured. */
+static void read_measured(mw_bundle *b, const char *word) {
+    const bool known = !isnan(b->plan.return_error) && (word || b->plan.return_error != 0);
+    b->return_error_from = known ? MW_MEASURED_HELD_OUT : MW_MEASURED_NEVER;
+    for (int from = MW_MEASURED_ALL; known && word && from <= MW_MEASURED_GIVEN; from++)
+        if (!strcmp(word, mw_measured_word((mw_measured)from))) b->return_error_from = (mw_measured)from;
+    if (!known) b->plan.return_error = NAN;
+}
+
 static mw_status load(mw_bundle *b, const mw_safetensors *file, mw_error *error) {
     const char *text = mw_safetensors_meta(file, "bundle");
     json_t *root;
     if (!is_bundle(file) || !text) return refuse(file, error);
     MW_TRY(mw_json_parse(&root, text, strlen(text), file->path, error));
-    b->return_error_given = mw_safetensors_meta(file, "return_error");
     b->target_given = mw_safetensors_meta(file, "target");
     mw_status status = read_info(b, root, file->path, error);
+    if (status == MW_OK) read_measured(b, mw_safetensors_meta(file, "return_error"));
     if (status == MW_OK) status = read_parts(b, root, file, error);
     json_decref(root);
     return status;

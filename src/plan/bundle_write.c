@@ -173,7 +173,8 @@ static mw_status save(const mw_bundle *b, const char *path, const storage *store
     if (status == MW_OK) {
         mw_meta metadata[4] = {{"format", "mawam-bundle"}, {"bundle", text}};
         size_t count = 2;
-        if (b->return_error_given) metadata[count++] = (mw_meta){"return_error", "given"};
+        if (b->return_error_from != MW_MEASURED_NEVER)
+            metadata[count++] = (mw_meta){"return_error", mw_measured_word(b->return_error_from)};
         if (b->target_given) metadata[count++] = (mw_meta){"target", "given"};
         status = mw_safetensors_write(path, t.list, (size_t)t.count, metadata, count, error);
     }

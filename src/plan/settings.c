@@ -23,7 +23,7 @@ static const mw_field fields[] = {
     {"warm_start",      MW_FIELD_SWITCH, AT(warm_start),      "off",  0, 1,     "real actions: the last candidate is the rest of the plan chosen before, once there is one", {0}, NULL},
     {"choice",          MW_FIELD_CHOICE, AT(choice),          "best", 0, 2,     "which candidate is executed: by score, any of them, or the first", {"best", "random", "first"}, NULL},
     {"caution",         MW_FIELD_REAL,   AT(caution),         "0",    0, 1e6,   "leave the policy's own candidate (the first) only for a score that is higher by this many return_errors; 0: for any higher score", {0}, NULL},
-    {"return_error",    MW_FIELD_REAL,   AT(return_error),    "auto", 0, 1e12,  "standard deviation of the error of an imagined return, of all agents; auto, in training: over the steps that are scored, and the value after them, on held-out data", {"auto"}, NULL},
+    {"return_error",    MW_FIELD_REAL,   AT(return_error),    "auto", 0, 1e12,  "standard deviation of the error of an imagined return, of all agents; auto, in training: over the steps that are scored, and the value after them, on held-out data if that has windows enough", {"auto"}, NULL},
     {"value_after",     MW_FIELD_INT,    AT(value_after),     "0",    0, 256,   "imagined steps after which the bundle's value of where they lead stands for all further rewards; 0: rewards alone, to the horizon", {0}, NULL},
     {"recombine",       MW_FIELD_INT,    AT(recombine),       "0",    0, 64,    "rounds after scoring: in each the lower half of the candidates (never the first) is replaced by mixtures in which every agent follows a candidate of the upper half, and all are scored again", {0}, NULL},
     {"distinct",        MW_FIELD_SWITCH, AT(distinct),        "off",  0, 1,     "discrete actions: a candidate with the joint first action of an earlier one takes a variant that no other has: the agent, then the two agents, who lose least by logit take their second-best legal actions", {0}, NULL},
@@ -92,7 +92,9 @@ mw_status mw_plan_settings_check(const mw_plan_settings *s, bool discrete, int g
     MW_TRY(mw_fields_check(mw_plan_fields, s, "", MW_ERR_ARGUMENT, error)); /* it may be filled by hand */
     if (s->target != s->target) return mw_fail(error, MW_ERR_ARGUMENT, "the target return is not known");
     if (s->caution > 0 && s->return_error != s->return_error)
-        return mw_fail(error, MW_ERR_ARGUMENT, "caution needs a return_error, and it is not known");
+        return mw_fail(error, MW_ERR_ARGUMENT,
+                       "caution is %g return_errors, and return_error is not known; set it, or caution to 0",
+                       s->caution);
     if (s->horizon > generated)
         return mw_fail(error, MW_ERR_ARGUMENT, "horizon is %d; %d steps are generated, so it must be 1 to %d",
                        s->horizon, generated, generated);

@@ -103,13 +103,14 @@ mw_status mw_training_assemble(mw_training *t, mw_training_report *report, mw_er
     const mw_plan_settings *plan = &r->preset->plan;
     const mw_bundle *o = t->other;
     MW_TRY(mw_bundle_create(&bundle, &t->info, &t->preset.plan, error));
-    bundle->return_error_given =
-        o && o->plan.return_error == plan->return_error ? o->return_error_given : !isnan(plan->return_error);
+    bundle->return_error_from = o && o->plan.return_error == plan->return_error ? o->return_error_from
+                                : isnan(plan->return_error)                     ? MW_MEASURED_NEVER
+                                                                                : MW_MEASURED_GIVEN;
     bundle->target_given = o && o->plan.target == plan->target ? o->target_given : !isnan(plan->target);
     mw_status status = mw_normalizer_copy(&bundle->obs_normalizer, t->data.obs_normalizer, error);
     if (status == MW_OK) status = mw_normalizer_copy(&bundle->act_normalizer, t->data.act_normalizer, error);
     if (status == MW_OK) status = add_parts(t, bundle, error);
-    if (status == MW_OK) status = mw_settle_error(bundle, &t->data, error);
+    if (status == MW_OK) status = mw_settle_error(bundle, &t->data, report->remark, error);
     if (status == MW_OK) status = mw_dataset_intact(t->data.dataset, error);
     if (status == MW_OK) status = mw_bundle_save(bundle, r->output, !r->options.wide, error);
     report->target = bundle->plan.target;

@@ -46,7 +46,7 @@ static void keep_other(mw_preset *preset, const mw_bundle *other, const mw_train
     if (o->method) return;
     preset->plan = other->plan;
     if (!other->target_given && o->only & 1u << mw_model_class_index("flow")) preset->plan.target = NAN;
-    if (!other->return_error_given && judges_anew(&other->plan, o->only, preset->parts))
+    if (other->return_error_from != MW_MEASURED_GIVEN && judges_anew(&other->plan, o->only, preset->parts))
         preset->plan.return_error = NAN;
 }
 
@@ -87,7 +87,7 @@ static mw_status choose_preset(mw_preset *preset, const mw_train_options *o, con
     if (preset->plan.quantile != before.plan.quantile && !is_set(o, "plan.target="))
         preset->plan.target = NAN; /* the quantile's */
     const mw_plan_settings *now = &preset->plan, *then = &before.plan;
-    if (!other->return_error_given && !is_set(o, "plan.return_error=") &&
+    if (other->return_error_from != MW_MEASURED_GIVEN && !is_set(o, "plan.return_error=") &&
         (strcmp(now->scorer, then->scorer) || now->horizon != then->horizon ||
          now->value_after != then->value_after))
         preset->plan.return_error = NAN; /* it was measured of something else */

@@ -32,15 +32,18 @@ mw_status mw_training_rules(char accepted[MW_WORD], const mw_bundle_info *info, 
 void mw_training_foresee(mw_training_estimate *estimate, const mw_training_state *state, const bool *trains,
                          mw_pool *pool);
 
-/* Settings that the classes leave to the data; and the target return, where it is left to the data, in the
+/* Settings that the classes leave to the data, and whether a cautious plan's return_error can be measured of
+ * it, which is known before the training; and the target return, where it is left to the data, in the
  * units of the flow. */
 mw_status mw_settle_parts(mw_preset *preset, const mw_training_data *data, mw_error *error);
 mw_status mw_settle_target(mw_plan_settings *plan, const mw_flow_settings *flow, const mw_training_data *data,
                            mw_error *error);
 
 /* The error of imagined returns, where it is left to the data, on the episodes that what imagines them was
- * not trained on: 0 if nothing in the bundle imagines, or if no such episode is as long as the horizon. */
-mw_status mw_settle_error(mw_bundle *bundle, const mw_training_data *data, mw_error *error);
+ * not trained on, or on all where those have too few windows as long as the horizon. NaN, not known, if
+ * nothing in the bundle imagines or all have too few. */
+mw_status mw_settle_error(mw_bundle *bundle, const mw_training_data *data, char remark[MW_REMARK],
+                          mw_error *error);
 
 /* Settles what a preset leaves to the data, as training does. */
 mw_status mw_training_settle(mw_preset *preset, const mw_dataset *dataset, uint64_t seed, mw_error *error);

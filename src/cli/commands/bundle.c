@@ -51,12 +51,12 @@ static int print_json(const mw_bundle *bundle) {
         json_decref(parts);
         parts = NULL;
     }
-    return mw_cli_print(json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:b, s:i, s:o, s:i, s:s, s:o}", "task",
-                                  b.task, "rules", b.rules, "quality", b.quality, "method", b.method,
+    return mw_cli_print(json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:b, s:i, s:o, s:s, s:i, s:s, s:o}",
+                                  "task", b.task, "rules", b.rules, "quality", b.quality, "method", b.method,
                                   "agents", b.agents, "obs_size", b.obs_size, "act_size", b.act_size,
                                   "discrete", b.discrete, "episode_limit", b.episode_limit, "plan",
-                                  plan_json(bundle), "packed_bits", b.packed_bits, "packed_of", b.packed_of,
-                                  "parts", parts),
+                                  plan_json(bundle), "return_error_from", b.return_error_from, "packed_bits",
+                                  b.packed_bits, "packed_of", b.packed_of, "parts", parts),
                         10);
 }
 
@@ -130,6 +130,8 @@ static int print_text(const mw_bundle *bundle) {
     json_t *plan = plan_json(bundle);
     mw_status status = plan ? print_members("plan", plan, &error) : out_of_memory(&error);
     json_decref(plan);
+    printf("  %-11s return_error %s%s\n", "", *b.return_error_from ? "by " : "is not known",
+           b.return_error_from);
     for (int i = 0; i < b.parts && status == MW_OK; i++) {
         const mw_bundle_part_summary part = mw_bundle_part_describe(bundle, i);
         status = print_part(&part, &error);

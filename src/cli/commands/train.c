@@ -136,6 +136,7 @@ static int print_report(const char *output, const mw_training_report *report) {
         printf("%s written after %.0f s; target return %.3f\n", output, report->seconds, report->target);
     else
         puts("no bundle yet, parts are missing: continue with --resume, or give a bundle with --with");
+    if (*report->remark) mw_cli_wrap(printf("note: "), 6, report->remark);
     return 0;
 }
 
