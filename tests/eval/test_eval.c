@@ -370,6 +370,41 @@ static void summaries(void **state) {
     mw_bundle_free(bundle);
 }
 
+/* A relative gain has its difference's sign, also where what it is relative to is below zero, as in a world
+ * that costs. */
+static void sign_of_gains(void **state) {
+    (void)state;
+    static const char *const tasks[] = {"spread", "tag", "world"};
+    int below = 0, above = 0, held = 0;
+    for (int k = 0; k < 9; k++) {
+        mw_error error;
+        mw_bundle *bundle = tiny_bundle(tasks[k % 3], NULL);
+        mw_eval_options options = small_options();
+        mw_eval_result result;
+        options.episodes = 4;
+        options.first_seed = (uint64_t)(100 + k);
+        options.arms = 1u << MW_ARM_REACTIVE | 1u << MW_ARM_PLAN | 1u << MW_ARM_RANDOM;
+        CHECK_OK(mw_eval_run(&result, bundle, &options, &error), error);
+        const double base = result.arm[MW_ARM_REACTIVE].score;
+        for (int a = 0; a < MW_ARM_STANDARD; a++) {
+            const mw_eval_report *r = &result.arm[a];
+            if (!r->played || a == MW_ARM_REACTIVE || r->gain.mean == 0) continue;
+            assert_true((r->relative_gain > 0) == (r->gain.mean > 0));
+            assert_true((r->relative_gain > 0) == (r->score > base));
+            below += base < 0 && r->gain.mean > 0;
+            above += base < 0 && r->gain.mean < 0;
+            if (isnan(r->relative_low)) continue;
+            assert_true(r->relative_low <= r->relative_gain && r->relative_gain <= r->relative_high);
+            assert_true((r->relative_low > 0) == (r->gain.low > 0));
+            assert_true((r->relative_high < 0) == (r->gain.high < 0));
+            held += base < 0;
+        }
+        mw_eval_result_clear(&result);
+        mw_bundle_free(bundle);
+    }
+    assert_true(below > 0 && above > 0 && held > 0); /* or nothing was tested */
+}
+
 static void statistics(void **state) {
     (void)state;
     mw_error error;
@@ -674,6 +709,7 @@ int main(void) {
         cmocka_unit_test(one_candidate),
         cmocka_unit_test(ceiling),
         cmocka_unit_test(summaries),
+        cmocka_unit_test(sign_of_gains),
         cmocka_unit_test(refusals),
         cmocka_unit_test(command_line),
         cmocka_unit_test(examples),

@@ -3,6 +3,7 @@
 #include "allocations.h"
 #include "core/file.h"
 #include "model/advantage.h"
+#include "model/flow/flow.h"
 #include "plan/choice.h"
 #include "plan/planner_state.h"
 #include "train/tiny.h"
@@ -438,6 +439,43 @@ static void nothing_stale(void **state) {
     mw_bundle_free(bundle);
 }
 
+/* What was earned is no longer asked for: after a reward of a quarter of the target's unit the policy is
+ * asked for a quarter less, as if that had been the target from the start; without return_to_go, for the
+ * same. */
+static void target_shrinks(void **state) {
+    (void)state;
+    mw_error error;
+    mw_bundle *bundle = bundle_of(false);
+    const float unit = (float)mw_flow_settings_of(mw_bundle_model(bundle, "flow"))->return_scale;
+    const size_t count = (size_t)(bundle->plan.candidates * bundle->plan.horizon * N * D);
+    static const struct {
+        double target;
+        bool earns, follows;
+    } ways[] = {
+        {1, false, true}, {1, true, true}, {0.75, false, true}, {1.25, false, true}, {1, true, false}};
+    enum { WAYS = sizeof ways / sizeof *ways };
+    float *actions[WAYS];
+    for (int k = 0; k < WAYS; k++) {
+        mw_planner *planner;
+        float obs[N * O] = {0.3f}, real[N * D];
+        bundle->plan.return_to_go = ways[k].follows;
+        bundle->plan.target = ways[k].target;
+        CHECK_OK(mw_planner_create(&planner, bundle, NULL, &error), error);
+        if (ways[k].earns) mw_planner_reward(planner, 0, 0.25f * unit);
+        CHECK_OK(mw_planner_act(planner, obs, NULL, NULL, real, NULL, &error), error);
+        actions[k] = malloc(count * sizeof *actions[k]);
+        assert_non_null(actions[k]);
+        memcpy(actions[k], mw_planner_candidates(planner, 0).actions, count * sizeof *actions[k]);
+        mw_planner_free(planner);
+    }
+    assert_memory_equal(actions[1], actions[2], count * sizeof **actions);
+    assert_memory_equal(actions[0], actions[4], count * sizeof **actions);
+    assert_memory_not_equal(actions[0], actions[2], count * sizeof **actions);
+    assert_memory_not_equal(actions[2], actions[3], count * sizeof **actions);
+    for (int k = 0; k < WAYS; k++) free(actions[k]);
+    mw_bundle_free(bundle);
+}
+
 static double no_time(void *context) {
     return *(double *)context;
 }
@@ -794,6 +832,7 @@ int main(void) {
         cmocka_unit_test(recombination),  cmocka_unit_test(mean_bounds),    cmocka_unit_test(mixed_with_q),
         cmocka_unit_test(scorers),        cmocka_unit_test(no_allocations), cmocka_unit_test(bad_requests),
         cmocka_unit_test(files),          cmocka_unit_test(hostile_sizes),  cmocka_unit_test(nothing_stale),
-        cmocka_unit_test(refused),        cmocka_unit_test(worlds_played),  cmocka_unit_test(units_are_kept)};
+        cmocka_unit_test(target_shrinks), cmocka_unit_test(refused),        cmocka_unit_test(worlds_played),
+        cmocka_unit_test(units_are_kept)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

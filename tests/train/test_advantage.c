@@ -135,6 +135,62 @@ static void test_actions_that_never_vary(void **state) {
     }
 }
 
+/* Every step earns 1 and a little more for a larger first action, and one above 0.25 ends the episode: the
+ * world's end, after which nothing is earned; or, under the limit, a cut after which as much would follow. */
+static void write_falls(const char *path, uint8_t ending) {
+    mw_error error;
+    mw_dataset_writer *writer;
+    const mw_dataset_spec spec = {
+        .task = "own", .rules = "own-1", .agents = N, .obs_size = O, .act_size = D, .episode_limit = LENGTH};
+    CHECK_OK(mw_dataset_writer_open(&writer, path, &spec, false, &error), error);
+    for (int e = 0; e < 4 * EPISODES; e++) {
+        mw_rng rng = mw_rng_make(7, MW_RNG_TEST, (uint64_t)e, 0, 0);
+        float obs[LENGTH + 1][N][O], act[LENGTH][N][D], rewards[LENGTH][N];
+        int length = 0;
+        for (bool stands = true; stands && length < LENGTH; length++) {
+            for (int a = 0; a < N; a++) {
+                for (int k = 0; k < O; k++) obs[length][a][k] = (float)mw_rng_normal(&rng);
+                act[length][a][0] = fminf(fmaxf(0.2f * (float)mw_rng_normal(&rng), -1), 1);
+            }
+            for (int a = 0; a < N; a++) rewards[length][a] = 1 + 0.1f * act[length][0][0];
+            stands = act[length][0][0] <= 0.25f;
+        }
+        for (int k = 0; k < N * O; k++) obs[length][k / O][k % O] = (float)mw_rng_normal(&rng);
+        const mw_episode episode = {.length = length,
+                                    .obs = obs[0][0],
+                                    .last_obs = obs[length][0],
+                                    .real = act[0][0],
+                                    .rewards = rewards[0],
+                                    .outcome = length < LENGTH ? ending : MW_ENDED_BY_LIMIT};
+        CHECK_OK(mw_dataset_writer_add(writer, &episode, &error), error);
+    }
+    CHECK_OK(mw_dataset_writer_commit(writer, &error), error);
+}
+
+/* To fall is bad although the step itself earns more, because nothing follows; to be cut off is not. */
+static void test_nothing_follows_an_end(void **state) {
+    (void)state;
+    static const uint8_t endings[] = {MW_ENDED_BY_WORLD, MW_ENDED_BY_VICTORY, MW_ENDED_BY_LIMIT};
+    for (int k = 0; k < 3; k++) {
+        mw_error error;
+        mw_advantage_net net;
+        mw_advantage_report report;
+        float *values;
+        write_falls(scratch("falls"), endings[k]);
+        CHECK_OK(fit(scratch("falls"), &values, &net, &report, 8, NULL, &error), error);
+        const float obs[N * O] = {0};
+        float terms[1 + N * O + 8], gradient[N * D];
+        mw_advantage_gradient(&net, values, obs, terms, gradient);
+        if (endings[k] == MW_ENDED_BY_LIMIT)
+            assert_true(gradient[0] > 0.02f && gradient[0] < 1);
+        else
+            assert_true(gradient[0] < -3);
+        free(values);
+        mw_advantage_net_free(&net);
+        scratch_remove(scratch("falls"));
+    }
+}
+
 static void test_refuses(void **state) {
     (void)state;
     mw_error error;
@@ -194,6 +250,7 @@ static void test_gradient(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gradient), cmocka_unit_test(test_finds_what_deviations_earn),
-        cmocka_unit_test(test_actions_that_never_vary), cmocka_unit_test(test_refuses)};
+        cmocka_unit_test(test_actions_that_never_vary), cmocka_unit_test(test_nothing_follows_an_end),
+        cmocka_unit_test(test_refuses)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }
