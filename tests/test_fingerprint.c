@@ -1,9 +1,11 @@
 /* The same bits on every CPU: short datasets, thirty training steps of the networks that their presets have,
- * a few decisions with all their candidates, and an evaluation, as checksums that were recorded once
- * (tests/data/fingerprints.txt). `make fingerprints` records them anew where bits change on purpose. */
+ * a few decisions with all their candidates, also by the true simulator with the weights as files in half
+ * precision have them, and an evaluation, as checksums that were recorded once (tests/data/fingerprints.txt).
+ * `make fingerprints` records them anew where bits change on purpose. */
 #include "core/file.h"
 #include "core/machine/cpu.h"
 #include "core/tensor/safetensors.h"
+#include "plan/bundle.h"
 #include "scratch.h"
 
 #include <jansson.h>
@@ -74,47 +76,55 @@ static void data_sums(const char *setting) {
     check(setting, "data", sum);
 }
 
-static void weight_sums(const char *setting, const char *bundle) {
+static uint64_t tensor_sum(const char *path) {
     mw_error error;
     mw_safetensors file;
-    run("train %s -o %s --wide --seed 1 --set flow.dim=16 --set flow.mults=1,1,1 --set flow.steps=30 "
-        "--set flow.batch=8 --set flow.forecast=16 --set flow.forecast_batch=16 --set inverse.steps=30 "
-        "--set inverse.hidden=16 --set inverse.batch=16 --set rwm.hidden=16 --set rwm.shared=16 "
-        "--set rwm.steps=30 --set rwm.batch=32 --set advantage.features=8 --set advantage.hidden=8 "
-        "--set advantage.steps=30 --set value.steps=30 --set value.hidden=8",
-        scratch(setting), bundle);
-    CHECK_OK(mw_safetensors_open(&file, bundle, &error), error);
+    CHECK_OK(mw_safetensors_open(&file, path, &error), error);
     uint64_t sum = nothing;
     for (size_t i = 0; i < file.tensor_count; i++) {
         const mw_tensor *t = &file.tensors[i];
         sum = add_bytes(sum, t->data, t->count * mw_dtype_size(t->type));
     }
     mw_safetensors_close(&file);
-    check(setting, "weights", sum);
+    return sum;
 }
 
-static void decision_sums(const char *setting, const char *bundle_path) {
+static void weight_sums(const char *setting, const char *bundle) {
+    run("train %s -o %s --wide --seed 1 --set flow.dim=16 --set flow.mults=1,1,1 --set flow.steps=30 "
+        "--set flow.batch=8 --set flow.forecast=16 --set flow.forecast_batch=16 --set inverse.steps=30 "
+        "--set inverse.hidden=16 --set inverse.batch=16 --set rwm.hidden=16 --set rwm.shared=16 "
+        "--set rwm.steps=30 --set rwm.batch=32 --set advantage.features=8 --set advantage.hidden=8 "
+        "--set advantage.steps=30 --set value.steps=30 --set value.hidden=8",
+        scratch(setting), bundle);
+    check(setting, "weights", tensor_sum(bundle));
+}
+
+/* Decisions in a world, added to a sum; by the true simulator if it is the judge. */
+static uint64_t decide(uint64_t sum, const mw_bundle *bundle, bool oracle, int steps) {
     mw_error error;
-    mw_bundle *bundle;
     mw_planner *planner;
     mw_env *env;
-    CHECK_OK(mw_bundle_load(&bundle, bundle_path, &error), error);
     const mw_bundle_summary s = mw_bundle_describe(bundle);
     mw_planner_options options;
     mw_planner_options_init(&options, sizeof options, bundle);
     options.threads = 2;
-    CHECK_OK(mw_planner_create(&planner, bundle, &options, &error), error);
     CHECK_OK(mw_env_create(&env, s.task, NULL, &error), error);
+    mw_env *const envs[] = {env};
+    if (oracle) {
+        snprintf(options.plan.scorer, sizeof options.plan.scorer, "oracle");
+        options.plan.caution = 0;
+        options.envs_played = envs;
+    }
+    CHECK_OK(mw_planner_create(&planner, bundle, &options, &error), error);
     const size_t n = (size_t)s.agents, o = (size_t)s.obs_size, d = (size_t)s.act_size;
     float *obs = calloc(n * o, sizeof *obs), *real = calloc(n * d, sizeof *real),
           *rewards = calloc(n, sizeof *rewards);
     uint8_t *legal = calloc(n * d, 1);
     int32_t *index = calloc(n, sizeof *index);
-    uint64_t sum = nothing;
+    mw_outcome outcome = {0};
     mw_env_reset(env, 11);
     mw_planner_begin(planner, 0, 11);
-    for (int step = 0; step < 4; step++) {
-        mw_outcome outcome;
+    for (int step = 0; step < steps && !outcome.terminated && !outcome.truncated; step++) {
         mw_env_observe(env, obs);
         mw_env_legal(env, legal);
         CHECK_OK(mw_planner_act(planner, obs, legal, NULL, real, index, &error), error);
@@ -135,8 +145,30 @@ static void decision_sums(const char *setting, const char *bundle_path) {
     free(index);
     mw_env_free(env);
     mw_planner_free(planner);
+    return sum;
+}
+
+static void decision_sums(const char *setting, const char *path) {
+    mw_error error;
+    mw_bundle *bundle;
+    CHECK_OK(mw_bundle_load(&bundle, path, &error), error);
+    check(setting, "decisions", decide(nothing, bundle, false, 4));
     mw_bundle_free(bundle);
-    check(setting, "decisions", sum);
+}
+
+/* As the study's bundles are stored: in half precision, of which the value's units are no part. */
+static void oracle_sums(const char *setting, const char *path) {
+    mw_error error;
+    mw_bundle *bundle;
+    char narrow[400];
+    snprintf(narrow, sizeof narrow, "%s", scratch("narrow.safetensors"));
+    CHECK_OK(mw_bundle_load(&bundle, path, &error), error);
+    CHECK_OK(mw_bundle_save(bundle, narrow, true, &error), error);
+    mw_bundle_free(bundle);
+    CHECK_OK(mw_bundle_load(&bundle, narrow, &error), error);
+    check(setting, "oracle", decide(tensor_sum(narrow), bundle, true, 12));
+    mw_bundle_free(bundle);
+    remove(narrow);
 }
 
 static void evaluation_sums(const char *setting, const char *bundle) {
@@ -192,6 +224,7 @@ static void fingerprints(void **state) {
         data_sums(tasks[i]);
         weight_sums(tasks[i], bundle);
         decision_sums(tasks[i], bundle);
+        oracle_sums(tasks[i], bundle);
         evaluation_sums(tasks[i], bundle);
         clean(tasks[i]);
     }
