@@ -476,6 +476,44 @@ static void target_shrinks(void **state) {
     mw_bundle_free(bundle);
 }
 
+/* A file tells on what its plan's return_error was measured. Where an older one has 0 and tells nothing,
+ * nothing was measured, and a cautious plan does not take it for certainty. */
+static void error_that_is_not_known(void **state) {
+    (void)state;
+    static const struct {
+        double error;
+        mw_measured from;
+        const char *word;
+        double read;
+    } ways[] = {{0, MW_MEASURED_NEVER, "", NAN},
+                {NAN, MW_MEASURED_NEVER, "", NAN},
+                {3, MW_MEASURED_NEVER, "held-out episodes", 3}, /* as older files have it */
+                {0, MW_MEASURED_HELD_OUT, "held-out episodes", 0},
+                {2, MW_MEASURED_ALL, "all episodes", 2},
+                {0, MW_MEASURED_GIVEN, "given", 0}};
+    for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
+        mw_error error;
+        mw_bundle *bundle = bundle_of(false);
+        mw_planner *planner = NULL;
+        bundle->plan.return_error = ways[k].error;
+        bundle->return_error_from = ways[k].from;
+        CHECK_OK(mw_bundle_save(bundle, scratch("measured.safetensors"), true, &error), error);
+        mw_bundle_free(bundle);
+        CHECK_OK(mw_bundle_load(&bundle, scratch("measured.safetensors"), &error), error);
+        assert_string_equal(mw_bundle_describe(bundle).return_error_from, ways[k].word);
+        assert_true(isnan(ways[k].read) ? isnan(bundle->plan.return_error)
+                                        : bundle->plan.return_error == ways[k].read);
+        bundle->plan.caution = 0.1;
+        if (isnan(ways[k].read))
+            CHECK_FAILS(mw_planner_create(&planner, bundle, NULL, &error), MW_ERR_ARGUMENT, error,
+                        "return_error is not known");
+        else
+            CHECK_OK(mw_planner_create(&planner, bundle, NULL, &error), error);
+        mw_planner_free(planner);
+        mw_bundle_free(bundle);
+    }
+}
+
 static double no_time(void *context) {
     return *(double *)context;
 }
@@ -826,13 +864,25 @@ static void hostile_sizes(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_decisions), cmocka_unit_test(choice),         cmocka_unit_test(caution),
-        cmocka_unit_test(warm_start),     cmocka_unit_test(action_offset),  cmocka_unit_test(temperature),
-        cmocka_unit_test(recombination),  cmocka_unit_test(mean_bounds),    cmocka_unit_test(mixed_with_q),
-        cmocka_unit_test(scorers),        cmocka_unit_test(no_allocations), cmocka_unit_test(bad_requests),
-        cmocka_unit_test(files),          cmocka_unit_test(hostile_sizes),  cmocka_unit_test(nothing_stale),
-        cmocka_unit_test(target_shrinks), cmocka_unit_test(refused),        cmocka_unit_test(worlds_played),
-        cmocka_unit_test(units_are_kept)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(same_decisions),
+                                       cmocka_unit_test(choice),
+                                       cmocka_unit_test(caution),
+                                       cmocka_unit_test(warm_start),
+                                       cmocka_unit_test(action_offset),
+                                       cmocka_unit_test(temperature),
+                                       cmocka_unit_test(recombination),
+                                       cmocka_unit_test(mean_bounds),
+                                       cmocka_unit_test(mixed_with_q),
+                                       cmocka_unit_test(scorers),
+                                       cmocka_unit_test(no_allocations),
+                                       cmocka_unit_test(bad_requests),
+                                       cmocka_unit_test(files),
+                                       cmocka_unit_test(hostile_sizes),
+                                       cmocka_unit_test(nothing_stale),
+                                       cmocka_unit_test(target_shrinks),
+                                       cmocka_unit_test(error_that_is_not_known),
+                                       cmocka_unit_test(refused),
+                                       cmocka_unit_test(worlds_played),
+                                       cmocka_unit_test(units_are_kept)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }
