@@ -22,7 +22,7 @@ typedef enum mw_study_stage {
     MW_STUDY_DIAGNOSE,
     MW_STUDY_ROUTING,
     MW_STUDY_SELECTORS, /* trained for as many steps as the world model, and evaluated */
-    MW_STUDY_BASELINES, /* models that play by themselves, trained and evaluated */
+    MW_STUDY_BASELINES, /* models that play by themselves, each trained and evaluated for itself */
     MW_STUDY_SWEEPS,
     MW_STUDY_COST, /* once, after all settings */
     MW_STUDY_STAGES
@@ -32,14 +32,15 @@ MW_API const char *mw_study_stage_name(mw_study_stage stage); /* "data", "train"
 
 /* What a study consists of; docs/study.md says on which settings. */
 typedef enum mw_study_part {
-    MW_STUDY_PART_MAIN,   /* data, training, evaluation, diagnosis of every setting; the five last need it */
-    MW_STUDY_PART_PAPER,  /* the same by the paper's method */
+    MW_STUDY_PART_MAIN,  /* data, training, evaluation, diagnosis of every setting; routing, selectors, sweeps
+                            and cost need it */
+    MW_STUDY_PART_PAPER, /* the same by the paper's method */
     MW_STUDY_PART_LONGER, /* that with the published steps of its world model, where the paper ranks a state
                            */
     MW_STUDY_PART_SEEDS,  /* further training seeds of the nine middle settings */
     MW_STUDY_PART_ROUTING,
     MW_STUDY_PART_SELECTORS,
-    MW_STUDY_PART_BASELINES,
+    MW_STUDY_PART_BASELINES, /* needs nothing but the data */
     MW_STUDY_PART_SWEEPS,
     MW_STUDY_PART_COST,
     MW_STUDY_PARTS
@@ -55,7 +56,7 @@ typedef enum mw_study_what {
     MW_STUDY_RUNS,
     MW_STUDY_DONE,
     MW_STUDY_KEPT,   /* a stage was finished before */
-    MW_STUDY_FAILED, /* a setting: the rest of its stages is left out */
+    MW_STUDY_FAILED, /* a setting: the rest of its stages is left out; of a method: the others go on */
 } mw_study_what;
 
 typedef struct mw_study_event {
@@ -63,10 +64,11 @@ typedef struct mw_study_event {
     const char *setting; /* "spread-medium", "paper/spread-medium", "seeds/1/spread-medium", "all" */
     int index, count;    /* which of how many of them */
     mw_study_stage stage;
-    double done;      /* share of the stage */
-    double seconds;   /* of the stage */
-    double left;      /* seconds until everything is done, judged by the stages so far; NaN: unknown */
-    const char *note; /* for people: losses, returns, the message of a failure */
+    const char *method; /* of the stage baselines: the model that plays; otherwise NULL */
+    double done;        /* share of the stage */
+    double seconds;     /* of the stage */
+    double left;        /* seconds until everything is done, judged by the stages so far; NaN: unknown */
+    const char *note;   /* for people: losses, returns, the message of a failure */
 } mw_study_event;
 
 typedef struct mw_study_options {
@@ -99,20 +101,23 @@ typedef struct mw_study_options {
     int training_seeds;               /* of the middle settings, 1 to MW_STUDY_SEEDS (3) */
     bool play_again;                  /* evaluation seeds that another bundle of the same setting has
                                          played in this folder; refused otherwise */
+    unsigned methods; /* of the part baselines: 1 << index of a model that plays by itself; 0: all */
 } mw_study_options;
 MW_API void mw_study_options_init(mw_study_options *options, size_t size);
 
 /* Refuses settings that no training accepts before anything starts. A failure within a setting is recorded in
- * FOLDER/stages.jsonl, counted in *failed, and the run goes on with the next; what is returned concerns the
- * run as a whole: MW_ERR_INTERRUPTED, a folder that is refused or cannot be written. An evaluation is played
+ * FOLDER/stages.jsonl, counted in *failed, and the run goes on with the next; a method of the part baselines
+ * fails for itself, and the setting goes on with the next method. What is returned concerns the run as a
+ * whole: MW_ERR_INTERRUPTED, a folder that is refused or cannot be written. An evaluation is played
  * once: with other weights or another plan on the same seeds it fails, unless told to play again. */
 MW_API mw_status mw_study_run(const mw_study_options *options, int *failed, mw_error *error);
 
 /* ---- report -------------------------------------------------------------------------------------------- */
 
 /* Reads what there is in studies' folders[count] (of a file in several the last one counts): the summaries of
- * settings in results/ or settings/, and beside them paper/, longer/, seeds/, selectors/, baselines/,
- * routing/, sweeps/ and cost.json (see docs/study.md). Refuses results of different revisions. Writes
+ * settings in results/ or settings/, and beside them paper/, longer/, seeds/, selectors/, baselines/METHOD/,
+ * routing/, sweeps/ and cost.json (see docs/study.md). Names the revisions that made them, and refuses what
+ * cannot be compared: a method of other data, rules, seeds or episodes than the setting's own arms. Writes
  * output/index.html and a page per chapter, README.md, settings.csv, summary.json and the files it was made
  * of, without single episodes. Such files of an earlier report in the output that are not among what was read
  * are removed with overwrite, and files of others under a report's names are replaced; without it they make

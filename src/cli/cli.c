@@ -47,8 +47,10 @@ int mw_cli_finish(int code) {
 static const char *const fields[][2] = {{"'accept_rules'", "--accept-rules"},
                                         {"'first_seed'", "--first-seed"},
                                         {"'force'", "--force"},
+                                        {"'methods'", "--methods"},
                                         {"'only'", "--only"},
                                         {"'overwrite'", "--overwrite"},
+                                        {"'parts'", "--parts"},
                                         {"'play_again'", "--play-again"},
                                         {"'resume'", "--resume"},
                                         {"'wide'", "--wide"}};

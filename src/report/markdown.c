@@ -49,11 +49,14 @@ static void write_wrapped(FILE *out, const char *text) {
 }
 
 static void write_heading(const mw_sources *sources, FILE *out) {
+    const bool several = json_object_size(sources->revisions) > 1;
+    char revisions[1024];
+    mw_sources_revisions_text(sources, revisions, sizeof revisions);
     fprintf(out,
             "# Results\n\n"
-            "%d of %d settings, written by `mawam study report`, all of one revision, ",
-            sources->table.present, MW_TABLE_ROWS);
-    write_plain(out, sources->revision);
+            "%d of %d settings, written by `mawam study report`, %s, ",
+            sources->table.present, MW_TABLE_ROWS, several ? "of several revisions" : "all of one revision");
+    write_plain(out, revisions);
     fputs(
         ". The whole\n"
         "report, with figures, is [index.html](index.html); the numbers of settings are in\n"

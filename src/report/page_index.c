@@ -146,11 +146,15 @@ static void contents(mw_page *page, const int *shown) {
 mw_status mw_page_index(const mw_sources *sources, const int *shown, FILE *out) {
     mw_page page = {.out = out, .sources = sources, .table = &sources->table, .label = "summary"};
     mw_page_begin(out, "results", NULL);
+    const bool several = json_object_size(sources->revisions) > 1;
+    char revisions[1024];
+    mw_sources_revisions_text(sources, revisions, sizeof revisions);
     fprintf(out,
             "<header><h1>Planning with frozen multi-agent policies</h1>\n"
-            "<p>Results of mawam %s on %d of %d settings, next to the paper's. All of one revision, <code>",
-            mw_version(), sources->table.present, MW_TABLE_ROWS);
-    mw_html_escape(out, sources->revision);
+            "<p>Results of mawam %s on %d of %d settings, next to the paper's. %s, <code>",
+            mw_version(), sources->table.present, MW_TABLE_ROWS,
+            several ? "Of several revisions" : "All of one revision");
+    mw_html_escape(out, revisions);
     fputs("</code>.</p></header>\n", out);
     tiles(out, &sources->table);
     missing(out, &sources->table);

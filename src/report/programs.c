@@ -175,6 +175,7 @@ json_t *mw_report_summary(const mw_sources *sources) {
                                   selectors.best, "clear_wins", selectors.clear_wins, "clear_losses",
                                   selectors.clear_losses));
     json_object_set_new(root, "seconds", seconds);
+    json_object_set(root, "revisions", sources->revisions);
     json_object_set_new(root, "provenance", origin);
     return root;
 }

@@ -2,14 +2,13 @@
 #include "report/sources.h"
 
 #include "core/file.h"
+#include "report/comparable.h"
 
 #include <string.h>
 #include <unistd.h>
 
 const char *const mw_branch_folders[MW_BRANCHES] = {
     [MW_BRANCH_PAPER] = "paper", [MW_BRANCH_LONGER] = "longer"};
-const char *const mw_rivals_folders[MW_RIVALS] = {
-    [MW_RIVALS_SELECTORS] = "selectors", [MW_RIVALS_BASELINES] = "baselines"};
 const char *const mw_source_folders[MW_SOURCE_KINDS] = {[MW_SOURCE_ROUTING] = "routing",
                                                         [MW_SOURCE_SWEEPS] = "sweeps",
                                                         [MW_SOURCE_PAPER_ROUTING] = "paper/routing"};
@@ -41,75 +40,6 @@ const char *mw_source_bundle(const json_t *file) {
     return of_study ? of_study : json_string_value(json_object_get(file, "bundle"));
 }
 
-/* ---- one revision ---- */
-
-/* The first one that is named counts for all; what says nothing is of an unknown one. */
-static mw_status expect_revision(mw_sources *s, const char *what, const json_t *named, mw_error *error) {
-    const char *text = json_string_value(named);
-    if (!text) text = "unknown";
-    if (!s->revision[0]) snprintf(s->revision, sizeof s->revision, "%s", text);
-    if (!strncmp(s->revision, text, sizeof s->revision - 1)) return MW_OK;
-    return mw_fail(error, MW_ERR_MISMATCH,
-                   "%s is of revision '%.60s', what was read before of '%s'; a report is of one revision",
-                   what, text, s->revision);
-}
-
-/* Who wrote the file and what it was put together from, and who trained the parts of its bundle. */
-static mw_status check_file(mw_sources *s, const char *place, const char *name, const json_t *root,
-                            mw_error *error) {
-    static const char *const stamps[] = {"revision", "study.revision", "provenance.revision",
-                                         "revisions.eval", "revisions.diagnose"};
-    const char *part;
-    json_t *about;
-    char what[160];
-    bool named = false;
-    if (!root) return MW_OK;
-    snprintf(what, sizeof what, "%s/%.64s.json", place, name);
-    for (size_t i = 0; i < sizeof stamps / sizeof *stamps; i++) {
-        const json_t *stamp = mw_json_at(root, stamps[i]);
-        if (stamp) MW_TRY(expect_revision(s, what, stamp, error));
-        named = named || stamp;
-    }
-    if (!named) MW_TRY(expect_revision(s, what, NULL, error));
-    json_object_foreach(json_object_get(root, "training"), part, about) {
-        snprintf(what, sizeof what, "the %.40s of %s/%.64s.json", part, place, name);
-        if (json_object_get(about, "revision"))
-            MW_TRY(expect_revision(s, what, json_object_get(about, "revision"), error));
-    }
-    return MW_OK;
-}
-
-/* A file that tells its task and quality is of the setting that it is named after. */
-static mw_status check_name(const char *place, const char *name, const json_t *root, mw_error *error) {
-    const char *task = json_string_value(json_object_get(root, "task")),
-               *quality = json_string_value(json_object_get(root, "quality"));
-    char told[160];
-    snprintf(told, sizeof told, "%.64s-%.64s", task ? task : "", quality ? quality : "");
-    if (!task || !quality || !strcmp(told, name)) return MW_OK;
-    return mw_fail(error, MW_ERR_MISMATCH, "%s/%.64s.json is of %s", place, name, told);
-}
-
-static mw_status check_table(mw_sources *s, const mw_study_table *t, const char *place, mw_error *error) {
-    for (int i = 0; i < MW_TABLE_ROWS; i++)
-        MW_TRY(check_file(s, place, t->rows[i].name, t->rows[i].summary, error));
-    return MW_OK;
-}
-
-static mw_status check_revisions(mw_sources *s, mw_error *error) {
-    MW_TRY(check_table(s, &s->table, "results", error));
-    for (int k = 0; k < MW_BRANCHES; k++)
-        MW_TRY(check_table(s, &s->branches[k], mw_branch_folders[k], error));
-    for (int k = 0; k < MW_RIVALS; k++) MW_TRY(check_table(s, &s->rivals[k], mw_rivals_folders[k], error));
-    for (int k = 0; k < MW_SOURCES_SEEDS; k++) MW_TRY(check_table(s, &s->seeds[k], "seeds", error));
-    for (int k = 0; k < MW_SOURCE_KINDS; k++)
-        for (int i = 0; i < MW_TABLE_ROWS; i++) {
-            const char *name = s->table.rows[i].name;
-            MW_TRY(check_name(mw_source_folders[k], name, s->files[k][i], error));
-            MW_TRY(check_file(s, mw_source_folders[k], name, s->files[k][i], error));
-        }
-    return MW_OK; /* the cost profile names its own, as every measurement of speed does */
-}
-
 /* Where a study of its own within the folders left its summaries, or an earlier report. */
 static mw_status read_within(mw_study_table *table, const char *folder, const char *const *folders, int count,
                              mw_error *error) {
@@ -126,12 +56,69 @@ static mw_status read_branches(mw_sources *s, const char *const *folders, int co
     return MW_OK;
 }
 
-static mw_status read_rivals(mw_sources *s, const char *const *folders, int count, mw_error *error) {
-    for (int k = 0; k < MW_RIVALS; k++) {
-        const char *const places[] = {mw_rivals_folders[k], NULL};
-        MW_TRY(mw_study_table_read(&s->rivals[k], folders, count, places, error));
+static mw_status read_selectors(mw_sources *s, const char *const *folders, int count, mw_error *error) {
+    static const char *const places[] = {MW_SELECTORS_FOLDER, NULL};
+    return mw_study_table_read(&s->selectors, folders, count, places, error);
+}
+
+/* ---- methods: a folder each, and their arms together in one table ---- */
+
+bool mw_source_method_place(int index, char place[96]) {
+    mw_arm arm;
+    if (!mw_arm_at(index, &arm) || !strcmp(arm.controller, "planner")) return false;
+    snprintf(place, 96, "%s/%.64s", MW_BASELINES_FOLDER, arm.name);
+    return true;
+}
+
+/* A file of a method holds an arm of its name. */
+static mw_status read_method(mw_sources *s, int method, int setting, const char *folder, mw_error *error) {
+    char place[96], path[1200];
+    json_t *found;
+    if (!mw_source_method_place(method, place)) return MW_OK;
+    snprintf(path, sizeof path, "%.900s/%s/%s.json", folder, place, s->table.rows[setting].name);
+    MW_TRY(mw_study_file_read(&found, &s->table.rows[setting], path, error));
+    if (!found) return MW_OK;
+    const char *name = mw_arm_name(method);
+    if (!json_is_object(json_object_get(mw_json_at(found, "eval.arms"), name))) {
+        json_decref(found);
+        return mw_fail(error, MW_ERR_MISMATCH, "%s: expected the arm '%s' in eval.arms, found none", path,
+                       name);
     }
+    json_decref(s->methods[method][setting]);
+    s->methods[method][setting] = found;
     return MW_OK;
+}
+
+/* The method's arm joins those of the others; how they were played stands there once, because it is the same
+ * for all of them. */
+static mw_status join(mw_study_row *row, int method, const json_t *file, mw_error *error) {
+    const char *name = mw_arm_name(method);
+    const json_t *arm = json_object_get(mw_json_at(file, "eval.arms"), name);
+    if (!row->summary) {
+        row->summary = json_pack("{s:s, s:o}", "setting", row->name, "eval",
+                                 json_copy((json_t *)(uintptr_t)json_object_get(file, "eval")));
+        json_t *eval = json_object_get(row->summary, "eval");
+        if (json_object_set_new(eval, "arms", json_object()) != 0)
+            return mw_fail(error, MW_ERR_MEMORY, "cannot join the methods of %s", row->name);
+    }
+    json_t *arms = json_object_get(json_object_get(row->summary, "eval"), "arms");
+    return json_object_set(arms, name, (json_t *)(uintptr_t)arm) == 0
+               ? MW_OK
+               : mw_fail(error, MW_ERR_MEMORY, "cannot join the methods of %s", row->name);
+}
+
+static mw_status read_methods(mw_sources *s, const char *const *folders, int count, mw_error *error) {
+    mw_status status = MW_OK;
+    mw_study_table_begin(&s->baselines);
+    for (int m = 0; m < MW_ARMS; m++)
+        for (int i = 0; i < MW_TABLE_ROWS; i++) {
+            for (int f = 0; status == MW_OK && f < count; f++)
+                status = read_method(s, m, i, folders[f], error);
+            if (status == MW_OK && s->methods[m][i])
+                status = join(&s->baselines.rows[i], m, s->methods[m][i], error);
+        }
+    mw_study_table_fill(&s->baselines);
+    return status;
 }
 
 static mw_status read_seeds(mw_sources *s, const char *const *folders, int count, mw_error *error) {
@@ -150,10 +137,11 @@ mw_status mw_sources_read(mw_sources *s, const char *const *folders, int count, 
     s->output = output;
     mw_status status = mw_study_table_read(&s->table, folders, count, mw_study_places, error);
     if (status == MW_OK) status = read_branches(s, folders, count, error);
-    if (status == MW_OK) status = read_rivals(s, folders, count, error);
+    if (status == MW_OK) status = read_selectors(s, folders, count, error);
+    if (status == MW_OK) status = read_methods(s, folders, count, error);
     if (status == MW_OK) status = read_seeds(s, folders, count, error);
     for (int f = 0; status == MW_OK && f < count; f++) status = read_files(s, folders[f], error);
-    if (status == MW_OK) status = check_revisions(s, error);
+    if (status == MW_OK) status = mw_sources_check(s, error);
     if (status != MW_OK) mw_sources_free(s);
     return status;
 }
@@ -161,7 +149,15 @@ mw_status mw_sources_read(mw_sources *s, const char *const *folders, int count, 
 void mw_sources_free(mw_sources *s) {
     mw_study_table_free(&s->table);
     for (int k = 0; k < MW_BRANCHES; k++) mw_study_table_free(&s->branches[k]);
-    for (int k = 0; k < MW_RIVALS; k++) mw_study_table_free(&s->rivals[k]);
+    mw_study_table_free(&s->selectors);
+    mw_study_table_free(&s->baselines);
+    for (int m = 0; m < MW_ARMS; m++)
+        for (int i = 0; i < MW_TABLE_ROWS; i++) {
+            json_decref(s->methods[m][i]);
+            s->methods[m][i] = NULL;
+        }
+    json_decref(s->revisions);
+    s->revisions = NULL;
     for (int k = 0; k < MW_SOURCES_SEEDS; k++) mw_study_table_free(&s->seeds[k]);
     for (int k = 0; k < MW_SOURCE_KINDS; k++)
         for (int i = 0; i < MW_TABLE_ROWS; i++) {
@@ -175,20 +171,20 @@ void mw_sources_free(mw_sources *s) {
 /* ---- writing ---- */
 
 /* A setting's own file again, without what is large: the single episodes and the curves of training. */
-static mw_status write_summary(const mw_study_row *row, const char *folder, const char *place,
-                               mw_error *error) {
+static mw_status write_summary(const json_t *summary, const char *folder, const char *place,
+                               const char *setting, mw_error *error) {
     static const char *const large[] = {"episode_returns", "episode_lengths", "episodes_won"};
     char path[1200];
     const char *name;
-    json_t *copy = json_deep_copy(row->summary), *arm, *part;
-    if (!copy) return mw_fail(error, MW_ERR_MEMORY, "cannot copy %s", row->name);
+    json_t *copy = json_deep_copy(summary), *arm, *part;
+    if (!copy) return mw_fail(error, MW_ERR_MEMORY, "cannot copy %s", setting);
     json_object_foreach(json_object_get(json_object_get(copy, "eval"), "arms"), name, arm) {
         for (size_t i = 0; i < sizeof large / sizeof *large; i++) json_object_del(arm, large[i]);
     }
     json_object_foreach(json_object_get(copy, "training"), name, part) {
         json_object_del(json_object_get(part, "details"), "curve");
     }
-    snprintf(path, sizeof path, "%.900s/%s/%s.json", folder, place, row->name);
+    snprintf(path, sizeof path, "%.900s/%s/%s.json", folder, place, setting);
     const mw_status status = mw_json_write(copy, path, error);
     json_decref(copy);
     return status;
@@ -227,7 +223,13 @@ static bool studied(const char *folder) {
 static void find_leftovers(leftovers *l, const mw_sources *s) {
     char path[1024];
     look_at_table(l, &s->table, "", "settings");
-    for (int k = 0; k < MW_RIVALS; k++) look_at_table(l, &s->rivals[k], "", mw_rivals_folders[k]);
+    look_at_table(l, &s->selectors, "", MW_SELECTORS_FOLDER);
+    for (int m = 0; m < MW_ARMS; m++)
+        for (int i = 0; i < MW_TABLE_ROWS; i++) {
+            char place[96];
+            if (mw_source_method_place(m, place) && !s->methods[m][i])
+                look_at(l, place, s->table.rows[i].name);
+        }
     for (int k = 0; k < MW_BRANCHES; k++)
         look_at_table(l, &s->branches[k], mw_branch_folders[k], "/settings");
     for (int k = 0; k < MW_SOURCES_SEEDS; k++) {
@@ -256,10 +258,23 @@ static mw_status remove_leftovers(const mw_sources *s, const char *folder, bool 
 static mw_status write_table(const mw_study_table *t, const char *folder, const char *place,
                              mw_error *error) {
     char path[1024];
-    snprintf(path, sizeof path, "%.900s/%s", folder, place);
+    snprintf(path, sizeof path, "%.900s/%.100s", folder, place);
     if (t->present) MW_TRY(mw_dir_make(path, error));
     for (int i = 0; i < MW_TABLE_ROWS; i++)
-        if (t->rows[i].summary) MW_TRY(write_summary(&t->rows[i], folder, place, error));
+        if (t->rows[i].summary)
+            MW_TRY(write_summary(t->rows[i].summary, folder, place, t->rows[i].name, error));
+    return MW_OK;
+}
+
+static mw_status write_method(const mw_sources *s, int method, const char *folder, mw_error *error) {
+    char place[96], path[1200];
+    if (!mw_source_method_place(method, place)) return MW_OK;
+    snprintf(path, sizeof path, "%.900s/%s", folder, place);
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        if (!s->methods[method][i]) continue;
+        MW_TRY(mw_dir_make(path, error));
+        MW_TRY(write_summary(s->methods[method][i], folder, place, s->table.rows[i].name, error));
+    }
     return MW_OK;
 }
 
@@ -285,8 +300,8 @@ mw_status mw_sources_write(const mw_sources *s, const char *folder, bool overwri
         snprintf(path, sizeof path, "%s/settings", mw_branch_folders[k]);
         MW_TRY(write_table(&s->branches[k], folder, path, error));
     }
-    for (int k = 0; k < MW_RIVALS; k++)
-        MW_TRY(write_table(&s->rivals[k], folder, mw_rivals_folders[k], error));
+    MW_TRY(write_table(&s->selectors, folder, MW_SELECTORS_FOLDER, error));
+    for (int m = 0; m < MW_ARMS; m++) MW_TRY(write_method(s, m, folder, error));
     for (int k = 0; k < MW_SOURCES_SEEDS; k++) {
         snprintf(path, sizeof path, "seeds/%d/settings", k + 1);
         MW_TRY(write_table(&s->seeds[k], folder, path, error));

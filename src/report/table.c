@@ -239,39 +239,59 @@ static json_t *as_summary(json_t *root) {
     return json_pack("{s:O*, s:o}", "revision", json_object_get(root, "revision"), "eval", root);
 }
 
-static mw_status read_row(mw_study_row *row, const char *folder, const char *const *places, mw_error *error) {
-    char path[1024] = "";
+mw_status mw_study_file_read(json_t **out, const mw_study_row *row, const char *path, mw_error *error) {
     json_t *summary;
-    for (int k = 0; places[k] && !mw_file_exists(path); k++)
-        snprintf(path, sizeof path, "%.900s/%s/%s.json", folder, places[k], row->name);
+    *out = NULL;
     if (!mw_file_exists(path)) return MW_OK;
     MW_TRY(mw_json_read(&summary, path, error));
     summary = as_summary(summary);
     if (!summary) return mw_fail(error, MW_ERR_MEMORY, "%s: no memory for it", path);
     const mw_status status = check_setting(row, summary, path, error);
-    if (status != MW_OK) {
+    if (status == MW_OK)
+        *out = summary;
+    else
         json_decref(summary);
-        return status;
-    }
+    return status;
+}
+
+static mw_status read_row(mw_study_row *row, const char *folder, const char *const *places, mw_error *error) {
+    char path[1024] = "";
+    json_t *summary;
+    for (int k = 0; places[k] && !mw_file_exists(path); k++)
+        snprintf(path, sizeof path, "%.900s/%s/%s.json", folder, places[k], row->name);
+    MW_TRY(mw_study_file_read(&summary, row, path, error));
+    if (!summary) return MW_OK;
     json_decref(row->summary);
     row->summary = summary;
     return MW_OK;
 }
 
-mw_status mw_study_table_read(mw_study_table *table, const char *const *folders, int count,
-                              const char *const *places, mw_error *error) {
-    mw_status status = MW_OK;
+void mw_study_table_begin(mw_study_table *table) {
     memset(table, 0, sizeof *table);
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
         mw_study_row *row = &table->rows[i];
         row->setting = mw_setting_at(i);
         row->family = mw_study_family(row->setting->task);
         mw_setting_name(row->setting, row->name, sizeof row->name);
-        for (int f = 0; status == MW_OK && f < count; f++) status = read_row(row, folders[f], places, error);
-        table->present += row->summary != NULL;
-        fill(row);
+    }
+}
+
+void mw_study_table_fill(mw_study_table *table) {
+    for (int i = 0; i < MW_TABLE_ROWS; i++) {
+        table->present += table->rows[i].summary != NULL;
+        fill(&table->rows[i]);
     }
     fill_headrooms(table);
+}
+
+mw_status mw_study_table_read(mw_study_table *table, const char *const *folders, int count,
+                              const char *const *places, mw_error *error) {
+    mw_status status = MW_OK;
+    mw_study_table_begin(table);
+    for (int i = 0; i < MW_TABLE_ROWS; i++)
+        for (int f = 0; status == MW_OK && f < count; f++)
+            status = read_row(&table->rows[i], folders[f], places, error);
+    mw_study_table_fill(table);
     if (status != MW_OK) mw_study_table_free(table);
     return status;
 }

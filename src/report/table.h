@@ -173,6 +173,11 @@ typedef struct mw_study_table {
  * not there is a missing setting. */
 mw_status mw_study_table_read(mw_study_table *table, const char *const *folders, int count,
                               const char *const *places, mw_error *error);
+/* The same of an empty table into which the caller puts the summaries between the two. */
+void mw_study_table_begin(mw_study_table *table);
+void mw_study_table_fill(mw_study_table *table);
+/* Such a file, with an evaluation where summaries have theirs; NULL where there is none. */
+mw_status mw_study_file_read(json_t **summary, const mw_study_row *row, const char *path, mw_error *error);
 extern const char *const mw_study_places[]; /* of summaries: "results" of a study, "settings" of a report */
 void mw_study_table_free(mw_study_table *table); /* safe to call twice */
 

@@ -59,7 +59,6 @@ static mw_status find_world(mw_chain *c, mw_error *error) {
     mw_env *env;
     MW_TRY(mw_env_create(&env, c->setting->task, NULL, error));
     snprintf(c->rules, sizeof c->rules, "%s", mw_env_describe(env)->rules);
-    c->discrete = mw_env_describe(env)->discrete;
     mw_env_free(env);
     return MW_OK;
 }
@@ -97,23 +96,32 @@ json_t *mw_chain_eval_inputs(const mw_eval_options *e) {
                      "seeds", e->seeds, "episodes", e->episodes, "timed", e->timed);
 }
 
-/* Of all stages but the analyses that the line has not; those may be unable to tell. */
+/* What the summary is made of; analyses describe theirs when their turn comes. */
 static mw_status describe_inputs(mw_chain *c, mw_error *error) {
     c->inputs = json_object();
-    for (int s = 0; s < MW_STUDY_COST; s++) {
-        if (stages[s]->analysis && !(c->line->stages & 1u << s)) continue;
-        json_t *inputs = stages[s]->inputs(c);
-        if (json_object_set_new(c->inputs, stages[s]->name, inputs) != 0 && !stages[s]->analysis)
+    for (int s = 0; !stages[s]->analysis; s++)
+        if (json_object_set_new(c->inputs, stages[s]->name, stages[s]->inputs(c)) != 0)
             return mw_fail(error, MW_ERR_MEMORY, "cannot describe %s", c->name);
-    }
     return MW_OK;
 }
 
 /* Data are shared by all lines of a setting; everything else lies in the line's own folder. */
+static void find_root(const mw_chain *c, char root[440]) {
+    snprintf(root, 440, "%.400s%s%s", c->options->folder, *c->line->folder ? "/" : "", c->line->folder);
+}
+
+/* STAGE/SETTING.json; a method's STAGE/METHOD/SETTING.json. */
+static void name_file(mw_chain *c, mw_study_stage stage, const char *method) {
+    char root[440];
+    find_root(c, root);
+    snprintf(c->files[stage], sizeof c->files[stage], "%s/%s/%s%s%s.json", root, stages[stage]->folder,
+             method, *method ? "/" : "", c->name);
+}
+
 static void name_files(mw_chain *c) {
     char root[440];
-    const char *folder = c->options->folder, *line = c->line->folder;
-    snprintf(root, sizeof root, "%.400s%s%s", folder, *line ? "/" : "", line);
+    const char *folder = c->options->folder;
+    find_root(c, root);
     snprintf(c->data, sizeof c->data, "%.400s/data/%s", folder, c->name);
     snprintf(c->bundle, sizeof c->bundle, "%s/bundles/%s.safetensors", root, c->name);
     snprintf(c->earlier_bundle, sizeof c->earlier_bundle, "%.600s.before", c->bundle);
@@ -121,15 +129,17 @@ static void name_files(mw_chain *c) {
         snprintf(c->base_bundle, sizeof c->base_bundle, "%.400s/%s/bundles/%s.safetensors", folder,
                  c->line->base, c->name);
     snprintf(c->result, sizeof c->result, "%s/results/%s.json", root, c->name);
-    for (int s = 0; s < MW_STUDY_COST; s++)
-        snprintf(c->files[s], sizeof c->files[s], "%s/%s/%s.json", root, stages[s]->folder, c->name);
+    for (int s = 0; s < MW_STUDY_COST; s++) name_file(c, (mw_study_stage)s, "");
 }
 
 mw_status mw_chain_start(mw_chain *c, const mw_study_options *options, const mw_study_line *line,
                          mw_error *error) {
     const mw_setting *setting = mw_setting_at(line->place);
-    *c = (mw_chain){
-        .options = options, .line = line, .setting = setting, .family = mw_study_family(setting->task)};
+    *c = (mw_chain){.options = options,
+                    .line = line,
+                    .setting = setting,
+                    .family = mw_study_family(setting->task),
+                    .method = -1};
     for (int s = 0; s < MW_STUDY_STAGES; s++) c->seconds[s] = NAN;
     mw_setting_name(setting, c->name, sizeof c->name);
     if (strlen(options->folder) > 400)
@@ -159,11 +169,32 @@ mw_preset_field mw_chain_setting(const mw_chain *c, const char *name) {
 
 /* ---- the bundle ---- */
 
-void mw_chain_find_checksum(mw_chain *c) {
+static void checksum_of(char out[17], const char *path) {
     uint64_t hash;
     mw_error error;
-    c->checksum[0] = 0;
-    if (hash_file(&hash, c->bundle, &error) == MW_OK) hex(c->checksum, hash);
+    out[0] = 0;
+    if (hash_file(&hash, path, &error) == MW_OK) hex(out, hash);
+}
+
+void mw_chain_find_checksum(mw_chain *c) {
+    checksum_of(c->checksum, c->bundle);
+}
+
+void mw_chain_bundle(const mw_chain *c, mw_study_stage stage, char path[720]) {
+    if (stages[stage]->bundle)
+        stages[stage]->bundle(c, path);
+    else
+        snprintf(path, 720, "%s", c->bundle);
+}
+
+/* Checksum of the bundle that a stage's file is about. */
+static void subject_of(const mw_chain *c, mw_study_stage stage, char out[17]) {
+    char path[720];
+    mw_chain_bundle(c, stage, path);
+    if (stages[stage]->alone)
+        checksum_of(out, path);
+    else
+        snprintf(out, 17, "%s", c->checksum);
 }
 
 /* ---- files of stages ---- */
@@ -171,26 +202,30 @@ void mw_chain_find_checksum(mw_chain *c) {
 static bool file_current(const mw_chain *c, mw_study_stage stage) {
     json_t *root;
     mw_error error;
+    char subject[17];
+    subject_of(c, stage, subject);
     if (!mw_file_exists(c->files[stage]) || mw_json_read(&root, c->files[stage], &error) != MW_OK)
         return false;
     const json_t *stamp = stages[stage]->analysis ? json_object_get(root, "study") : root;
     const char *bundle = json_string_value(json_object_get(stamp, "bundle"));
     const json_t *inputs = json_object_get(c->inputs, stages[stage]->name);
     const bool same =
-        bundle && !strcmp(bundle, c->checksum) && json_equal(json_object_get(stamp, "inputs"), inputs);
+        bundle && !strcmp(bundle, subject) && json_equal(json_object_get(stamp, "inputs"), inputs);
     json_decref(root);
     return same;
 }
 
 mw_status mw_chain_write(const mw_chain *c, mw_study_stage stage, json_t *root, mw_error *error) {
     const char *name = stages[stage]->name;
+    char subject[17];
+    subject_of(c, stage, subject);
     if (!root) {
         mw_json_failed(); /* told by the status */
         return mw_fail(error, MW_ERR_MEMORY, "cannot describe the %s stage", name);
     }
     json_t *stamp = stages[stage]->analysis ? json_object() : json_incref(root);
     json_object_set_new(stamp, "setting", json_string(c->name));
-    json_object_set_new(stamp, "bundle", json_string(c->checksum));
+    json_object_set_new(stamp, "bundle", json_string(subject));
     json_object_set_new(stamp, "revision", json_string(mw_revision()));
     json_object_set(stamp, "inputs", json_object_get(c->inputs, name));
     if (stamp != root) json_object_set(root, "study", stamp);
@@ -201,6 +236,23 @@ mw_status mw_chain_write(const mw_chain *c, mw_study_stage stage, json_t *root, 
 }
 
 /* ---- one of them ---- */
+
+void mw_chain_take(mw_chain *c, mw_step step) {
+    const mw_stage *stage = stages[step.stage];
+    const char *name = step.method < 0 ? "" : mw_model_class_name(step.method);
+    c->method = step.method;
+    name_file(c, step.stage, name);
+    /* what cannot be described is not current, and its run will say why */
+    if (stage->analysis) json_object_set_new(c->inputs, stage->name, stage->inputs(c));
+}
+
+mw_trained mw_chain_trained(mw_chain *c, mw_study_stage stage) {
+    return stages[stage]->trained ? stages[stage]->trained(c) : MW_TRAINED;
+}
+
+mw_status mw_chain_train_own(mw_chain *c, mw_study_stage stage, mw_error *error) {
+    return stages[stage]->train ? stages[stage]->train(c, error) : MW_OK;
+}
 
 bool mw_chain_current(mw_chain *c, mw_study_stage stage) {
     return stages[stage]->current ? stages[stage]->current(c) : file_current(c, stage);
@@ -220,23 +272,22 @@ static uint64_t hash_json(uint64_t hash, const json_t *value) {
 }
 
 void mw_chain_player(const mw_chain *c, mw_study_stage stage, char out[17]) {
+    char path[720];
     mw_safetensors file;
     mw_bundle *bundle;
     mw_error error;
     uint64_t hash = MW_HASH_START;
     out[0] = 0;
-    if (mw_safetensors_open(&file, c->bundle, &error) != MW_OK) return;
+    mw_chain_bundle(c, stage, path);
+    if (mw_safetensors_open(&file, path, &error) != MW_OK) return;
     for (size_t i = 0; i < file.tensor_count; i++) {
         const mw_tensor *t = &file.tensors[i];
         hash = mw_hash(mw_hash(hash, t->name, strlen(t->name)), t->data, mw_dtype_size(t->type) * t->count);
     }
     mw_safetensors_close(&file);
-    if (mw_bundle_load(&bundle, c->bundle, &error) != MW_OK) return;
-    json_t *plan = mw_fields_json(mw_plan_fields, &bundle->plan);
-    const json_t *settings = mw_json_at(c->inputs, stages[stage]->name),
-                 *own = stages[stage]->analysis ? json_object_get(settings, "settings") : NULL;
-    hash = hash_json(hash, plan);
-    hex(out, own ? hash_json(hash, own) : hash);
+    if (mw_bundle_load(&bundle, path, &error) != MW_OK) return;
+    json_t *plan = mw_bundle_draws(bundle) ? mw_fields_json(mw_plan_fields, &bundle->plan) : NULL;
+    hex(out, plan ? hash_json(hash, plan) : hash);
     json_decref(plan);
     mw_bundle_free(bundle);
 }

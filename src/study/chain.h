@@ -14,10 +14,10 @@ typedef struct mw_chain {
     const mw_setting *setting;
     char name[64], rules[64];
     const char *family;
-    bool discrete; /* the task's actions */
     char data[512], bundle[640], earlier_bundle[640], result[640];
     char base_bundle[640];            /* of the line that this one shares most settings with; "": of none */
-    char files[MW_STUDY_STAGES][640]; /* what stages write as JSON */
+    int method;                       /* of the baselines, which mw_chain_take is about to do; -1: none */
+    char files[MW_STUDY_STAGES][700]; /* what stages write as JSON; the baselines', as the method does */
     mw_preset preset;
     uint64_t behavior;               /* checksum of the behaviour file; 0: random play */
     long transitions;                /* asked for */
@@ -43,14 +43,26 @@ mw_status mw_chain_preset(mw_preset *preset, const mw_study_line *line, const mw
 /* chain->checksum from the file that is there; "" if there is none. */
 void mw_chain_find_checksum(mw_chain *chain);
 
-/* The summary belongs to these inputs and to the bundle that is there: nothing is left to do. */
+/* The summary belongs to its stages' inputs and to the bundle that is there: nothing is left to do. */
 bool mw_chain_summarized(mw_chain *chain);
-bool mw_chain_current(mw_chain *chain, mw_study_stage stage);
-mw_status mw_chain_run(mw_chain *chain, mw_study_stage stage, mw_error *error);
 mw_status mw_chain_summarize(mw_chain *chain, mw_error *error);
 
-/* Of what plays in a stage: the weights and the plan, whatever else the bundle tells of its making, and the
- * settings of what the stage trains itself. "": no bundle. */
+/* Before anything of a step is asked for: its file and its inputs are those of its method. */
+void mw_chain_take(mw_chain *chain, mw_step step);
+bool mw_chain_current(mw_chain *chain, mw_study_stage stage);
+/* Whether what the stage trains for itself is there. */
+typedef enum mw_trained {
+    MW_TRAINED_NOT,    /* nothing, or by other settings: training would arrive at other weights */
+    MW_TRAINED_BEFORE, /* by these settings, on an earlier bundle of the setting: perhaps the same weights */
+    MW_TRAINED         /* or there is no such thing */
+} mw_trained;
+mw_trained mw_chain_trained(mw_chain *chain, mw_study_stage stage);
+mw_status mw_chain_train_own(mw_chain *chain, mw_study_stage stage, mw_error *error);
+mw_status mw_chain_run(mw_chain *chain, mw_study_stage stage, mw_error *error);
+
+/* The bundle that plays in a stage: the setting's, or one that the stage trains for itself. */
+void mw_chain_bundle(const mw_chain *chain, mw_study_stage stage, char path[720]);
+/* That bundle's weights, and its plan if it plans, whatever else it tells of its making. "": no bundle. */
 void mw_chain_player(const mw_chain *chain, mw_study_stage stage, char out[17]);
 
 /* ---- the table of stages ---- */
@@ -59,17 +71,22 @@ typedef struct mw_stage {
     const char *name;
     const char *folder; /* of its files, within the line's; data are shared by all lines of a setting */
     bool analysis;      /* comes after the summary; other commands write such a file too */
+    bool alone;         /* needs the data, and not the setting's bundle */
     mw_eval_options (*plays)(const mw_chain *chain); /* on seeds that are for once; NULL: on none */
     json_t *(*inputs)(const mw_chain *chain);        /* NULL: it cannot be told, and the run will say why */
     bool (*current)(mw_chain *chain); /* NULL: its file names the bundle and the inputs that it is of */
     mw_status (*run)(mw_chain *chain, mw_error *error);
+    /* Of a stage that trains a bundle of its own before it plays; else NULL. */
+    void (*bundle)(const mw_chain *chain, char path[720]);
+    mw_trained (*trained)(mw_chain *chain);
+    mw_status (*train)(mw_chain *chain, mw_error *error);
 } mw_stage;
 
 const mw_stage *mw_stage_of(mw_study_stage stage);
 
 extern const mw_stage mw_stage_data, mw_stage_train, mw_stage_eval, mw_stage_diagnose; /* main_stages.c */
 extern const mw_stage mw_stage_routing, mw_stage_sweeps;                               /* analyses.c */
-extern const mw_stage mw_stage_selectors, mw_stage_baselines;                          /* rivals.c */
+extern const mw_stage mw_stage_selectors, mw_stage_baselines;                          /* comparisons.c */
 
 /* ---- inside ---- */
 
@@ -85,14 +102,14 @@ void mw_chain_note_arms(mw_chain *chain, const mw_eval_result *result);
 unsigned mw_chain_kept_parts(const mw_chain *chain, const mw_preset *preset, const char *path, bool *plan);
 
 /* Trains on the line's data with its seed; a checkpoint of the same training is continued, anything else
- * started anew. Of the request the rest is the caller's; progress is called with the chain. */
+ * started anew. The caller fills the other fields of the request; progress is called with the chain. */
 mw_status mw_chain_train(mw_chain *chain, mw_training_request request, mw_training_report *report,
                          mw_error *error);
 
 /* What every part of a bundle says of its making; empty if it cannot be read. */
 json_t *mw_chain_training_json(const char *path);
 
-/* Writes a stage's file, which names the setting, the bundle, the inputs and the revision: at the top, or of
+/* Writes a stage's file, which names the setting, the bundle, the inputs and the revision: at the top, and in
  * an analysis under "study". Takes root over. */
 mw_status mw_chain_write(const mw_chain *chain, mw_study_stage stage, json_t *root, mw_error *error);
 

@@ -7,7 +7,7 @@
 
 /* One evaluation: what line of the study, with what weights and plan, on seeds [first, first + count). */
 typedef struct mw_play {
-    char label[96], player[17];
+    char label[160], player[17];
     uint64_t first;
     int count;
 } mw_play;
@@ -22,8 +22,9 @@ mw_status mw_played_recall(mw_played *played, const json_t *line, mw_error *erro
 mw_status mw_played_add(mw_played *played, const mw_play *play, mw_error *error);
 void mw_played_free(mw_played *played);
 
-/* Evaluations of a line and comparisons of it take seeds each for itself. */
-void mw_play_label(mw_play *play, const char *line, const char *stage);
+/* A line's evaluation, each of its comparisons and each method take seeds for themselves. method NULL: none.
+ */
+void mw_play_label(mw_play *play, const char *line, const char *stage, const char *method);
 json_t *mw_play_json(const mw_play *play); /* for the record */
 
 bool mw_played_has(const mw_played *played, const mw_play *play);

@@ -1,6 +1,8 @@
 /* The table of what the study does with which setting; see scope.h. */
 #include "study/scope.h"
 
+#include "core/names.h"
+#include "env/env.h"
 #include "report/paper.h"
 
 #include <stdio.h>
@@ -37,20 +39,22 @@ bool mw_study_middle(const mw_setting *setting) {
     return row >= 0 && rows[row].middle;
 }
 
-/* Analyses are stages of the main line; of what is no part of every setting the table above says where. */
+/* Analyses are stages of the main line; the table above says where those are run that not every setting has.
+ */
 static const struct {
     const char *name;
     unsigned stages; /* that it adds to a line; 0: it adds lines, or comes after all of them */
+    bool apart;      /* needs no bundle of the main line */
 } parts[MW_STUDY_PARTS] = {
-    [MW_STUDY_PART_MAIN] = {"main", 0},
-    [MW_STUDY_PART_PAPER] = {"paper", 0},
-    [MW_STUDY_PART_LONGER] = {"longer", 0},
-    [MW_STUDY_PART_SEEDS] = {"seeds", 0},
-    [MW_STUDY_PART_ROUTING] = {"routing", 1u << MW_STUDY_ROUTING},
-    [MW_STUDY_PART_SELECTORS] = {"selectors", SELECTORS},
-    [MW_STUDY_PART_BASELINES] = {"baselines", 1u << MW_STUDY_BASELINES},
-    [MW_STUDY_PART_SWEEPS] = {"sweeps", SWEEPS},
-    [MW_STUDY_PART_COST] = {"cost", 0},
+    [MW_STUDY_PART_MAIN] = {"main", 0, false},
+    [MW_STUDY_PART_PAPER] = {"paper", 0, true},
+    [MW_STUDY_PART_LONGER] = {"longer", 0, true},
+    [MW_STUDY_PART_SEEDS] = {"seeds", 0, true},
+    [MW_STUDY_PART_ROUTING] = {"routing", 1u << MW_STUDY_ROUTING, false},
+    [MW_STUDY_PART_SELECTORS] = {"selectors", SELECTORS, false},
+    [MW_STUDY_PART_BASELINES] = {"baselines", 1u << MW_STUDY_BASELINES, true},
+    [MW_STUDY_PART_SWEEPS] = {"sweeps", SWEEPS, false},
+    [MW_STUDY_PART_COST] = {"cost", 0, false},
 };
 
 const char *mw_study_part_name(int part) {
@@ -65,6 +69,65 @@ int mw_study_episodes(const mw_study_options *options, const char *family) {
     const mw_family *row = mw_family_find(family);
     const int own = options->family_episodes[row - mw_family_at(0)];
     return own ? own : options->episodes ? options->episodes : row->study_episodes;
+}
+
+/* ---- methods that play by themselves ---- */
+
+static unsigned all_methods(void) {
+    const mw_model_class *class;
+    unsigned methods = 0;
+    for (int i = 0; (class = mw_model_class_at(i)); i++)
+        if (class->policy) methods |= 1u << i;
+    return methods;
+}
+
+mw_status mw_study_methods_check(const mw_study_options *o, mw_error *error) {
+    const unsigned methods = all_methods(), strange = o->methods & ~methods;
+    char known[MW_NAMES_TEXT];
+    if (o->methods && !mw_study_wants(o, MW_STUDY_PART_BASELINES))
+        return mw_fail(error, MW_ERR_ARGUMENT,
+                       "'methods' are those of the part baselines, and it is not among 'parts'");
+    if (!strange) return MW_OK;
+    mw_names_text(known, mw_model_class_name, methods, ", ");
+    const char *name = mw_model_class_name(__builtin_ctz(strange));
+    return mw_fail(error, MW_ERR_ARGUMENT, "'methods' are models that play by themselves, %s; not %s", known,
+                   name ? name : "one past the table");
+}
+
+/* A world that cannot be made says so when its setting runs. */
+static bool discrete(const char *task) {
+    mw_env *env;
+    mw_error ignored;
+    if (mw_env_create(&env, task, NULL, &ignored) != MW_OK) return false;
+    const bool found = mw_env_describe(env)->discrete;
+    mw_env_free(env);
+    return found;
+}
+
+/* Those asked for that suit the task's actions. */
+static unsigned methods_of(const mw_study_options *o, const char *task) {
+    unsigned methods = o->methods ? o->methods : all_methods();
+    for (int i = 0; mw_model_class_at(i); i++)
+        if (methods & 1u << i && mw_model_class_at(i)->real_only && discrete(task)) methods &= ~(1u << i);
+    return methods;
+}
+
+/* ---- steps ---- */
+
+int mw_study_step_index(mw_step step) {
+    return step.method < 0 ? (int)step.stage : (int)MW_STUDY_STAGES + step.method;
+}
+
+int mw_study_steps(mw_step steps[MW_STUDY_STEPS], const mw_study_line *line) {
+    int n = 0;
+    for (int k = 0; k < MW_STUDY_COST; k++) {
+        const mw_study_stage stage = (mw_study_stage)k;
+        if (!(line->stages & 1u << k)) continue;
+        if (stage != MW_STUDY_BASELINES) steps[n++] = (mw_step){stage, -1};
+        for (int m = 0; stage == MW_STUDY_BASELINES && m < MW_KINDS; m++)
+            if (line->methods & 1u << m) steps[n++] = (mw_step){stage, m};
+    }
+    return n;
 }
 
 /* ---- lines ---- */
@@ -105,14 +168,14 @@ static void add(mw_study_line *line, int place, const char *folder, const char *
 static unsigned stages_of(const mw_study_options *o, const mw_setting *setting) {
     const int row = row_of(setting);
     const unsigned without = (SELECTORS | SWEEPS) & ~(row >= 0 ? rows[row].stages : 0);
-    unsigned stages = MAIN_STAGES;
+    unsigned stages = 1u << MW_STUDY_DATA;
     for (int part = 0; part < MW_STUDY_PARTS; part++)
-        if (mw_study_wants(o, (mw_study_part)part)) stages |= parts[part].stages;
+        if (mw_study_wants(o, (mw_study_part)part))
+            stages |= parts[part].stages | (parts[part].apart ? 0 : MAIN_STAGES);
     return stages & ~without;
 }
 
-/* No lines has a branch that is the study's own method anyway, or that says itself how long to train where
- * little is wanted. */
+/* Skip a branch whose method is the study's own, and with little budget one that says how long to train. */
 static int add_branch(mw_study_line *lines, mw_branch branch, const mw_study_options *o) {
     const char *assignment = branches[branch].assignment;
     int n = 0;
@@ -125,7 +188,7 @@ static int add_branch(mw_study_line *lines, mw_branch branch, const mw_study_opt
         mw_setting_name(setting, name, sizeof name);
         if (!asked(o, setting) || (branches[branch].one_state && !mw_paper_state_find(name))) continue;
         add(&lines[n], i, mw_branch_folders[branch], branches[branch].method, o->seed,
-            stages_of(o, setting) & branches[branch].stages);
+            (MAIN_STAGES | stages_of(o, setting)) & branches[branch].stages);
         lines[n].assignment = assignment;
         if (branches[branch].base < MW_BRANCHES) lines[n].base = mw_branch_folders[branches[branch].base];
         n++;
@@ -133,18 +196,27 @@ static int add_branch(mw_study_line *lines, mw_branch branch, const mw_study_opt
     return n;
 }
 
-/* Branches and further seeds need nothing of the main line but its data; everything else is about it. */
+/* Branches and further seeds are lines of their own, which need nothing of the main one but its data. */
 static bool wants_main(const mw_study_options *o) {
-    unsigned beside = 1u << MW_STUDY_PART_SEEDS;
-    for (int k = 0; k < MW_BRANCHES; k++) beside |= 1u << branches[k].part;
-    return !o->parts || o->parts & ~beside;
+    for (int part = 0; part < MW_STUDY_PARTS; part++)
+        if (mw_study_wants(o, (mw_study_part)part) && (!parts[part].apart || parts[part].stages)) return true;
+    return false;
+}
+
+/* False: none of the methods suits the task, and nothing else was asked for. */
+static bool add_main(mw_study_line *line, int place, const mw_study_options *o) {
+    const mw_setting *setting = mw_setting_at(place);
+    add(line, place, "", o->method, o->seed, stages_of(o, setting));
+    if (!(line->stages & 1u << MW_STUDY_BASELINES)) return true;
+    line->methods = methods_of(o, setting->task);
+    if (!line->methods) line->stages &= ~(1u << MW_STUDY_BASELINES);
+    return line->stages != 1u << MW_STUDY_DATA;
 }
 
 int mw_study_lines(mw_study_line lines[MW_STUDY_LINES], const mw_study_options *o) {
     int n = 0;
     for (int i = 0; i < MW_TABLE_ROWS && wants_main(o); i++)
-        if (asked(o, mw_setting_at(i)))
-            add(&lines[n++], i, "", o->method, o->seed, stages_of(o, mw_setting_at(i)));
+        n += asked(o, mw_setting_at(i)) && add_main(&lines[n], i, o);
     for (int k = 0; k < MW_BRANCHES; k++) n += add_branch(&lines[n], (mw_branch)k, o);
     for (int k = 1; k < o->training_seeds && mw_study_wants(o, MW_STUDY_PART_SEEDS); k++)
         for (int i = 0; i < MW_TABLE_ROWS; i++) {

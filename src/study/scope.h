@@ -4,6 +4,7 @@
 #ifndef MW_STUDY_SCOPE_H
 #define MW_STUDY_SCOPE_H
 
+#include "model/model.h"
 #include "report/sources.h"
 
 #include "mawam/study.h"
@@ -20,6 +21,7 @@ typedef struct mw_study_line {
     const char *base;       /* folder of the line that it shares all other settings with; NULL: none */
     uint64_t seed;          /* of the training; data have the study's */
     unsigned stages;        /* 1 << mw_study_stage */
+    unsigned methods;       /* of the baselines: 1 << index of a model */
 } mw_study_line;
 
 /* Lines of what the options ask for: first everything by the study's own method in the order of the settings'
@@ -27,6 +29,20 @@ typedef struct mw_study_line {
 int mw_study_lines(mw_study_line lines[MW_STUDY_LINES], const mw_study_options *options);
 
 bool mw_study_wants(const mw_study_options *options, mw_study_part part);
+
+/* Fails where methods are asked for that do not play by themselves, or without the part that plays them. */
+mw_status mw_study_methods_check(const mw_study_options *options, mw_error *error);
+
+/* One thing to do for a line: a stage; of the baselines' a method. */
+typedef struct mw_step {
+    mw_study_stage stage;
+    int method; /* index of a model; -1: the stage has none */
+} mw_step;
+enum { MW_STUDY_STEPS = MW_STUDY_STAGES + MW_KINDS }; /* at most */
+int mw_study_step_index(mw_step step);                /* below MW_STUDY_STEPS, each its own */
+
+/* The steps of a line in their order, without the cost, which is nobody's: how many. */
+int mw_study_steps(mw_step steps[MW_STUDY_STEPS], const mw_study_line *line);
 
 /* Of the nine middle settings, a task each: they get several training seeds, and the cost profile. */
 bool mw_study_middle(const mw_setting *setting);

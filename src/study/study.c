@@ -40,13 +40,16 @@ typedef struct {
     const mw_study_options *options;
     mw_study_line lines[MW_STUDY_LINES];
     int count, index;
-    double known[MW_STUDY_LINES][MW_STUDY_STAGES]; /* seconds, by line; NaN: not known */
+    double known[MW_STUDY_LINES][MW_STUDY_STEPS]; /* seconds, by line and step; NaN: not known */
     mw_played played;
     char other[64]; /* a revision that worked here before and is not this one; "": none */
     int log;        /* stages.jsonl, open for appending and locked */
     mw_chain chain;
-    mw_study_stage stage;
-    double started; /* clock at the start of the stage */
+    mw_step steps[MW_STUDY_STEPS]; /* of the present line */
+    int step_count, at;
+    mw_step step;   /* that is being done */
+    double started; /* clock at its start */
+    int failed;     /* settings, and methods of others */
 } study;
 
 /* ---- the record of stages ---- */
@@ -55,6 +58,19 @@ static int line_of(const study *s, const char *label) {
     for (int i = 0; i < s->count; i++)
         if (!strcmp(s->lines[i].label, label)) return i;
     return -1;
+}
+
+/* By the names of a stage and, if it has some, of a method. */
+static bool find_step(mw_step *step, const char *stage, const char *method) {
+    *step = (mw_step){MW_STUDY_DATA, method ? mw_model_class_index(method) : -1};
+    if (!stage || (method && step->method < 0)) return false;
+    while (step->stage < MW_STUDY_STAGES && strcmp(stage, mw_study_stage_name(step->stage)))
+        step->stage = (mw_study_stage)(step->stage + 1);
+    return step->stage < MW_STUDY_STAGES;
+}
+
+static const char *method_name(const study *s) {
+    return mw_model_class_name(s->step.method); /* NULL: the stage has none */
 }
 
 /* A line that was cut by a crash is passed over. */
@@ -68,10 +84,10 @@ static mw_status remember(study *s, const char *text, mw_error *error) {
     if (revision && strcmp(revision, mw_revision())) snprintf(s->other, sizeof s->other, "%s", revision);
     const json_t *seconds = json_object_get(root, "seconds");
     const int line = label ? line_of(s, label) : -1;
-    for (int i = 0; line >= 0 && stage && i < MW_STUDY_STAGES; i++)
-        if (!strcmp(stage, mw_study_stage_name((mw_study_stage)i)) && json_is_number(seconds) &&
-            !json_object_get(root, "error"))
-            s->known[line][i] = json_number_value(seconds);
+    mw_step step;
+    if (line >= 0 && find_step(&step, stage, json_string_value(json_object_get(root, "method"))) &&
+        json_is_number(seconds) && !json_object_get(root, "error"))
+        s->known[line][mw_study_step_index(step)] = json_number_value(seconds);
     const mw_status status = mw_played_recall(&s->played, root, error);
     json_decref(root);
     return status;
@@ -87,9 +103,8 @@ static mw_status read_record(study *s, const char *path, mw_error *error) {
     free(text);
     if (s->other[0])
         mw_log(MW_LOG_WARNING,
-               "revision %s has worked in '%.300s' before this one, %s: a report of both is refused as a "
-               "mixture",
-               s->other, s->options->folder, mw_revision());
+               "revision %s has worked in '%.300s' before this one, %s: a report will name both", s->other,
+               s->options->folder, mw_revision());
     return status;
 }
 
@@ -117,10 +132,11 @@ static mw_status record(study *s, const char *message, const mw_play *play, doub
     struct tm parts;
     gmtime_r(&clock, &parts);
     strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", &parts);
-    json_t *root = json_pack("{s:s, s:s, s:o*, s:s, s:s, s:s, s:o*}", "setting", label_of(s), "stage",
-                             mw_study_stage_name(s->stage), "seconds", json_real(round(100 * seconds) / 100),
-                             play ? "taken" : "finished", now, "mawam", mw_version(), "revision",
-                             mw_revision(), "error", message ? mw_json_words(message) : NULL);
+    json_t *root =
+        json_pack("{s:s, s:s, s:s*, s:o*, s:s, s:s, s:s, s:o*}", "setting", label_of(s), "stage",
+                  mw_study_stage_name(s->step.stage), "method", method_name(s), "seconds",
+                  json_real(round(100 * seconds) / 100), play ? "taken" : "finished", now, "mawam",
+                  mw_version(), "revision", mw_revision(), "error", message ? mw_json_words(message) : NULL);
     if (play) json_object_set_new(root, "played", mw_play_json(play));
     char *text = json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(9));
     json_decref(root);
@@ -158,6 +174,13 @@ static mw_status make_folders(const study *s, mw_error *error) {
         for (int k = 0; k < MW_STUDY_COST; k++)
             if (line->stages & 1u << k && (k != MW_STUDY_DATA || !*line->folder))
                 MW_TRY(make_folder(s, line, mw_stage_of((mw_study_stage)k)->folder, error));
+        for (int m = 0; m < MW_KINDS; m++) {
+            char name[96];
+            if (!(line->methods & 1u << m)) continue;
+            snprintf(name, sizeof name, "%s/%s", mw_stage_of(MW_STUDY_BASELINES)->folder,
+                     mw_model_class_name(m));
+            MW_TRY(make_folder(s, line, name, error));
+        }
     }
     return MW_OK;
 }
@@ -187,47 +210,51 @@ static bool alike(const mw_study_line *a, const mw_study_line *b) {
     return a->method == b->method && a->assignment == b->assignment;
 }
 
-/* Of lines by the same method; family and task NULL: any. */
-static double mean_known(const study *s, mw_study_stage stage, const mw_study_line *like, const char *task,
+/* Over lines that are made like this one; like, family and task NULL: any. */
+static double mean_known(const study *s, int step, const mw_study_line *like, const char *task,
                          const char *family) {
     double sum = 0;
     int count = 0;
     for (int i = 0; i < s->count; i++) {
         const char *other = mw_setting_at(s->lines[i].place)->task;
-        if (isnan(s->known[i][stage]) || (like && !alike(like, &s->lines[i])) ||
+        if (isnan(s->known[i][step]) || (like && !alike(like, &s->lines[i])) ||
             (task && strcmp(other, task)) || (family && strcmp(mw_study_family(other), family)))
             continue;
-        sum += s->known[i][stage];
+        sum += s->known[i][step];
         count++;
     }
     return count ? sum / count : NAN;
 }
 
-static double expected(const study *s, int index, mw_study_stage stage) {
+static double expected(const study *s, int index, int step) {
     const mw_study_line *line = &s->lines[index];
     const char *task = mw_setting_at(line->place)->task, *family = mw_study_family(task);
-    double seconds = mean_known(s, stage, line, task, NULL);
-    if (isnan(seconds)) seconds = mean_known(s, stage, line, NULL, family);
-    if (isnan(seconds)) seconds = mean_known(s, stage, NULL, NULL, family);
-    return isnan(seconds) ? mean_known(s, stage, NULL, NULL, NULL) : seconds;
+    double seconds = mean_known(s, step, line, task, NULL);
+    if (isnan(seconds)) seconds = mean_known(s, step, line, NULL, family);
+    if (isnan(seconds)) seconds = mean_known(s, step, NULL, NULL, family);
+    return isnan(seconds) ? mean_known(s, step, NULL, NULL, NULL) : seconds;
 }
 
-/* Stages that are recorded count as done; that they are still current is looked at when their turn comes.
+/* Steps that are recorded count as done; that they are still current is looked at when their turn comes.
  * What nothing is known of yet counts for nothing, unless nothing at all is known. */
 static double seconds_left(const study *s, double done, double spent) {
     double left = 0;
     int unknown = 0, judged = 0;
-    for (int i = s->index; i < s->count; i++)
-        for (int k = i == s->index ? (int)s->stage : 0; k < MW_STUDY_COST; k++) {
-            const bool now = i == s->index && k == (int)s->stage;
-            if (!(s->lines[i].stages & 1u << k) || (!now && !isnan(s->known[i][k])) ||
-                (k == MW_STUDY_DATA && *s->lines[i].folder))
+    for (int i = s->index; i < s->count; i++) {
+        mw_step steps[MW_STUDY_STEPS];
+        const int count = mw_study_steps(steps, &s->lines[i]);
+        for (int k = i == s->index ? s->at : 0; k < count; k++) {
+            const bool now = i == s->index && k == s->at;
+            const int step = mw_study_step_index(steps[k]);
+            if ((!now && !isnan(s->known[i][step])) ||
+                (steps[k].stage == MW_STUDY_DATA && *s->lines[i].folder))
                 continue;
-            const double whole = now && done > 0.02 ? spent / done : expected(s, i, (mw_study_stage)k);
+            const double whole = now && done > 0.02 ? spent / done : expected(s, i, step);
             unknown += isnan(whole);
             judged += !isnan(whole);
             if (!isnan(whole)) left += now ? fmax(0, whole - spent) : whole;
         }
+    }
     return unknown > judged ? NAN : left;
 }
 
@@ -239,7 +266,8 @@ static void tell(const study *s, mw_study_what what, double done, double seconds
                                                                 .setting = label_of(s),
                                                                 .index = s->index,
                                                                 .count = s->count,
-                                                                .stage = s->stage,
+                                                                .stage = s->step.stage,
+                                                                .method = method_name(s),
                                                                 .done = done,
                                                                 .seconds = seconds,
                                                                 .left = seconds_left(s, done, seconds),
@@ -262,75 +290,113 @@ static bool interrupted(const study *s, mw_status status, mw_error *error) {
     return true;
 }
 
+/* The seeds of a step, and who plays them: of `player` NULL, its bundle. */
+static mw_play play_of(const study *s, mw_step step, const char *player) {
+    const mw_stage *stage = mw_stage_of(step.stage);
+    const mw_eval_options e = stage->plays(&s->chain);
+    mw_play play = {.first = e.first_seed, .count = e.seeds};
+    mw_play_label(&play, label_of(s), stage->name, mw_model_class_name(step.method));
+    if (player)
+        snprintf(play.player, sizeof play.player, "%s", player);
+    else
+        mw_chain_player(&s->chain, step.stage, play.player);
+    return play;
+}
+
 /* Seeds are taken on record before they are played, so that nothing that happens later frees them again.
  * Other weights or another plan than those that have them are refused, unless they have played already. */
 static mw_status take_seeds(study *s, bool kept, mw_error *error) {
-    if (!mw_stage_of(s->stage)->plays) return MW_OK;
-    const mw_eval_options e = mw_stage_of(s->stage)->plays(&s->chain);
-    mw_play play = {.first = e.first_seed, .count = e.seeds};
-    mw_play_label(&play, label_of(s), mw_study_stage_name(s->stage));
-    mw_chain_player(&s->chain, s->stage, play.player);
+    if (!mw_stage_of(s->step.stage)->plays) return MW_OK;
+    const mw_play play = play_of(s, s->step, NULL);
     if (mw_played_has(&s->played, &play)) return MW_OK;
     if (!kept && !s->options->play_again) MW_TRY(mw_played_check(&s->played, &play, error));
     MW_TRY(record(s, NULL, &play, NAN, error));
     return mw_played_add(&s->played, &play, error);
 }
 
-/* A bundle that plays with other settings than before cannot have its line's seeds; said before hours of
- * training, with the bundle still there. Without one, training may arrive at the same weights. */
+/* A bundle that is about to be replaced by another one: whoever plays then cannot have the seeds that this
+ * one has played. Said before hours of training, with the bundle still there. Without one, training may
+ * arrive at the same weights. */
 static mw_status foresee_seeds(const study *s, mw_error *error) {
-    if (s->stage != MW_STUDY_TRAIN || s->options->play_again || !mw_file_exists(s->chain.bundle))
-        return MW_OK;
-    for (int k = 0; k < MW_STUDY_COST; k++) {
-        const mw_stage *stage = mw_stage_of((mw_study_stage)k);
-        if (!stage->plays || !(s->lines[s->index].stages & 1u << k)) continue;
-        const mw_eval_options e = stage->plays(&s->chain);
-        mw_play play = {.first = e.first_seed, .count = e.seeds, .player = "another"};
-        mw_play_label(&play, label_of(s), mw_study_stage_name((mw_study_stage)k));
+    char path[720];
+    const bool whole = s->step.stage == MW_STUDY_TRAIN;
+    mw_chain_bundle(&s->chain, s->step.stage, path);
+    if (s->options->play_again || !mw_file_exists(path)) return MW_OK;
+    for (int k = 0; k < s->step_count; k++) {
+        const mw_stage *stage = mw_stage_of(s->steps[k].stage);
+        if (!stage->plays || (whole ? stage->alone : k != s->at)) continue;
+        const mw_play play = play_of(s, s->steps[k], "another");
         MW_TRY(mw_played_check(&s->played, &play, error));
     }
     return MW_OK;
 }
 
-static mw_status keep_stage(study *s, mw_error *error) {
+static mw_status keep_step(study *s, mw_error *error) {
     MW_TRY(take_seeds(s, true, error));
     tell(s, MW_STUDY_KEPT, 1, 0, "");
     return MW_OK;
 }
 
-static mw_status run_stage(study *s, bool *ran, mw_error *error) {
-    double *known = &s->known[s->index][s->stage];
+/* What the stage trains for itself comes first: seeds are taken for the weights that play them. */
+static mw_status do_step(study *s, mw_error *error) {
+    if (stopped(s)) return mw_fail(error, MW_ERR_INTERRUPTED, "stopped");
+    const mw_trained trained = mw_chain_trained(&s->chain, s->step.stage);
+    if (s->step.stage == MW_STUDY_TRAIN || trained == MW_TRAINED_NOT) MW_TRY(foresee_seeds(s, error));
+    tell(s, MW_STUDY_STARTS, 0, 0, "");
+    if (trained != MW_TRAINED) MW_TRY(mw_chain_train_own(&s->chain, s->step.stage, error));
+    MW_TRY(take_seeds(s, false, error));
+    return mw_chain_run(&s->chain, s->step.stage, error);
+}
+
+static void take_step(study *s, int at) {
+    s->at = at;
+    s->step = s->steps[at];
+    mw_chain_take(&s->chain, s->step);
+}
+
+static mw_status run_step(study *s, int at, bool *ran, mw_error *error) {
+    take_step(s, at);
+    double *known = &s->known[s->index][mw_study_step_index(s->step)];
     s->started = mw_clock_seconds();
-    if (mw_chain_current(&s->chain, s->stage)) {
-        MW_TRY(keep_stage(s, error));
+    if (mw_chain_current(&s->chain, s->step.stage)) {
+        MW_TRY(keep_step(s, error));
     } else {
-        if (stopped(s)) return mw_fail(error, MW_ERR_INTERRUPTED, "stopped");
-        MW_TRY(foresee_seeds(s, error));
-        MW_TRY(take_seeds(s, false, error));
-        tell(s, MW_STUDY_STARTS, 0, 0, "");
-        MW_TRY(mw_chain_run(&s->chain, s->stage, error));
+        MW_TRY(do_step(s, error));
         *known = mw_clock_seconds() - s->started + s->chain.earlier;
         MW_TRY(record(s, NULL, NULL, *known, error));
         tell(s, MW_STUDY_DONE, 1, *known, s->chain.note);
         *ran = true;
     }
-    s->chain.seconds[s->stage] = *known;
+    s->chain.seconds[s->step.stage] = *known;
     return MW_OK;
 }
 
-static bool has_stage(const study *s) {
-    return s->lines[s->index].stages & 1u << s->stage;
+/* Whose step failed is told and recorded; the run goes on. */
+static mw_status note_failure(study *s, const mw_error *failure, mw_error *error) {
+    const double seconds = mw_clock_seconds() - s->started;
+    s->failed++;
+    tell(s, MW_STUDY_FAILED, 0, seconds, failure->message);
+    return record(s, failure->message, NULL, seconds, error);
+}
+
+static bool is_analysis(const study *s, int at) {
+    return mw_stage_of(s->steps[at].stage)->analysis;
+}
+
+static bool has_main(const study *s) {
+    return s->lines[s->index].stages & 1u << MW_STUDY_TRAIN;
 }
 
 /* Everything is there, although its dataset was dropped. */
 static bool finished_without_data(study *s) {
     char recorded[600];
     snprintf(recorded, sizeof recorded, "%s/dataset.json", s->chain.data);
-    if (mw_file_exists(recorded) || !mw_chain_summarized(&s->chain)) return false;
-    for (int k = 0; k < MW_STUDY_COST; k++)
-        if (mw_stage_of((mw_study_stage)k)->analysis && s->lines[s->index].stages & 1u << k &&
-            !mw_chain_current(&s->chain, (mw_study_stage)k))
-            return false;
+    if (mw_file_exists(recorded) || (has_main(s) && !mw_chain_summarized(&s->chain))) return false;
+    for (int k = 0; k < s->step_count; k++) {
+        if (!is_analysis(s, k)) continue;
+        take_step(s, k);
+        if (!mw_chain_current(&s->chain, s->step.stage)) return false;
+    }
     return true;
 }
 
@@ -341,29 +407,46 @@ static bool last_of_setting(const study *s) {
     return true;
 }
 
-/* The summary is written as soon as what it is made of is there, before the analyses. */
-static mw_status run_stages(study *s, mw_error *error) {
-    bool ran = false;
-    if (finished_without_data(s)) {
-        for (; s->stage < MW_STUDY_COST; s->stage++)
-            if (has_stage(s)) MW_TRY(keep_stage(s, error));
-        return MW_OK;
+/* The analyses of a line: a method that fails leaves the others to go on. */
+static mw_status run_analyses(study *s, int at, mw_error *error) {
+    const int failed = s->failed;
+    bool ran;
+    for (; at < s->step_count; at++) {
+        const mw_status status = run_step(s, at, &ran, error);
+        if (status == MW_OK) continue;
+        if (s->step.method < 0 || interrupted(s, status, error)) return status;
+        const mw_error failure = *error;
+        MW_TRY(note_failure(s, &failure, error));
     }
-    for (; !mw_stage_of(s->stage)->analysis; s->stage++)
-        if (has_stage(s)) MW_TRY(run_stage(s, &ran, error));
-    if (ran || !mw_chain_summarized(&s->chain)) MW_TRY(mw_chain_summarize(&s->chain, error));
-    for (; s->stage < MW_STUDY_COST; s->stage++)
-        if (has_stage(s)) MW_TRY(run_stage(s, &ran, error));
-    if (s->options->drop_data && last_of_setting(s)) mw_dataset_remove(s->chain.data);
+    if (s->failed == failed && s->options->drop_data && last_of_setting(s)) mw_dataset_remove(s->chain.data);
     return MW_OK;
 }
 
+/* The summary is written as soon as what it is made of is there, before the analyses. */
+static mw_status run_steps(study *s, mw_error *error) {
+    bool ran = false;
+    int at = 0;
+    if (finished_without_data(s)) {
+        for (; at < s->step_count; at++) {
+            take_step(s, at);
+            MW_TRY(keep_step(s, error));
+        }
+        return MW_OK;
+    }
+    for (; at < s->step_count && !is_analysis(s, at); at++) MW_TRY(run_step(s, at, &ran, error));
+    if (has_main(s) && (ran || !mw_chain_summarized(&s->chain))) MW_TRY(mw_chain_summarize(&s->chain, error));
+    return run_analyses(s, at, error);
+}
+
 static mw_status run_setting(study *s, mw_error *error) {
-    s->stage = MW_STUDY_DATA;
+    s->step_count = mw_study_steps(s->steps, &s->lines[s->index]);
+    s->at = 0;
+    s->step = s->steps[0];
+    s->started = mw_clock_seconds();
     mw_status status = mw_chain_start(&s->chain, s->options, &s->lines[s->index], error);
     s->chain.progress = within_stage;
     s->chain.context = s;
-    if (status == MW_OK) status = run_stages(s, error);
+    if (status == MW_OK) status = run_steps(s, error);
     mw_chain_free(&s->chain);
     return status;
 }
@@ -371,9 +454,9 @@ static mw_status run_setting(study *s, mw_error *error) {
 /* ---- all of them ---- */
 
 /* Once, when there are bundles; a failure is one of the run's. */
-static mw_status run_cost(study *s, int *failed, mw_error *error) {
+static mw_status run_cost(study *s, mw_error *error) {
     bool current;
-    s->stage = MW_STUDY_COST;
+    s->step = (mw_step){MW_STUDY_COST, -1};
     s->started = mw_clock_seconds();
     if (!mw_study_wants(s->options, MW_STUDY_PART_COST)) return MW_OK;
     mw_costs costs;
@@ -392,25 +475,36 @@ static mw_status run_cost(study *s, int *failed, mw_error *error) {
     mw_costs_free(&costs);
     if (status == MW_OK) return MW_OK;
     if (interrupted(s, status, error)) return MW_ERR_INTERRUPTED;
-    ++*failed;
-    tell(s, MW_STUDY_FAILED, 0, mw_clock_seconds() - s->started, error->message);
-    return record(s, error->message, NULL, 0, error);
+    const mw_error failure = *error;
+    return note_failure(s, &failure, error);
 }
 
-static mw_status run_all(study *s, int *failed, mw_error *error) {
-    mw_error trouble = {0};
+static mw_status run_all(study *s, mw_error *error) {
     for (; s->index < s->count; s->index++) {
         const mw_status status = run_setting(s, error);
         if (status == MW_OK) continue;
         if (interrupted(s, status, error)) return MW_ERR_INTERRUPTED;
-        ++*failed;
-        tell(s, MW_STUDY_FAILED, 0, mw_clock_seconds() - s->started, error->message);
-        if (record(s, error->message, NULL, mw_clock_seconds() - s->started, &trouble) != MW_OK) {
-            *error = trouble;
-            return trouble.status;
-        }
+        const mw_error failure = *error;
+        MW_TRY(note_failure(s, &failure, error));
     }
-    return run_cost(s, failed, error);
+    return run_cost(s, error);
+}
+
+/* The study's arrays, and what can be refused before anything is written. */
+static mw_status prepare(study *s, mw_error *error) {
+    const mw_study_options *o = s->options;
+    for (int i = 0; i < MW_STUDY_LINES; i++)
+        for (int k = 0; k < MW_STUDY_STEPS; k++) s->known[i][k] = NAN;
+    MW_TRY(mw_study_methods_check(o, error));
+    s->count = mw_study_lines(s->lines, o);
+    if (s->count == 0)
+        return mw_fail(error, MW_ERR_ARGUMENT,
+                       "nothing to do: none of these settings has any of these parts");
+    for (int i = 0; i < s->count; i++) {
+        mw_preset preset;
+        MW_TRY(mw_chain_preset(&preset, &s->lines[i], o, error));
+    }
+    return MW_OK;
 }
 
 mw_status mw_study_run(const mw_study_options *given, int *failed, mw_error *error) {
@@ -434,22 +528,10 @@ mw_status mw_study_run(const mw_study_options *given, int *failed, mw_error *err
     s->options = &options;
     s->log = -1;
     s->started = mw_clock_seconds();
-    for (int i = 0; i < MW_STUDY_LINES; i++)
-        for (int k = 0; k < MW_STUDY_STAGES; k++) s->known[i][k] = NAN;
-    s->count = mw_study_lines(s->lines, &options);
-    if (s->count == 0) {
-        free(s);
-        return mw_fail(error, MW_ERR_ARGUMENT,
-                       "nothing to do: none of these settings has any of these parts");
-    }
-    mw_status status = MW_OK;
-    for (int i = 0; status == MW_OK && i < s->count; i++) {
-        mw_preset preset;
-        const mw_study_line *line = &s->lines[i];
-        status = mw_chain_preset(&preset, line, &options, error);
-    }
+    mw_status status = prepare(s, error);
     if (status == MW_OK) status = open_folder(s, error);
-    if (status == MW_OK) status = run_all(s, failed, error);
+    if (status == MW_OK) status = run_all(s, error);
+    *failed = s->failed;
     if (s->log >= 0) close(s->log);
     mw_played_free(&s->played);
     free(s);

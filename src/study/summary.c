@@ -14,11 +14,16 @@
 bool mw_chain_summarized(mw_chain *c) {
     json_t *root;
     mw_error error;
+    bool same = true;
     mw_chain_find_checksum(c);
     if (!mw_file_exists(c->result) || mw_json_read(&root, c->result, &error) != MW_OK) return false;
     const char *bundle = json_string_value(json_object_get(root, "bundle"));
-    const bool same = bundle && c->checksum[0] && !strcmp(bundle, c->checksum) &&
-                      json_equal(json_object_get(root, "inputs"), c->inputs);
+    for (int s = 0; !mw_stage_of((mw_study_stage)s)->analysis; s++) {
+        const char *name = mw_study_stage_name((mw_study_stage)s);
+        same = same && json_equal(mw_json_at(json_object_get(root, "inputs"), name),
+                                  json_object_get(c->inputs, name));
+    }
+    same = same && bundle && c->checksum[0] && !strcmp(bundle, c->checksum);
     json_decref(root);
     return same;
 }

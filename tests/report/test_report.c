@@ -414,10 +414,10 @@ static void test_folders(void **state) {
 static void test_leftovers(void **state) {
     (void)state;
     static const char *const left[] = {"settings/3m-poor.json",         "selectors/3m-poor.json",
-                                       "baselines/3m-poor.json",        "sweeps/3m-poor.json",
+                                       "baselines/bc/3m-poor.json",     "sweeps/3m-poor.json",
                                        "paper/routing/3m-poor.json",    "longer/settings/3m-poor.json",
                                        "seeds/2/settings/3m-poor.json", "cost.json"};
-    static const char *const folders[] = {"settings",      "selectors",       "baselines",       "sweeps",
+    static const char *const folders[] = {"settings",      "selectors",       "baselines/bc",    "sweeps",
                                           "paper/routing", "longer/settings", "seeds/2/settings"};
     mw_error error;
     char path[128];
@@ -600,7 +600,7 @@ static void test_beside(void **state) {
     (void)state;
     static const char *const folders_made[] = {
         "beside/results",   "beside/sweeps",        "beside/routing",        "beside/paper/routing",
-        "beside/selectors", "beside/paper/results", "beside/longer/results", "beside/baselines"};
+        "beside/selectors", "beside/paper/results", "beside/longer/results", "beside/baselines/bc"};
     mw_error error;
     for (size_t i = 0; i < sizeof folders_made / sizeof *folders_made; i++)
         CHECK_OK(mw_dir_make(scratch(folders_made[i]), &error), error);
@@ -655,9 +655,10 @@ static void test_beside(void **state) {
     make_file("beside/selectors/tag-expert.json", /* as mawam eval writes it */
               "{\"task\": \"tag\", \"quality\": \"expert\", \"arms\": {\"paper\": {\"score\": 61.5}, "
               "\"direct\": {\"score\": 63.5}}}");
-    make_file("beside/baselines/spread-expert.json", "{\"eval\": {\"task\": \"spread\", \"quality\": "
-                                                     "\"expert\", \"arms\": {\"reactive\": {\"score\": 99}, "
-                                                     "\"bc\": {\"score\": 1.75}}}}");
+    make_file(
+        "beside/baselines/bc/spread-expert.json", /* what else it has played is no method's */
+        "{\"eval\": {\"task\": \"spread\", \"quality\": \"expert\", \"arms\": {\"uniform\": {\"score\": 99}, "
+        "\"bc\": {\"score\": 1.75}}}, \"study\": {\"revision\": \"later\"}}");
     make_file(
         "beside/paper/results/tag-medium.json",
         "{\"setting\": \"tag-medium\", \"bundle\": \"00dd\", \"eval\": {\"first_seed\": 1, \"seeds\": 2, "
@@ -741,6 +742,9 @@ static void test_beside(void **state) {
         {"main", ">38.8<"},
         {"main", ">1.8<"}, /* among the baselines too */
         {"main", "above every baseline that was trained here in 1 of 1 setting."},
+        {"main", "Revision later of mawam trained and played bc."},
+        {"index", "Of several revisions, <code>unknown ("},
+        {"index", "; later (baselines/bc)</code>."},
         {"controls", "better than its reactive policy in 1 of 1 (1 with an interval above zero)"}};
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         char path[300];

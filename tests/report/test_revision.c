@@ -1,5 +1,5 @@
-/* A report is of one revision: a mixture is refused, and what the repository shows in results/ is of the
- * one that it names. Further training seeds lie beside the first and are told apart. */
+/* A report names the revisions that made it and refuses what cannot be compared; what the repository shows in
+ * results/ is of one. Further training seeds lie beside the first and are told apart. */
 #include "core/file.h"
 #include "core/json.h"
 #include "mawam/study.h"
@@ -32,6 +32,22 @@ static mw_status report(const char *folder, mw_error *error) {
     return mw_study_report(folders, 1, to, false, NULL, error);
 }
 
+static json_t *summary_of(const char *name) {
+    char path[160];
+    json_t *root;
+    mw_error error;
+    snprintf(path, sizeof path, "%s-report/summary.json", name);
+    CHECK_OK(mw_json_read(&root, scratch(path), &error), error);
+    return root;
+}
+
+static void expect_files(const char *name, const char *path, int files) {
+    json_t *root = summary_of(name);
+    if (json_integer_value(mw_json_at(root, path)) != files) fail_msg("%s: not %d files", path, files);
+    json_decref(root);
+}
+
+/* All that a file names, whoever wrote it or trained a part, stands in the report. */
 static void test_mixture(void **state) {
     (void)state;
     mw_error error;
@@ -41,23 +57,70 @@ static void test_mixture(void **state) {
     char text[256];
     text[scratch_read(scratch("one-report/revision"), text, sizeof text - 1)] = 0;
     assert_string_equal(text, "v1\n");
-    make("one/results", "3m-poor", "v2", "v1", 1);
-    CHECK_FAILS(report("one", &error), MW_ERR_MISMATCH, error, "results/3m-poor.json is of revision 'v2'");
-    make("one/results", "3m-poor", "v1", "v2", 1);
-    CHECK_FAILS(report("one", &error), MW_ERR_MISMATCH, error, "the flow of results/3m-poor.json");
-    make("one/results", "3m-poor", NULL, NULL, 1);
-    CHECK_FAILS(report("one", &error), MW_ERR_MISMATCH, error, "of revision 'unknown'");
-    make("one/results", "3m-poor", "v1", "v1", 1);
+    expect_files("one", "revisions.v1.settings", 2);
+    make("one/results", "3m-poor", "v2", "v3", 1);
+    make("one/results", "2ant-good", "v2", NULL, 1);
+    make("one/results", "2ant-poor", NULL, NULL, 1);
     put("one/routing", "3m-poor",
-        json_pack("{s:s, s:{s:s}}", "revision", "v1", "provenance", "revision", "v1"));
+        json_pack("{s:s, s:{s:s}}", "revision", "v4", "provenance", "revision", "v1"));
     CHECK_OK(report("one", &error), error);
-    put("one/routing", "3m-poor",
-        json_pack("{s:s, s:{s:s}}", "revision", "v2", "provenance", "revision", "v1"));
-    CHECK_FAILS(report("one", &error), MW_ERR_MISMATCH, error, "routing/3m-poor.json is of revision 'v2'");
-    put("one/results", "3m-good",
-        json_pack("{s:s, s:{s:s}, s:{s:s, s:s}}", "setting", "3m-good", "provenance", "revision", "v1",
-                  "revisions", "eval", "v1", "diagnose", "v2"));
-    CHECK_FAILS(report("one", &error), MW_ERR_MISMATCH, error, "results/3m-good.json is of revision 'v2'");
+    expect_files("one", "revisions.v1.settings", 1);
+    expect_files("one", "revisions.v2.settings", 2);
+    expect_files("one", "revisions.v3.settings", 1);
+    expect_files("one", "revisions.unknown.settings", 1);
+    expect_files("one", "revisions.v4.routing", 1);
+    static char page[1 << 16];
+    page[scratch_read(scratch("one-report/index.html"), page, sizeof page - 1)] = 0;
+    assert_non_null(strstr(page, "Of several revisions, <code>v1 (settings, routing); "));
+    page[scratch_read(scratch("one-report/README.md"), page, sizeof page - 1)] = 0;
+    assert_non_null(strstr(page, "of several revisions, v1 \\(settings, routing\\); ") ||
+                    strstr(page, "of several revisions, v1 (settings, routing); "));
+    text[scratch_read(scratch("one-report/revision"), text, sizeof text - 1)] = 0;
+    assert_string_equal(text, "v2\n"); /* of most settings */
+}
+
+/* A setting's own arms: the data, the rules and the episodes that others are compared on. */
+static json_t *played(const char *arm, const char *data, const char *rules, int first, int seeds,
+                      int episodes) {
+    return json_pack("{s:s, s:{s:s*}, s:{s:{s:s}}, s:{s:s, s:s, s:s, s:i, s:i, s:i, s:{s:{s:f}}}}", "setting",
+                     "3m-good", "provenance", "revision", "v1", "training", arm, "data", data, "eval", "task",
+                     "3m", "quality", "good", "rules", rules, "first_seed", first, "seeds", seeds, "episodes",
+                     episodes, "arms", arm, "return", 7.5);
+}
+
+static void expect_refused(json_t *file, const char *words) {
+    mw_error error;
+    put("apart/baselines/bc", "3m-good", file);
+    CHECK_FAILS(report("apart", &error), MW_ERR_MISMATCH, error, words);
+}
+
+/* Results of any revision are compared, those on other episodes are not. */
+static void test_methods(void **state) {
+    (void)state;
+    mw_error error;
+    put("apart/results", "3m-good", played("plan", "00aa", "r1", 5, 2, 3));
+    put("apart/baselines/bc", "3m-good", played("bc", "00aa", "r1", 5, 2, 3));
+    CHECK_OK(report("apart", &error), error);
+    assert_true(mw_file_exists(scratch("apart-report/baselines/bc/3m-good.json")));
+    expect_files("apart", "revisions.v1.baselines/bc", 1);
+    expect_refused(
+        played("bc", "00bb", "r1", 5, 2, 3),
+        "baselines/bc/3m-good.json: the data's checksum is \"00bb\", that of the setting's own arms "
+        "is \"00aa\"");
+    expect_refused(played("bc", "00aa", "r2", 5, 2, 3), "rules is \"r2\"");
+    expect_refused(played("bc", "00aa", "r1", 6, 2, 3), "eval.first_seed is 6");
+    expect_refused(played("bc", "00aa", "r1", 5, 3, 3), "eval.seeds is 3");
+    expect_refused(played("bc", "00aa", "r1", 5, 2, 4), "eval.episodes is 4");
+    expect_refused(played("q", "00aa", "r1", 5, 2, 3), "expected the arm 'bc'");
+    put("apart/baselines/bc", "3m-good", played("bc", "00aa", "r1", 5, 2, 3));
+    /* other arms of a setting may have played fewer episodes, but on its data and by its rules */
+    put("apart/selectors", "3m-good", played("direct", "00aa", "r1", 5, 2, 1));
+    CHECK_OK(report("apart", &error), error);
+    put("apart/selectors", "3m-good", played("direct", "00cc", "r1", 5, 2, 1));
+    CHECK_FAILS(report("apart", &error), MW_ERR_MISMATCH, error,
+                "selectors/3m-good.json: the data's checksum");
+    put("apart/selectors", "3m-good", played("direct", "00aa", "r3", 5, 2, 1));
+    CHECK_FAILS(report("apart", &error), MW_ERR_MISMATCH, error, "selectors/3m-good.json: rules");
 }
 
 static void test_training_seeds(void **state) {
@@ -78,11 +141,12 @@ static void test_training_seeds(void **state) {
     json_decref(root);
     assert_true(mw_file_exists(scratch("many-report/seeds/2/settings/3m-medium.json")));
     make("many/seeds/2/results", "3m-medium", "v2", "v1", 7);
-    CHECK_FAILS(report("many", &error), MW_ERR_MISMATCH, error, "seeds/3m-medium.json");
+    CHECK_OK(report("many", &error), error);
+    expect_files("many", "revisions.v2.seeds", 1);
 }
 
-/* What is published is of the one revision that it names, files and the parts of all bundles, and all of it
- * was played by the protocol of docs/study.md. */
+/* What is published, the methods apart, is of the one revision that it names, files and the parts of all
+ * bundles, and all of it was played by the protocol of docs/study.md. */
 static void test_published(void **state) {
     (void)state;
     static mw_sources sources;
@@ -94,6 +158,12 @@ static void test_published(void **state) {
     named[strcspn(named, "\n")] = 0;
     assert_string_equal(named, sources.revision);
     assert_string_not_equal(named, "unknown");
+    const char *revision, *place;
+    json_t *places, *files;
+    json_object_foreach(sources.revisions, revision, places) json_object_foreach(places, place, files) {
+        if (strcmp(revision, named) && strncmp(place, "baselines/", 10))
+            fail_msg("%s in results/ is of revision %s, not of %s", place, revision, named);
+    }
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
         const json_t *eval = json_object_get(sources.table.rows[i].summary, "eval");
         if (!eval) continue; /* not yet there */
@@ -106,7 +176,8 @@ static void test_published(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_mixture), cmocka_unit_test(test_training_seeds),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_mixture), cmocka_unit_test(test_methods),
+                                       cmocka_unit_test(test_training_seeds),
                                        cmocka_unit_test(test_published)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

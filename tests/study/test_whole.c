@@ -112,7 +112,7 @@ static const char *const written[] = {"results/tag-medium",
                                       "seeds/1/results/3m-medium",
                                       "routing/3m-medium",
                                       "selectors/tag-medium",
-                                      "baselines/tag-medium",
+                                      "baselines/bc/tag-medium",
                                       "sweeps/3m-medium",
                                       "cost"};
 
@@ -147,7 +147,7 @@ static void test_protocol(void **state) {
     (void)state;
     json_t *summary = result("results/tag-medium"), *selectors = result("selectors/tag-medium"),
            *sweeps = result("sweeps/3m-medium"), *other = result("seeds/1/results/3m-medium"),
-           *paper = result("paper/results/3m-medium"), *baselines = result("baselines/3m-medium");
+           *paper = result("paper/results/3m-medium"), *baselines = result("baselines/bc/3m-medium");
     const json_t *eval = json_object_get(summary, "eval"), *compared = json_object_get(selectors, "eval");
     assert_int_equal(json_integer_value(json_object_get(eval, "first_seed")), 21000);
     assert_int_equal(json_integer_value(json_object_get(eval, "episodes")), 2);
@@ -159,10 +159,13 @@ static void test_protocol(void **state) {
     const json_t *settings =
         json_object_get(json_object_get(json_object_get(selectors, "study"), "inputs"), "settings");
     assert_int_equal(json_integer_value(json_object_get(json_object_get(settings, "q"), "steps")), 6);
-    assert_int_equal(json_object_size(mw_json_at(baselines, "eval.arms")), 2); /* reactive, bc */
-    assert_true(isfinite(mw_json_number(baselines, "eval.arms.bc.gain.mean")));
-    assert_null(json_object_get(baselines, "same_state"));
+    /* nothing of the setting's bundle: the method alone is trained, and plays */
+    assert_int_equal(json_object_size(mw_json_at(baselines, "eval.arms")), 1);
+    assert_true(isfinite(mw_json_number(baselines, "eval.arms.bc.return")));
+    assert_int_equal(json_object_size(json_object_get(baselines, "training")), 1);
     assert_non_null(mw_json_at(baselines, "training.bc.revision"));
+    assert_string_equal(json_string_value(mw_json_at(baselines, "training.bc.data")),
+                        json_string_value(mw_json_at(other, "data.checksum")));
     assert_int_equal(json_integer_value(json_object_get(json_object_get(sweeps, "inputs"), "first_seed")),
                      21100);
     /* whoever wrote it, a file names its bundle as the summary does */
@@ -275,7 +278,7 @@ static void hear(void *context, mw_log_level level, const char *message) {
     if (level == MW_LOG_WARNING) snprintf(warning, sizeof warning, "%s", message);
 }
 
-/* Going on with another build is possible, but its mixture will not be reported: told at the start. */
+/* Going on with another build is told at the start. */
 static void test_other_revision(void **state) {
     (void)state;
     mw_study_options o = options();

@@ -11,8 +11,8 @@ enum { MOST = 64 }; /* settings, with room for more than there are */
 static const char run_help[] =
     "usage: mawam study run [SETTING ...] [--dir DIR] [--resume] [--method mawam|paper]\n"
     "                       [--budget quick|full] [--set NAME=VALUE]...\n"
-    "                       [--parts LIST] [--seed S] [--threads N] [--arms LIST] [--seeds N]\n"
-    "                       [--episodes N] [...]\n"
+    "                       [--parts LIST] [--methods LIST] [--seed S] [--threads N] [--arms LIST]\n"
+    "                       [--seeds N] [--episodes N] [...]\n"
     "\n"
     "For every setting (task-quality; all 30 without names): make data, train, evaluate the arms,\n"
     "diagnose, look at routing, train and play baselines; all but the baselines by the paper's method in\n"
@@ -22,11 +22,14 @@ static const char run_help[] =
     "DIR receives data/, bundles/, eval/, diagnose/, a summary per setting in results/, analyses beside\n"
     "it, and stages.jsonl with a line for every finished stage. Ctrl-C saves and exits with 130; --resume\n"
     "continues, and does again only what does not belong to the present settings. A setting that fails\n"
-    "is recorded and the next one begins; the exit code is 1 then.\n"
+    "is recorded and the next one begins, and so is a method of the baselines; the exit code is 1 then.\n"
+    "Every method has a bundle and a result of its own in DIR/baselines/METHOD: one that comes later\n"
+    "leaves everything else as it is.\n"
     "\n"
     "  --dir DIR          where everything goes (study)\n"
     "  --parts LIST       of main,paper,longer,seeds,routing,selectors,baselines,sweeps,cost (all); main\n"
-    "                     is left out where nothing but paper, longer and seeds is named\n"
+    "                     is left out where nothing but paper, longer, seeds and baselines is named\n"
+    "  --methods LIST     of the baselines: models that play by themselves, for instance bc (all)\n"
     "  --resume           continue in a folder that holds results\n"
     "  --method NAME      mawam, or paper: the paper's method at the size of a CPU (mawam);\n"
     "                     docs/training.md says what differs\n"
@@ -50,7 +53,8 @@ static const char run_help[] =
     "\n"
     "examples: mawam study run --dir study\n"
     "          mawam study run spread-medium tag-random --budget quick --parts main --dir try\n"
-    "          mawam study run --dir study --resume\n";
+    "          mawam study run --dir study --resume\n"
+    "          mawam study run --dir study --resume --parts baselines --methods bc\n";
 
 static const char report_help[] =
     "usage: mawam study report [--dir DIR]... [-o FOLDER] [--overwrite]\n"
@@ -66,12 +70,13 @@ static const char report_help[] =
     "  DIR/seeds/N/results/        the same with further training seeds\n"
     "  DIR/selectors/SETTING.json  the same, or of mawam eval --arms reactive,random,paper,ceiling,...\n"
     "                              --json\n"
-    "  DIR/baselines/SETTING.json  the same, or of mawam eval --arms reactive,bc --json\n"
+    "  DIR/baselines/METHOD/       the same, or of mawam eval --arms METHOD --json\n"
     "  DIR/routing/SETTING.json    the same, or of mawam diagnose --routing --json\n"
     "  DIR/sweeps/SETTING.json     the same, or of mawam eval --sweep --json\n"
     "  DIR/cost.json               the same, or of mawam bench --cost --json\n"
     "\n"
-    "All must be of one revision of mawam.\n"
+    "The report names the revisions of mawam that made them, where there are several, and refuses a\n"
+    "method of other data, rules, seeds or episodes than the setting's own arms.\n"
     "\n"
     "FOLDER/replays/SETTING.html, where it exists, is linked from the setting's name.\n"
     "\n"
@@ -114,8 +119,10 @@ static void end_bar(display *d) {
 
 static void show(void *context, const mw_study_event *e) {
     display *d = context;
-    char label[48], took[24], left[24], why[sizeof((mw_error *)NULL)->message];
-    const char *stage = mw_study_stage_name(e->stage);
+    char label[80], took[24], left[24], why[sizeof((mw_error *)NULL)->message];
+    char stage[48];
+    snprintf(stage, sizeof stage, "%s%s%.30s", mw_study_stage_name(e->stage), e->method ? " " : "",
+             e->method ? e->method : "");
     snprintf(label, sizeof label, "%.30s %s", e->setting, stage);
     duration(took, sizeof took, e->seconds);
     duration(left, sizeof left, e->left);
@@ -129,11 +136,11 @@ static void show(void *context, const mw_study_event *e) {
         return;
     case MW_STUDY_DONE:
         end_bar(d);
-        printf("[%2d/%d] %-28s %-9s %8s  %s; about %s left\n", e->index + 1, e->count, e->setting, stage,
+        printf("[%2d/%d] %-28s %-13s %8s  %s; about %s left\n", e->index + 1, e->count, e->setting, stage,
                took, e->note, left);
         break;
     case MW_STUDY_KEPT:
-        printf("[%2d/%d] %-28s %-9s %8s\n", e->index + 1, e->count, e->setting, stage, "kept");
+        printf("[%2d/%d] %-28s %-13s %8s\n", e->index + 1, e->count, e->setting, stage, "kept");
         break;
     case MW_STUDY_FAILED:
         end_bar(d);
@@ -161,7 +168,9 @@ static int run_study(mw_study_options *o) {
             fprintf(stderr, "mawam: what is finished is in %s; continue with --resume\n", o->folder);
         return code;
     }
-    if (failed) fprintf(stderr, "mawam: %d of the settings failed; see %s/stages.jsonl\n", failed, o->folder);
+    if (failed)
+        fprintf(stderr, "mawam: %d failure%s in settings or methods; see %s/stages.jsonl\n", failed,
+                failed == 1 ? "" : "s", o->folder);
     return failed ? 1 : 0;
 }
 
@@ -218,7 +227,7 @@ static bool training_known(const mw_study_options *o, mw_error *error) {
 }
 
 static int study_run(int argc, char **argv) {
-    const char *names[MOST], *budget = "full", *arms = NULL, *episodes = NULL, *parts = NULL;
+    const char *names[MOST], *budget = "full", *arms = NULL, *episodes = NULL, *parts = NULL, *methods = NULL;
     const mw_setting *settings[MOST];
     mw_study_options o;
     mw_study_options_init(&o, sizeof o);
@@ -238,6 +247,7 @@ static int study_run(int argc, char **argv) {
                                  {"first-seed", MW_OPT_U64, &o.first_seed, 0, 0},
                                  {"episodes", MW_OPT_STRING, &episodes, 0, 0},
                                  {"parts", MW_OPT_STRING, &parts, 0, 0},
+                                 {"methods", MW_OPT_STRING, &methods, 0, 0},
                                  {"training-seeds", MW_OPT_INT, &o.training_seeds, 1, MW_STUDY_SEEDS},
                                  {"play-again", MW_OPT_FLAG, &o.play_again, 0, 0},
                                  {"anchors", MW_OPT_INT, &o.anchors, 0, 100000},
@@ -261,6 +271,7 @@ static int study_run(int argc, char **argv) {
                      mw_study_part_name(part));
         return mw_cli_usage("--parts are %s, not '%s'", known, parts);
     }
+    if (methods && mw_model_classes_parse(methods, &o.methods, &error) != MW_OK) return mw_cli_refuse(&error);
     o.settings = settings;
     o.count = count;
     o.budget = strcmp(budget, "quick") ? MW_BUDGET_FULL : MW_BUDGET_QUICK;

@@ -21,7 +21,7 @@ static void baseline_cells(mw_sheet *sheet, const mw_study_row *row, const mw_pa
 
 /* Where the setting has played an arm without candidates: among the baselines or the study's own arms. */
 static const mw_study_row *played_in(const mw_sources *s, int setting, int arm) {
-    const mw_study_row *row = &s->rivals[MW_RIVALS_BASELINES].rows[setting];
+    const mw_study_row *row = &s->baselines.rows[setting];
     return isnan(row->value[MW_COL_OF(arm, MW_FIELD_REPORTED)]) ? &s->table.rows[setting] : row;
 }
 
@@ -82,7 +82,7 @@ static void family_results(mw_page *page, const char *family) {
 
 /* How often planning has a larger mean than every baseline that was trained and played here. */
 static void say_baselines(mw_page *page) {
-    const mw_study_table *t = &page->sources->rivals[MW_RIVALS_BASELINES];
+    const mw_study_table *t = &page->sources->baselines;
     int compared = 0, above = 0;
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
         const double plan = page->table->rows[i].value[MW_COL_PLAN];
@@ -100,6 +100,22 @@ static void say_baselines(mw_page *page) {
     if (compared)
         mw_page_say(page, "It lies above every baseline that was trained here in %d of %d setting%s.", above,
                     compared, mw_plural(compared));
+}
+
+/* Which revision of mawam trained and played which of them. */
+static void say_makers(mw_page *page) {
+    const char *revision, *place;
+    json_t *places, *files;
+    json_object_foreach(page->sources->revisions, revision, places) {
+        char made[512] = "";
+        json_object_foreach(places, place, files) {
+            const size_t used = strlen(made);
+            if (!strncmp(place, MW_BASELINES_FOLDER "/", sizeof MW_BASELINES_FOLDER))
+                snprintf(made + used, sizeof made - used, "%s%s", used ? ", " : "",
+                         place + sizeof MW_BASELINES_FOLDER);
+        }
+        if (made[0]) mw_page_say(page, "Revision %.60s of mawam trained and played %s.", revision, made);
+    }
 }
 
 void mw_item_main_results(mw_page *page) {
@@ -129,6 +145,7 @@ void mw_item_main_results(mw_page *page) {
         mw_page_say(page, "Our planning lies above every published number in %d of %d setting%s.", first,
                     compared, mw_plural(compared));
     say_baselines(page);
+    say_makers(page);
     for (int f = 0; f < 3; f++) family_results(page, mw_report_families[f]);
 }
 

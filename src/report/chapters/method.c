@@ -55,30 +55,38 @@ static const json_t *compared_part(const json_t *summary) {
     return found;
 }
 
-static void origin_rows(mw_sheet *sheet, const mw_study_table *table, const char *place) {
-    for (int i = 0; i < MW_TABLE_ROWS; i++) {
-        const mw_study_row *row = &table->rows[i];
-        const json_t *origin = json_object_get(row->summary, "provenance");
-        const json_t *study = json_object_get(row->summary, "study");
-        if (!row->summary) continue;
-        mw_sheet_row(sheet, row->name, NULL);
-        mw_sheet_text(sheet, "%s", place);
-        const json_t *eval = json_object_get(row->summary, "eval"); /* as mawam eval writes it */
-        text_cell(sheet, origin ? origin : study ? study : eval, "revision");
-        const json_t *part = compared_part(row->summary), *details = json_object_get(part, "details");
-        for (int k = 0; k < ORIGINS; k++) {
-            const json_t *told = json_object_get(eval, origins[k]) ? eval : part;
-            text_cell(sheet, origin ? origin : told, origins[k]);
-        }
-        text_cell(sheet, origin ? row->summary : eval, "rules");
-        mw_sheet_number(sheet, "%.0f", row->value[MW_COL_EVAL_SEEDS]);
-        mw_sheet_number(sheet, "%.0f", row->value[MW_COL_EVAL_EPISODES]);
-        const json_t *data = json_object_get(row->summary, "data");
-        text_cell(sheet, data ? data : part, data ? "checksum" : "data");
-        text_cell(sheet, origin ? row->summary : study, "bundle");
-        const json_t *by = json_object_get(eval, "command") ? eval : details;
-        text_cell(sheet, origin ? origin : by, "command");
+static void origin_row(mw_sheet *sheet, const char *name, const char *place, const json_t *summary) {
+    const json_t *origin = json_object_get(summary, "provenance"), *study = json_object_get(summary, "study");
+    if (!summary) return;
+    mw_sheet_row(sheet, name, NULL);
+    mw_sheet_text(sheet, "%s", place);
+    const json_t *eval = json_object_get(summary, "eval"); /* as mawam eval writes it */
+    text_cell(sheet, origin ? origin : study ? study : eval, "revision");
+    const json_t *part = compared_part(summary), *details = json_object_get(part, "details");
+    for (int k = 0; k < ORIGINS; k++) {
+        const json_t *told = json_object_get(eval, origins[k]) ? eval : part;
+        text_cell(sheet, origin ? origin : told, origins[k]);
     }
+    text_cell(sheet, origin ? summary : eval, "rules");
+    mw_sheet_number(sheet, "%.0f", mw_json_number(summary, "eval.seeds"));
+    mw_sheet_number(sheet, "%.0f", mw_json_number(summary, "eval.episodes"));
+    const json_t *data = json_object_get(summary, "data");
+    text_cell(sheet, data ? data : part, data ? "checksum" : "data");
+    text_cell(sheet, origin ? summary : study, "bundle");
+    const json_t *by = json_object_get(eval, "command") ? eval : details;
+    text_cell(sheet, origin ? origin : by, "command");
+}
+
+static void origin_rows(mw_sheet *sheet, const mw_study_table *table, const char *place) {
+    for (int i = 0; i < MW_TABLE_ROWS; i++)
+        origin_row(sheet, table->rows[i].name, place, table->rows[i].summary);
+}
+
+static void method_rows(mw_sheet *sheet, const mw_sources *s) {
+    char place[96];
+    for (int m = 0; m < MW_ARMS; m++)
+        for (int i = 0; i < MW_TABLE_ROWS && mw_source_method_place(m, place); i++)
+            origin_row(sheet, s->table.rows[i].name, place, s->methods[m][i]);
 }
 
 /* Files that single commands write too, with less to say of themselves. */
@@ -117,7 +125,8 @@ void mw_item_origin(mw_page *page) {
         snprintf(place, sizeof place, "%s/settings", mw_branch_folders[k]);
         origin_rows(sheet, &s->branches[k], place);
     }
-    for (int k = 0; k < MW_RIVALS; k++) origin_rows(sheet, &s->rivals[k], mw_rivals_folders[k]);
+    origin_rows(sheet, &s->selectors, MW_SELECTORS_FOLDER);
+    method_rows(sheet, s);
     for (int k = 0; k < MW_SOURCES_SEEDS; k++) {
         snprintf(place, sizeof place, "seeds/%d/settings", k + 1);
         origin_rows(sheet, &s->seeds[k], place);

@@ -173,7 +173,7 @@ static mw_sheet *count_sheet(const mw_study_table *t, const int *arms, int count
 
 /* In a folder of their own, or among the arms of the study. */
 static const mw_study_table *table_of(const mw_sources *sources) {
-    const mw_study_table *own = &sources->rivals[MW_RIVALS_SELECTORS];
+    const mw_study_table *own = &sources->selectors;
     return own->present ? own : &sources->table;
 }
 
