@@ -56,7 +56,7 @@ typedef enum mw_study_what {
     MW_STUDY_RUNS,
     MW_STUDY_DONE,
     MW_STUDY_KEPT,   /* a stage was finished before */
-    MW_STUDY_FAILED, /* a setting: the rest of its stages is left out; of a method: the others go on */
+    MW_STUDY_FAILED, /* a setting: the rest of its stages is left out; of a baseline: the others go on */
 } mw_study_what;
 
 typedef struct mw_study_event {
@@ -64,11 +64,11 @@ typedef struct mw_study_event {
     const char *setting; /* "spread-medium", "paper/spread-medium", "seeds/1/spread-medium", "all" */
     int index, count;    /* which of how many of them */
     mw_study_stage stage;
-    const char *method; /* of the stage baselines: the model that plays; otherwise NULL */
-    double done;        /* share of the stage */
-    double seconds;     /* of the stage */
-    double left;        /* seconds until everything is done, judged by the stages so far; NaN: unknown */
-    const char *note;   /* for people: losses, returns, the message of a failure */
+    const char *baseline; /* of the stage baselines: the model that plays; otherwise NULL */
+    double done;          /* share of the stage */
+    double seconds;       /* of the stage */
+    double left;          /* seconds until everything is done, judged by the stages so far; NaN: unknown */
+    const char *note;     /* for people: losses, returns, the message of a failure */
 } mw_study_event;
 
 typedef struct mw_study_options {
@@ -101,13 +101,13 @@ typedef struct mw_study_options {
     int training_seeds;               /* of the middle settings, 1 to MW_STUDY_SEEDS (3) */
     bool play_again;                  /* evaluation seeds that another bundle of the same setting has
                                          played in this folder; refused otherwise */
-    unsigned methods; /* of the part baselines: 1 << index of a model that plays by itself; 0: all */
+    unsigned baselines; /* of the part baselines: 1 << index of a model that plays by itself; 0: all */
 } mw_study_options;
 MW_API void mw_study_options_init(mw_study_options *options, size_t size);
 
 /* Refuses settings that no training accepts before anything starts. A failure within a setting is recorded in
- * FOLDER/stages.jsonl, counted in *failed, and the run goes on with the next; a method of the part baselines
- * fails for itself, and the setting goes on with the next method. What is returned concerns the run as a
+ * FOLDER/stages.jsonl, counted in *failed, and the run goes on with the next; one of the baselines
+ * fails for itself, and the setting goes on with the next. What is returned concerns the run as a
  * whole: MW_ERR_INTERRUPTED, a folder that is refused or cannot be written. An evaluation is played
  * once: with other weights or another plan on the same seeds it fails, unless told to play again. */
 MW_API mw_status mw_study_run(const mw_study_options *options, int *failed, mw_error *error);
@@ -115,9 +115,9 @@ MW_API mw_status mw_study_run(const mw_study_options *options, int *failed, mw_e
 /* ---- report -------------------------------------------------------------------------------------------- */
 
 /* Reads what there is in studies' folders[count] (of a file in several the last one counts): the summaries of
- * settings in results/ or settings/, and beside them paper/, longer/, seeds/, selectors/, baselines/METHOD/,
+ * settings in results/ or settings/, and beside them paper/, longer/, seeds/, selectors/, baselines/NAME/,
  * routing/, sweeps/ and cost.json (see docs/study.md). Names the revisions that made them, and refuses what
- * cannot be compared: a method of other data, rules, seeds or episodes than the setting's own arms. Writes
+ * cannot be compared: a baseline of other data, rules, seeds or episodes than the setting's own arms. Writes
  * output/index.html and a page per chapter, README.md, settings.csv, summary.json and the files it was made
  * of, without single episodes. Such files of an earlier report in the output that are not among what was read
  * are removed with overwrite, and files of others under a report's names are replaced; without it they make

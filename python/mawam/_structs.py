@@ -322,7 +322,7 @@ mw_study_event:
     int what
     text setting
     int index count stage
-    text method
+    text baseline
     double done seconds left
     text note
 mw_study_options:
@@ -347,7 +347,7 @@ mw_study_options:
     uint64 first_seed
     int family_episodes[3] training_seeds
     bool play_again
-    unsigned methods
+    unsigned baselines
 mw_sweep_options:
     size size
     pointer sweeps

@@ -19,7 +19,7 @@ class StudyEvent(NamedTuple):
     index: int  # which of how many settings
     count: int
     stage: str  # "data", "train", "eval", "diagnose", ...
-    method: str  # of the stage "baselines"; otherwise ""
+    baseline: str  # of the stage "baselines"; otherwise ""
     done: float  # share of the stage
     seconds: float
     left: float  # seconds until everything is done; NaN: unknown
@@ -29,7 +29,7 @@ class StudyEvent(NamedTuple):
 def _event(pointer: int) -> StudyEvent:
     event = _abi.STRUCT["mw_study_event"].from_address(pointer)
     return StudyEvent(_WHAT[event.what], text(event.setting), event.index, event.count,
-                      text(lib.mw_study_stage_name(event.stage)), text(event.method), event.done, event.seconds,
+                      text(lib.mw_study_stage_name(event.stage)), text(event.baseline), event.done, event.seconds,
                       event.left, text(event.note))
 
 

@@ -45,9 +45,9 @@ int mw_cli_finish(int code) {
 
 /* Options that the library's messages name by their fields, as they are typed here. */
 static const char *const fields[][2] = {{"'accept_rules'", "--accept-rules"},
+                                        {"'baselines'", "--baselines"},
                                         {"'first_seed'", "--first-seed"},
                                         {"'force'", "--force"},
-                                        {"'methods'", "--methods"},
                                         {"'only'", "--only"},
                                         {"'overwrite'", "--overwrite"},
                                         {"'parts'", "--parts"},

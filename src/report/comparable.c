@@ -93,9 +93,10 @@ static mw_status expect_same(const char *file, const char *field, const json_t *
                              mw_error *error) {
     if (!found || !expected || json_equal(found, expected)) return MW_OK;
     char *theirs = json_dumps(found, JSON_ENCODE_ANY), *ours = json_dumps(expected, JSON_ENCODE_ANY);
-    const mw_status status = mw_fail(
-        error, MW_ERR_MISMATCH, "%s: %s is %.60s, that of the setting's own arms is %.60s; they cannot be compared",
-        file, field, theirs ? theirs : "?", ours ? ours : "?");
+    const mw_status status =
+        mw_fail(error, MW_ERR_MISMATCH,
+                "%s: %s is %.60s, that of the setting's own arms is %.60s; they cannot be compared", file,
+                field, theirs ? theirs : "?", ours ? ours : "?");
     free(theirs);
     free(ours);
     return status;
@@ -150,13 +151,13 @@ static mw_status check_table(mw_sources *s, const mw_study_table *t, const char 
     return MW_OK;
 }
 
-/* Methods are compared with the setting's own arms; where there are none, with each other. */
-static mw_status check_method(mw_sources *s, int method, mw_error *error) {
+/* Baselines are compared with the setting's own arms; where there are none, with each other. */
+static mw_status check_baseline(mw_sources *s, int baseline, mw_error *error) {
     char place[96];
-    if (!mw_source_method_place(method, place)) return MW_OK;
+    if (!mw_source_baseline_place(baseline, place)) return MW_OK;
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
-        const json_t *file = s->methods[method][i], *own = s->table.rows[i].summary;
-        for (int other = 0; !own && other < method; other++) own = s->methods[other][i];
+        const json_t *file = s->baseline_files[baseline][i], *own = s->table.rows[i].summary;
+        for (int other = 0; !own && other < baseline; other++) own = s->baseline_files[other][i];
         MW_TRY(name_file(s, place, file, error));
         MW_TRY(check_alike(place, s->table.rows[i].name, file, own, true, error));
     }
@@ -168,7 +169,7 @@ static mw_status check_all(mw_sources *s, mw_error *error) {
     for (int k = 0; k < MW_BRANCHES; k++)
         MW_TRY(check_table(s, &s->branches[k], mw_branch_folders[k], error));
     MW_TRY(check_table(s, &s->selectors, MW_SELECTORS_FOLDER, error));
-    for (int m = 0; m < MW_ARMS; m++) MW_TRY(check_method(s, m, error));
+    for (int m = 0; m < MW_ARMS; m++) MW_TRY(check_baseline(s, m, error));
     for (int k = 0; k < MW_SOURCES_SEEDS; k++) MW_TRY(check_table(s, &s->seeds[k], "seeds", error));
     for (int k = 0; k < MW_SOURCE_KINDS; k++)
         for (int i = 0; i < MW_TABLE_ROWS; i++) {

@@ -1,5 +1,5 @@
-/* What may stand in one report: files of different revisions do, and are named; of a setting's data, rules and
- * episodes there is one kind. */
+/* What may stand in one report: files of different revisions do, and are named; of a setting's data, rules
+ * and episodes there is one kind. */
 #ifndef MW_REPORT_COMPARABLE_H
 #define MW_REPORT_COMPARABLE_H
 

@@ -61,61 +61,62 @@ static mw_status read_selectors(mw_sources *s, const char *const *folders, int c
     return mw_study_table_read(&s->selectors, folders, count, places, error);
 }
 
-/* ---- methods: a folder each, and their arms together in one table ---- */
+/* ---- baselines: a folder each, and their arms together in one table ---- */
 
-bool mw_source_method_place(int index, char place[96]) {
+bool mw_source_baseline_place(int index, char place[96]) {
     mw_arm arm;
     if (!mw_arm_at(index, &arm) || !strcmp(arm.controller, "planner")) return false;
     snprintf(place, 96, "%s/%.64s", MW_BASELINES_FOLDER, arm.name);
     return true;
 }
 
-/* A file of a method holds an arm of its name. */
-static mw_status read_method(mw_sources *s, int method, int setting, const char *folder, mw_error *error) {
+/* A file of a baseline holds an arm of its name. */
+static mw_status read_baseline(mw_sources *s, int baseline, int setting, const char *folder,
+                               mw_error *error) {
     char place[96], path[1200];
     json_t *found;
-    if (!mw_source_method_place(method, place)) return MW_OK;
+    if (!mw_source_baseline_place(baseline, place)) return MW_OK;
     snprintf(path, sizeof path, "%.900s/%s/%s.json", folder, place, s->table.rows[setting].name);
     MW_TRY(mw_study_file_read(&found, &s->table.rows[setting], path, error));
     if (!found) return MW_OK;
-    const char *name = mw_arm_name(method);
+    const char *name = mw_arm_name(baseline);
     if (!json_is_object(json_object_get(mw_json_at(found, "eval.arms"), name))) {
         json_decref(found);
         return mw_fail(error, MW_ERR_MISMATCH, "%s: expected the arm '%s' in eval.arms, found none", path,
                        name);
     }
-    json_decref(s->methods[method][setting]);
-    s->methods[method][setting] = found;
+    json_decref(s->baseline_files[baseline][setting]);
+    s->baseline_files[baseline][setting] = found;
     return MW_OK;
 }
 
-/* The method's arm joins those of the others; how they were played stands there once, because it is the same
- * for all of them. */
-static mw_status join(mw_study_row *row, int method, const json_t *file, mw_error *error) {
-    const char *name = mw_arm_name(method);
+/* The baseline's arm joins those of the others; how they were played stands there once, because it is the
+ * same for all of them. */
+static mw_status join(mw_study_row *row, int baseline, const json_t *file, mw_error *error) {
+    const char *name = mw_arm_name(baseline);
     const json_t *arm = json_object_get(mw_json_at(file, "eval.arms"), name);
     if (!row->summary) {
         row->summary = json_pack("{s:s, s:o}", "setting", row->name, "eval",
                                  json_copy((json_t *)(uintptr_t)json_object_get(file, "eval")));
         json_t *eval = json_object_get(row->summary, "eval");
         if (json_object_set_new(eval, "arms", json_object()) != 0)
-            return mw_fail(error, MW_ERR_MEMORY, "cannot join the methods of %s", row->name);
+            return mw_fail(error, MW_ERR_MEMORY, "cannot join the baselines of %s", row->name);
     }
     json_t *arms = json_object_get(json_object_get(row->summary, "eval"), "arms");
     return json_object_set(arms, name, (json_t *)(uintptr_t)arm) == 0
                ? MW_OK
-               : mw_fail(error, MW_ERR_MEMORY, "cannot join the methods of %s", row->name);
+               : mw_fail(error, MW_ERR_MEMORY, "cannot join the baselines of %s", row->name);
 }
 
-static mw_status read_methods(mw_sources *s, const char *const *folders, int count, mw_error *error) {
+static mw_status read_baselines(mw_sources *s, const char *const *folders, int count, mw_error *error) {
     mw_status status = MW_OK;
     mw_study_table_begin(&s->baselines);
     for (int m = 0; m < MW_ARMS; m++)
         for (int i = 0; i < MW_TABLE_ROWS; i++) {
             for (int f = 0; status == MW_OK && f < count; f++)
-                status = read_method(s, m, i, folders[f], error);
-            if (status == MW_OK && s->methods[m][i])
-                status = join(&s->baselines.rows[i], m, s->methods[m][i], error);
+                status = read_baseline(s, m, i, folders[f], error);
+            if (status == MW_OK && s->baseline_files[m][i])
+                status = join(&s->baselines.rows[i], m, s->baseline_files[m][i], error);
         }
     mw_study_table_fill(&s->baselines);
     return status;
@@ -138,7 +139,7 @@ mw_status mw_sources_read(mw_sources *s, const char *const *folders, int count, 
     mw_status status = mw_study_table_read(&s->table, folders, count, mw_study_places, error);
     if (status == MW_OK) status = read_branches(s, folders, count, error);
     if (status == MW_OK) status = read_selectors(s, folders, count, error);
-    if (status == MW_OK) status = read_methods(s, folders, count, error);
+    if (status == MW_OK) status = read_baselines(s, folders, count, error);
     if (status == MW_OK) status = read_seeds(s, folders, count, error);
     for (int f = 0; status == MW_OK && f < count; f++) status = read_files(s, folders[f], error);
     if (status == MW_OK) status = mw_sources_check(s, error);
@@ -153,8 +154,8 @@ void mw_sources_free(mw_sources *s) {
     mw_study_table_free(&s->baselines);
     for (int m = 0; m < MW_ARMS; m++)
         for (int i = 0; i < MW_TABLE_ROWS; i++) {
-            json_decref(s->methods[m][i]);
-            s->methods[m][i] = NULL;
+            json_decref(s->baseline_files[m][i]);
+            s->baseline_files[m][i] = NULL;
         }
     json_decref(s->revisions);
     s->revisions = NULL;
@@ -227,7 +228,7 @@ static void find_leftovers(leftovers *l, const mw_sources *s) {
     for (int m = 0; m < MW_ARMS; m++)
         for (int i = 0; i < MW_TABLE_ROWS; i++) {
             char place[96];
-            if (mw_source_method_place(m, place) && !s->methods[m][i])
+            if (mw_source_baseline_place(m, place) && !s->baseline_files[m][i])
                 look_at(l, place, s->table.rows[i].name);
         }
     for (int k = 0; k < MW_BRANCHES; k++)
@@ -266,14 +267,14 @@ static mw_status write_table(const mw_study_table *t, const char *folder, const 
     return MW_OK;
 }
 
-static mw_status write_method(const mw_sources *s, int method, const char *folder, mw_error *error) {
+static mw_status write_baseline(const mw_sources *s, int baseline, const char *folder, mw_error *error) {
     char place[96], path[1200];
-    if (!mw_source_method_place(method, place)) return MW_OK;
+    if (!mw_source_baseline_place(baseline, place)) return MW_OK;
     snprintf(path, sizeof path, "%.900s/%s", folder, place);
     for (int i = 0; i < MW_TABLE_ROWS; i++) {
-        if (!s->methods[method][i]) continue;
+        if (!s->baseline_files[baseline][i]) continue;
         MW_TRY(mw_dir_make(path, error));
-        MW_TRY(write_summary(s->methods[method][i], folder, place, s->table.rows[i].name, error));
+        MW_TRY(write_summary(s->baseline_files[baseline][i], folder, place, s->table.rows[i].name, error));
     }
     return MW_OK;
 }
@@ -301,7 +302,7 @@ mw_status mw_sources_write(const mw_sources *s, const char *folder, bool overwri
         MW_TRY(write_table(&s->branches[k], folder, path, error));
     }
     MW_TRY(write_table(&s->selectors, folder, MW_SELECTORS_FOLDER, error));
-    for (int m = 0; m < MW_ARMS; m++) MW_TRY(write_method(s, m, folder, error));
+    for (int m = 0; m < MW_ARMS; m++) MW_TRY(write_baseline(s, m, folder, error));
     for (int k = 0; k < MW_SOURCES_SEEDS; k++) {
         snprintf(path, sizeof path, "seeds/%d/settings", k + 1);
         MW_TRY(write_table(&s->seeds[k], folder, path, error));

@@ -26,30 +26,30 @@ typedef enum mw_branch {
 extern const char *const mw_branch_folders[MW_BRANCHES];
 
 #define MW_SELECTORS_FOLDER "selectors"
-#define MW_BASELINES_FOLDER "baselines" /* of the methods' folders: baselines/bc */
+#define MW_BASELINES_FOLDER "baselines" /* of a folder each: baselines/bc */
 
 typedef struct mw_sources {
-    mw_study_table table;                          /* FOLDER/results or FOLDER/settings */
-    mw_study_table branches[MW_BRANCHES];          /* FOLDER/paper/... and so on */
-    mw_study_table seeds[MW_SOURCES_SEEDS];        /* FOLDER/seeds/1 and so on: further training seeds */
-    mw_study_table selectors;                      /* FOLDER/selectors: other judges of the same candidates */
-    json_t *methods[MW_ARMS][MW_TABLE_ROWS];       /* FOLDER/baselines/METHOD, by index of the arm */
-    mw_study_table baselines;                      /* their arms together: a row has one for each method */
-    json_t *files[MW_SOURCE_KINDS][MW_TABLE_ROWS]; /* FOLDER/routing, FOLDER/sweeps; NULL: missing */
-    json_t *cost;                                  /* FOLDER/cost.json; NULL: missing */
-    json_t *revisions;                             /* of mawam that made it: {revision: {place: files}} */
-    char revision[64];                             /* that made most of the table's settings */
-    const char *output;                            /* where the report goes: replays are looked for there */
+    mw_study_table table;                   /* FOLDER/results or FOLDER/settings */
+    mw_study_table branches[MW_BRANCHES];   /* FOLDER/paper/... and so on */
+    mw_study_table seeds[MW_SOURCES_SEEDS]; /* FOLDER/seeds/1 and so on: further training seeds */
+    mw_study_table selectors;               /* FOLDER/selectors: other judges of the same candidates */
+    json_t *baseline_files[MW_ARMS][MW_TABLE_ROWS]; /* FOLDER/baselines/NAME, by index of the arm */
+    mw_study_table baselines;                       /* their arms together: a row has one for each baseline */
+    json_t *files[MW_SOURCE_KINDS][MW_TABLE_ROWS];  /* FOLDER/routing, FOLDER/sweeps; NULL: missing */
+    json_t *cost;                                   /* FOLDER/cost.json; NULL: missing */
+    json_t *revisions;                              /* of mawam that made it: {revision: {place: files}} */
+    char revision[64];                              /* that made most of the table's settings */
+    const char *output;                             /* where the report goes: replays are looked for there */
 } mw_sources;
 
 /* Of several folders the last that has a file counts. What cannot be compared is refused: of a setting other
- * data or rules, of a method also other seeds or episodes than those of the setting's own arms. */
+ * data or rules, of a baseline also other seeds or episodes than those of the setting's own arms. */
 mw_status mw_sources_read(mw_sources *sources, const char *const *folders, int count, const char *output,
                           mw_error *error);
 void mw_sources_free(mw_sources *sources);
 
 /* "baselines/bc" for an arm that plays without candidates; false: it does not, or there is no such arm. */
-bool mw_source_method_place(int arm, char place[96]);
+bool mw_source_baseline_place(int arm, char place[96]);
 
 /* The revisions that the files name and where they stand: "v1", or "v1 (settings, paper); v2
  * (baselines/bc)". */

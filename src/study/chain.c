@@ -110,12 +110,12 @@ static void find_root(const mw_chain *c, char root[440]) {
     snprintf(root, 440, "%.400s%s%s", c->options->folder, *c->line->folder ? "/" : "", c->line->folder);
 }
 
-/* STAGE/SETTING.json; a method's STAGE/METHOD/SETTING.json. */
-static void name_file(mw_chain *c, mw_study_stage stage, const char *method) {
+/* STAGE/SETTING.json; a baseline's STAGE/NAME/SETTING.json. */
+static void name_file(mw_chain *c, mw_study_stage stage, const char *baseline) {
     char root[440];
     find_root(c, root);
     snprintf(c->files[stage], sizeof c->files[stage], "%s/%s/%s%s%s.json", root, stages[stage]->folder,
-             method, *method ? "/" : "", c->name);
+             baseline, *baseline ? "/" : "", c->name);
 }
 
 static void name_files(mw_chain *c) {
@@ -139,7 +139,7 @@ mw_status mw_chain_start(mw_chain *c, const mw_study_options *options, const mw_
                     .line = line,
                     .setting = setting,
                     .family = mw_study_family(setting->task),
-                    .method = -1};
+                    .baseline = -1};
     for (int s = 0; s < MW_STUDY_STAGES; s++) c->seconds[s] = NAN;
     mw_setting_name(setting, c->name, sizeof c->name);
     if (strlen(options->folder) > 400)
@@ -239,8 +239,8 @@ mw_status mw_chain_write(const mw_chain *c, mw_study_stage stage, json_t *root, 
 
 void mw_chain_take(mw_chain *c, mw_step step) {
     const mw_stage *stage = stages[step.stage];
-    const char *name = step.method < 0 ? "" : mw_model_class_name(step.method);
-    c->method = step.method;
+    const char *name = step.baseline < 0 ? "" : mw_model_class_name(step.baseline);
+    c->baseline = step.baseline;
     name_file(c, step.stage, name);
     /* what cannot be described is not current, and its run will say why */
     if (stage->analysis) json_object_set_new(c->inputs, stage->name, stage->inputs(c));

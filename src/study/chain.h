@@ -16,8 +16,8 @@ typedef struct mw_chain {
     const char *family;
     char data[512], bundle[640], earlier_bundle[640], result[640];
     char base_bundle[640];            /* of the line that this one shares most settings with; "": of none */
-    int method;                       /* of the baselines, which mw_chain_take is about to do; -1: none */
-    char files[MW_STUDY_STAGES][700]; /* what stages write as JSON; the baselines', as the method does */
+    int baseline;                     /* of the baselines, which mw_chain_take is about to do; -1: none */
+    char files[MW_STUDY_STAGES][700]; /* what stages write as JSON; the baselines', as the baseline does */
     mw_preset preset;
     uint64_t behavior;               /* checksum of the behaviour file; 0: random play */
     long transitions;                /* asked for */
@@ -47,7 +47,7 @@ void mw_chain_find_checksum(mw_chain *chain);
 bool mw_chain_summarized(mw_chain *chain);
 mw_status mw_chain_summarize(mw_chain *chain, mw_error *error);
 
-/* Before anything of a step is asked for: its file and its inputs are those of its method. */
+/* Before anything of a step is asked for: its file and its inputs are those of its baseline. */
 void mw_chain_take(mw_chain *chain, mw_step step);
 bool mw_chain_current(mw_chain *chain, mw_study_stage stage);
 /* Whether what the stage trains for itself is there. */

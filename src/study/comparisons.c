@@ -1,7 +1,7 @@
 /* The stages that train models beside a setting's bundle and play them as arms on the same episodes.
  * Selectors are added to the bundle and judge its candidates, all in one stage. Baselines play by themselves:
- * each has a bundle, a file and inputs of its own, which depend on nothing but the data, so that a method can
- * come later and leave everything else as it is. See chain.h. */
+ * each has a bundle, a file and inputs of its own, which depend on nothing but the data, so that one can come
+ * later and leave everything else as it is. See chain.h. */
 #include "core/names.h"
 #include "eval/eval.h"
 #include "study/chain.h"
@@ -51,26 +51,26 @@ static void selectors_bundle(const mw_chain *c, char path[720]) {
     snprintf(path, 720, "%.*s.selectors.safetensors", (int)(strrchr(c->bundle, '.') - c->bundle), c->bundle);
 }
 
-static const char *method_name(const mw_chain *c) {
-    return mw_model_class_name(c->method);
+static const char *baseline_name(const mw_chain *c) {
+    return mw_model_class_name(c->baseline);
 }
 
-/* The method's own settings alone: no part and no plan of the study touches it. */
-static mw_status method_preset(const mw_chain *c, mw_preset *preset, mw_error *error) {
+/* The baseline's own settings alone: no part and no plan of the study touches it. */
+static mw_status baseline_preset(const mw_chain *c, mw_preset *preset, mw_error *error) {
     *preset = c->preset;
-    preset->parts = 1u << c->method;
+    preset->parts = 1u << c->baseline;
     return mw_preset_check(preset, error);
 }
 
-static mw_eval_options method_play(const mw_chain *c) {
+static mw_eval_options baseline_play(const mw_chain *c) {
     mw_eval_options e = mw_chain_eval_options(c);
     mw_error never;
-    mw_arms_parse(method_name(c), &e.arms, &never);
+    mw_arms_parse(baseline_name(c), &e.arms, &never);
     return e;
 }
 
-/* Beside its result: baselines/METHOD/SETTING.safetensors. */
-static void method_bundle(const mw_chain *c, char path[720]) {
+/* Beside its result: baselines/NAME/SETTING.safetensors. */
+static void baseline_bundle(const mw_chain *c, char path[720]) {
     const char *file = c->files[MW_STUDY_BASELINES];
     snprintf(path, 720, "%.*s.safetensors", (int)(strrchr(file, '.') - file), file);
 }
@@ -86,11 +86,11 @@ static json_t *selectors_inputs(const mw_chain *c) {
                      "anchors", c->options->anchors);
 }
 
-static json_t *method_inputs(const mw_chain *c) {
+static json_t *baseline_inputs(const mw_chain *c) {
     mw_preset preset;
     mw_error error;
-    if (c->method < 0 || method_preset(c, &preset, &error) != MW_OK) return NULL;
-    const mw_eval_options e = method_play(c);
+    if (c->baseline < 0 || baseline_preset(c, &preset, &error) != MW_OK) return NULL;
+    const mw_eval_options e = baseline_play(c);
     json_t *settings = mw_preset_json(&preset);
     json_object_del(settings, "method"); /* of the study */
     json_object_del(settings, "plan");   /* there is none */
@@ -156,14 +156,15 @@ static mw_trained selectors_trained(mw_chain *c) {
     return of_same_base(c, path) ? MW_TRAINED : MW_TRAINED_BEFORE;
 }
 
-static mw_trained method_trained(mw_chain *c) {
+static mw_trained baseline_trained(mw_chain *c) {
     mw_preset preset;
     mw_error error;
     bool plan; /* nothing plans */
     char path[720];
-    method_bundle(c, path);
-    return method_preset(c, &preset, &error) == MW_OK && is_trained(c, &preset, path, &plan) ? MW_TRAINED
-                                                                                             : MW_TRAINED_NOT;
+    baseline_bundle(c, path);
+    return baseline_preset(c, &preset, &error) == MW_OK && is_trained(c, &preset, path, &plan)
+               ? MW_TRAINED
+               : MW_TRAINED_NOT;
 }
 
 /* What is there is replaced; its checkpoint is continued. */
@@ -184,11 +185,11 @@ static mw_status selectors_train(mw_chain *c, mw_error *error) {
     return train(c, &preset, path, (mw_train_options){.only = selector_models(), .with = c->bundle}, error);
 }
 
-static mw_status method_train(mw_chain *c, mw_error *error) {
+static mw_status baseline_train(mw_chain *c, mw_error *error) {
     mw_preset preset;
     char path[720];
-    method_bundle(c, path);
-    MW_TRY(method_preset(c, &preset, error));
+    baseline_bundle(c, path);
+    MW_TRY(baseline_preset(c, &preset, error));
     return train(c, &preset, path, (mw_train_options){0}, error);
 }
 
@@ -220,8 +221,8 @@ static mw_status selectors_run(mw_chain *c, mw_error *error) {
     return play(c, MW_STUDY_SELECTORS, selectors_play(c), c->options->anchors > 0, error);
 }
 
-static mw_status method_run(mw_chain *c, mw_error *error) {
-    return play(c, MW_STUDY_BASELINES, method_play(c), false, error);
+static mw_status baseline_run(mw_chain *c, mw_error *error) {
+    return play(c, MW_STUDY_BASELINES, baseline_play(c), false, error);
 }
 
 const mw_stage mw_stage_selectors = {.name = "selectors",
@@ -238,9 +239,9 @@ const mw_stage mw_stage_baselines = {.name = "baselines",
                                      .folder = "baselines",
                                      .analysis = true,
                                      .alone = true,
-                                     .plays = method_play,
-                                     .inputs = method_inputs,
-                                     .run = method_run,
-                                     .bundle = method_bundle,
-                                     .trained = method_trained,
-                                     .train = method_train};
+                                     .plays = baseline_play,
+                                     .inputs = baseline_inputs,
+                                     .run = baseline_run,
+                                     .bundle = baseline_bundle,
+                                     .trained = baseline_trained,
+                                     .train = baseline_train};

@@ -19,10 +19,10 @@ void mw_played_free(mw_played *p) {
     *p = (mw_played){0};
 }
 
-void mw_play_label(mw_play *play, const char *line, const char *stage, const char *method) {
+void mw_play_label(mw_play *play, const char *line, const char *stage, const char *baseline) {
     const bool other = stage && strcmp(stage, "eval");
     snprintf(play->label, sizeof play->label, "%s%s%s%s%s", line, other ? " " : "", other ? stage : "",
-             method ? " " : "", method ? method : "");
+             baseline ? " " : "", baseline ? baseline : "");
 }
 
 json_t *mw_play_json(const mw_play *play) {
@@ -39,7 +39,7 @@ mw_status mw_played_recall(mw_played *p, const json_t *line, mw_error *error) {
     mw_play play = {.first = (uint64_t)first, .count = (int)seeds};
     if (!label || !player || seeds < 1 || seeds > INT_MAX) return MW_OK;
     mw_play_label(&play, label, json_string_value(json_object_get(line, "stage")),
-                  json_string_value(json_object_get(line, "method")));
+                  json_string_value(json_object_get(line, "baseline")));
     snprintf(play.player, sizeof play.player, "%s", player);
     return mw_played_add(p, &play, error);
 }

@@ -22,9 +22,10 @@ mw_status mw_played_recall(mw_played *played, const json_t *line, mw_error *erro
 mw_status mw_played_add(mw_played *played, const mw_play *play, mw_error *error);
 void mw_played_free(mw_played *played);
 
-/* A line's evaluation, each of its comparisons and each method take seeds for themselves. method NULL: none.
+/* A line's evaluation, each of its comparisons and each baseline take seeds for themselves. baseline NULL:
+ * none.
  */
-void mw_play_label(mw_play *play, const char *line, const char *stage, const char *method);
+void mw_play_label(mw_play *play, const char *line, const char *stage, const char *baseline);
 json_t *mw_play_json(const mw_play *play); /* for the record */
 
 bool mw_played_has(const mw_played *played, const mw_play *play);

@@ -71,27 +71,27 @@ int mw_study_episodes(const mw_study_options *options, const char *family) {
     return own ? own : options->episodes ? options->episodes : row->study_episodes;
 }
 
-/* ---- methods that play by themselves ---- */
+/* ---- baselines ---- */
 
-static unsigned all_methods(void) {
+static unsigned all_baselines(void) {
     const mw_model_class *class;
-    unsigned methods = 0;
+    unsigned baselines = 0;
     for (int i = 0; (class = mw_model_class_at(i)); i++)
-        if (class->policy) methods |= 1u << i;
-    return methods;
+        if (class->policy) baselines |= 1u << i;
+    return baselines;
 }
 
-mw_status mw_study_methods_check(const mw_study_options *o, mw_error *error) {
-    const unsigned methods = all_methods(), strange = o->methods & ~methods;
+mw_status mw_study_baselines_check(const mw_study_options *o, mw_error *error) {
+    const unsigned baselines = all_baselines(), strange = o->baselines & ~baselines;
     char known[MW_NAMES_TEXT];
-    if (o->methods && !mw_study_wants(o, MW_STUDY_PART_BASELINES))
+    if (o->baselines && !mw_study_wants(o, MW_STUDY_PART_BASELINES))
         return mw_fail(error, MW_ERR_ARGUMENT,
-                       "'methods' are those of the part baselines, and it is not among 'parts'");
+                       "'baselines' are those of the part baselines, and it is not among 'parts'");
     if (!strange) return MW_OK;
-    mw_names_text(known, mw_model_class_name, methods, ", ");
+    mw_names_text(known, mw_model_class_name, baselines, ", ");
     const char *name = mw_model_class_name(__builtin_ctz(strange));
-    return mw_fail(error, MW_ERR_ARGUMENT, "'methods' are models that play by themselves, %s; not %s", known,
-                   name ? name : "one past the table");
+    return mw_fail(error, MW_ERR_ARGUMENT, "'baselines' are models that play by themselves, %s; not %s",
+                   known, name ? name : "one past the table");
 }
 
 /* A world that cannot be made says so when its setting runs. */
@@ -105,17 +105,17 @@ static bool discrete(const char *task) {
 }
 
 /* Those asked for that suit the task's actions. */
-static unsigned methods_of(const mw_study_options *o, const char *task) {
-    unsigned methods = o->methods ? o->methods : all_methods();
+static unsigned baselines_of(const mw_study_options *o, const char *task) {
+    unsigned baselines = o->baselines ? o->baselines : all_baselines();
     for (int i = 0; mw_model_class_at(i); i++)
-        if (methods & 1u << i && mw_model_class_at(i)->real_only && discrete(task)) methods &= ~(1u << i);
-    return methods;
+        if (baselines & 1u << i && mw_model_class_at(i)->real_only && discrete(task)) baselines &= ~(1u << i);
+    return baselines;
 }
 
 /* ---- steps ---- */
 
 int mw_study_step_index(mw_step step) {
-    return step.method < 0 ? (int)step.stage : (int)MW_STUDY_STAGES + step.method;
+    return step.baseline < 0 ? (int)step.stage : (int)MW_STUDY_STAGES + step.baseline;
 }
 
 int mw_study_steps(mw_step steps[MW_STUDY_STEPS], const mw_study_line *line) {
@@ -125,7 +125,7 @@ int mw_study_steps(mw_step steps[MW_STUDY_STEPS], const mw_study_line *line) {
         if (!(line->stages & 1u << k)) continue;
         if (stage != MW_STUDY_BASELINES) steps[n++] = (mw_step){stage, -1};
         for (int m = 0; stage == MW_STUDY_BASELINES && m < MW_KINDS; m++)
-            if (line->methods & 1u << m) steps[n++] = (mw_step){stage, m};
+            if (line->baselines & 1u << m) steps[n++] = (mw_step){stage, m};
     }
     return n;
 }
@@ -203,13 +203,13 @@ static bool wants_main(const mw_study_options *o) {
     return false;
 }
 
-/* False: none of the methods suits the task, and nothing else was asked for. */
+/* False: none of the baselines suits the task, and nothing else was asked for. */
 static bool add_main(mw_study_line *line, int place, const mw_study_options *o) {
     const mw_setting *setting = mw_setting_at(place);
     add(line, place, "", o->method, o->seed, stages_of(o, setting));
     if (!(line->stages & 1u << MW_STUDY_BASELINES)) return true;
-    line->methods = methods_of(o, setting->task);
-    if (!line->methods) line->stages &= ~(1u << MW_STUDY_BASELINES);
+    line->baselines = baselines_of(o, setting->task);
+    if (!line->baselines) line->stages &= ~(1u << MW_STUDY_BASELINES);
     return line->stages != 1u << MW_STUDY_DATA;
 }
 

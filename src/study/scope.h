@@ -21,7 +21,7 @@ typedef struct mw_study_line {
     const char *base;       /* folder of the line that it shares all other settings with; NULL: none */
     uint64_t seed;          /* of the training; data have the study's */
     unsigned stages;        /* 1 << mw_study_stage */
-    unsigned methods;       /* of the baselines: 1 << index of a model */
+    unsigned baselines;     /* of the baselines: 1 << index of a model */
 } mw_study_line;
 
 /* Lines of what the options ask for: first everything by the study's own method in the order of the settings'
@@ -30,13 +30,13 @@ int mw_study_lines(mw_study_line lines[MW_STUDY_LINES], const mw_study_options *
 
 bool mw_study_wants(const mw_study_options *options, mw_study_part part);
 
-/* Fails where methods are asked for that do not play by themselves, or without the part that plays them. */
-mw_status mw_study_methods_check(const mw_study_options *options, mw_error *error);
+/* Fails where baselines are asked for that do not play by themselves, or without the part that plays them. */
+mw_status mw_study_baselines_check(const mw_study_options *options, mw_error *error);
 
-/* One thing to do for a line: a stage; of the baselines' a method. */
+/* One thing to do for a line: a stage; of the baselines' a baseline. */
 typedef struct mw_step {
     mw_study_stage stage;
-    int method; /* index of a model; -1: the stage has none */
+    int baseline; /* index of a model; -1: the stage has none */
 } mw_step;
 enum { MW_STUDY_STEPS = MW_STUDY_STAGES + MW_KINDS }; /* at most */
 int mw_study_step_index(mw_step step);                /* below MW_STUDY_STEPS, each its own */

@@ -11,6 +11,7 @@
 #include "study/chain.h"
 #include "study/costs.h"
 #include "study/played.h"
+#include "study/seconds.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,7 +41,7 @@ typedef struct {
     const mw_study_options *options;
     mw_study_line lines[MW_STUDY_LINES];
     int count, index;
-    double known[MW_STUDY_LINES][MW_STUDY_STEPS]; /* seconds, by line and step; NaN: not known */
+    mw_seconds known; /* by line and step */
     mw_played played;
     char other[64]; /* a revision that worked here before and is not this one; "": none */
     int log;        /* stages.jsonl, open for appending and locked */
@@ -49,7 +50,7 @@ typedef struct {
     int step_count, at;
     mw_step step;   /* that is being done */
     double started; /* clock at its start */
-    int failed;     /* settings, and methods of others */
+    int failed;     /* settings, and baselines of others */
 } study;
 
 /* ---- the record of stages ---- */
@@ -60,17 +61,17 @@ static int line_of(const study *s, const char *label) {
     return -1;
 }
 
-/* By the names of a stage and, if it has some, of a method. */
-static bool find_step(mw_step *step, const char *stage, const char *method) {
-    *step = (mw_step){MW_STUDY_DATA, method ? mw_model_class_index(method) : -1};
-    if (!stage || (method && step->method < 0)) return false;
+/* By the names of a stage and, if it has some, of a baseline. */
+static bool find_step(mw_step *step, const char *stage, const char *baseline) {
+    *step = (mw_step){MW_STUDY_DATA, baseline ? mw_model_class_index(baseline) : -1};
+    if (!stage || (baseline && step->baseline < 0)) return false;
     while (step->stage < MW_STUDY_STAGES && strcmp(stage, mw_study_stage_name(step->stage)))
         step->stage = (mw_study_stage)(step->stage + 1);
     return step->stage < MW_STUDY_STAGES;
 }
 
-static const char *method_name(const study *s) {
-    return mw_model_class_name(s->step.method); /* NULL: the stage has none */
+static const char *baseline_name(const study *s) {
+    return mw_model_class_name(s->step.baseline); /* NULL: the stage has none */
 }
 
 /* A line that was cut by a crash is passed over. */
@@ -85,9 +86,9 @@ static mw_status remember(study *s, const char *text, mw_error *error) {
     const json_t *seconds = json_object_get(root, "seconds");
     const int line = label ? line_of(s, label) : -1;
     mw_step step;
-    if (line >= 0 && find_step(&step, stage, json_string_value(json_object_get(root, "method"))) &&
+    if (line >= 0 && find_step(&step, stage, json_string_value(json_object_get(root, "baseline"))) &&
         json_is_number(seconds) && !json_object_get(root, "error"))
-        s->known[line][mw_study_step_index(step)] = json_number_value(seconds);
+        s->known.of[line][mw_study_step_index(step)] = json_number_value(seconds);
     const mw_status status = mw_played_recall(&s->played, root, error);
     json_decref(root);
     return status;
@@ -134,7 +135,7 @@ static mw_status record(study *s, const char *message, const mw_play *play, doub
     strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", &parts);
     json_t *root =
         json_pack("{s:s, s:s, s:s*, s:o*, s:s, s:s, s:s, s:o*}", "setting", label_of(s), "stage",
-                  mw_study_stage_name(s->step.stage), "method", method_name(s), "seconds",
+                  mw_study_stage_name(s->step.stage), "baseline", baseline_name(s), "seconds",
                   json_real(round(100 * seconds) / 100), play ? "taken" : "finished", now, "mawam",
                   mw_version(), "revision", mw_revision(), "error", message ? mw_json_words(message) : NULL);
     if (play) json_object_set_new(root, "played", mw_play_json(play));
@@ -176,7 +177,7 @@ static mw_status make_folders(const study *s, mw_error *error) {
                 MW_TRY(make_folder(s, line, mw_stage_of((mw_study_stage)k)->folder, error));
         for (int m = 0; m < MW_KINDS; m++) {
             char name[96];
-            if (!(line->methods & 1u << m)) continue;
+            if (!(line->baselines & 1u << m)) continue;
             snprintf(name, sizeof name, "%s/%s", mw_stage_of(MW_STUDY_BASELINES)->folder,
                      mw_model_class_name(m));
             MW_TRY(make_folder(s, line, name, error));
@@ -204,61 +205,11 @@ static mw_status open_folder(study *s, mw_error *error) {
     return there ? read_record(s, path, error) : MW_OK;
 }
 
-/* ---- how long ---- */
-
-static bool alike(const mw_study_line *a, const mw_study_line *b) {
-    return a->method == b->method && a->assignment == b->assignment;
-}
-
-/* Over lines that are made like this one; like, family and task NULL: any. */
-static double mean_known(const study *s, int step, const mw_study_line *like, const char *task,
-                         const char *family) {
-    double sum = 0;
-    int count = 0;
-    for (int i = 0; i < s->count; i++) {
-        const char *other = mw_setting_at(s->lines[i].place)->task;
-        if (isnan(s->known[i][step]) || (like && !alike(like, &s->lines[i])) ||
-            (task && strcmp(other, task)) || (family && strcmp(mw_study_family(other), family)))
-            continue;
-        sum += s->known[i][step];
-        count++;
-    }
-    return count ? sum / count : NAN;
-}
-
-static double expected(const study *s, int index, int step) {
-    const mw_study_line *line = &s->lines[index];
-    const char *task = mw_setting_at(line->place)->task, *family = mw_study_family(task);
-    double seconds = mean_known(s, step, line, task, NULL);
-    if (isnan(seconds)) seconds = mean_known(s, step, line, NULL, family);
-    if (isnan(seconds)) seconds = mean_known(s, step, NULL, NULL, family);
-    return isnan(seconds) ? mean_known(s, step, NULL, NULL, NULL) : seconds;
-}
-
-/* Steps that are recorded count as done; that they are still current is looked at when their turn comes.
- * What nothing is known of yet counts for nothing, unless nothing at all is known. */
-static double seconds_left(const study *s, double done, double spent) {
-    double left = 0;
-    int unknown = 0, judged = 0;
-    for (int i = s->index; i < s->count; i++) {
-        mw_step steps[MW_STUDY_STEPS];
-        const int count = mw_study_steps(steps, &s->lines[i]);
-        for (int k = i == s->index ? s->at : 0; k < count; k++) {
-            const bool now = i == s->index && k == s->at;
-            const int step = mw_study_step_index(steps[k]);
-            if ((!now && !isnan(s->known[i][step])) ||
-                (steps[k].stage == MW_STUDY_DATA && *s->lines[i].folder))
-                continue;
-            const double whole = now && done > 0.02 ? spent / done : expected(s, i, step);
-            unknown += isnan(whole);
-            judged += !isnan(whole);
-            if (!isnan(whole)) left += now ? fmax(0, whole - spent) : whole;
-        }
-    }
-    return unknown > judged ? NAN : left;
-}
-
 /* ---- one setting ---- */
+
+static double seconds_left(const study *s, double done, double spent) {
+    return mw_seconds_left(&s->known, s->lines, s->count, s->index, s->at, done, spent);
+}
 
 static void tell(const study *s, mw_study_what what, double done, double seconds, const char *note) {
     if (!s->options->progress) return;
@@ -267,7 +218,7 @@ static void tell(const study *s, mw_study_what what, double done, double seconds
                                                                 .index = s->index,
                                                                 .count = s->count,
                                                                 .stage = s->step.stage,
-                                                                .method = method_name(s),
+                                                                .baseline = baseline_name(s),
                                                                 .done = done,
                                                                 .seconds = seconds,
                                                                 .left = seconds_left(s, done, seconds),
@@ -295,7 +246,7 @@ static mw_play play_of(const study *s, mw_step step, const char *player) {
     const mw_stage *stage = mw_stage_of(step.stage);
     const mw_eval_options e = stage->plays(&s->chain);
     mw_play play = {.first = e.first_seed, .count = e.seeds};
-    mw_play_label(&play, label_of(s), stage->name, mw_model_class_name(step.method));
+    mw_play_label(&play, label_of(s), stage->name, mw_model_class_name(step.baseline));
     if (player)
         snprintf(play.player, sizeof play.player, "%s", player);
     else
@@ -356,7 +307,7 @@ static void take_step(study *s, int at) {
 
 static mw_status run_step(study *s, int at, bool *ran, mw_error *error) {
     take_step(s, at);
-    double *known = &s->known[s->index][mw_study_step_index(s->step)];
+    double *known = &s->known.of[s->index][mw_study_step_index(s->step)];
     s->started = mw_clock_seconds();
     if (mw_chain_current(&s->chain, s->step.stage)) {
         MW_TRY(keep_step(s, error));
@@ -407,14 +358,14 @@ static bool last_of_setting(const study *s) {
     return true;
 }
 
-/* The analyses of a line: a method that fails leaves the others to go on. */
+/* The analyses of a line: a baseline that fails leaves the others to go on. */
 static mw_status run_analyses(study *s, int at, mw_error *error) {
     const int failed = s->failed;
     bool ran;
     for (; at < s->step_count; at++) {
         const mw_status status = run_step(s, at, &ran, error);
         if (status == MW_OK) continue;
-        if (s->step.method < 0 || interrupted(s, status, error)) return status;
+        if (s->step.baseline < 0 || interrupted(s, status, error)) return status;
         const mw_error failure = *error;
         MW_TRY(note_failure(s, &failure, error));
     }
@@ -493,9 +444,8 @@ static mw_status run_all(study *s, mw_error *error) {
 /* The study's arrays, and what can be refused before anything is written. */
 static mw_status prepare(study *s, mw_error *error) {
     const mw_study_options *o = s->options;
-    for (int i = 0; i < MW_STUDY_LINES; i++)
-        for (int k = 0; k < MW_STUDY_STEPS; k++) s->known[i][k] = NAN;
-    MW_TRY(mw_study_methods_check(o, error));
+    mw_seconds_forget(&s->known);
+    MW_TRY(mw_study_baselines_check(o, error));
     s->count = mw_study_lines(s->lines, o);
     if (s->count == 0)
         return mw_fail(error, MW_ERR_ARGUMENT,

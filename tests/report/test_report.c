@@ -656,7 +656,7 @@ static void test_beside(void **state) {
               "{\"task\": \"tag\", \"quality\": \"expert\", \"arms\": {\"paper\": {\"score\": 61.5}, "
               "\"direct\": {\"score\": 63.5}}}");
     make_file(
-        "beside/baselines/bc/spread-expert.json", /* what else it has played is no method's */
+        "beside/baselines/bc/spread-expert.json", /* what else it has played is no baseline's */
         "{\"eval\": {\"task\": \"spread\", \"quality\": \"expert\", \"arms\": {\"uniform\": {\"score\": 99}, "
         "\"bc\": {\"score\": 1.75}}}, \"study\": {\"revision\": \"later\"}}");
     make_file(

@@ -95,7 +95,7 @@ static void expect_refused(json_t *file, const char *words) {
 }
 
 /* Results of any revision are compared, those on other episodes are not. */
-static void test_methods(void **state) {
+static void test_baselines(void **state) {
     (void)state;
     mw_error error;
     put("apart/results", "3m-good", played("plan", "00aa", "r1", 5, 2, 3));
@@ -145,7 +145,7 @@ static void test_training_seeds(void **state) {
     expect_files("many", "revisions.v2.seeds", 1);
 }
 
-/* What is published, the methods apart, is of the one revision that it names, files and the parts of all
+/* What is published, the baselines apart, is of the one revision that it names, files and the parts of all
  * bundles, and all of it was played by the protocol of docs/study.md. */
 static void test_published(void **state) {
     (void)state;
@@ -176,7 +176,7 @@ static void test_published(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_mixture), cmocka_unit_test(test_methods),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_mixture), cmocka_unit_test(test_baselines),
                                        cmocka_unit_test(test_training_seeds),
                                        cmocka_unit_test(test_published)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);

@@ -355,7 +355,7 @@ static void test_program(void **state) {
     snprintf(arguments, sizeof arguments, "run spread-medium --parts main --dir %s --behaviors %s",
              scratch("failing"), scratch("nothing"));
     assert_int_equal(run(arguments), 1);
-    assert_non_null(strstr(program_output, "1 failure in settings or methods"));
+    assert_non_null(strstr(program_output, "1 failure in settings or baselines"));
     snprintf(arguments, sizeof arguments, "report --dir %s --dir %s -o %s", scratch("study"),
              scratch("broken"), scratch("report"));
     assert_int_equal(run(arguments), 0);

@@ -159,7 +159,7 @@ static void test_protocol(void **state) {
     const json_t *settings =
         json_object_get(json_object_get(json_object_get(selectors, "study"), "inputs"), "settings");
     assert_int_equal(json_integer_value(json_object_get(json_object_get(settings, "q"), "steps")), 6);
-    /* nothing of the setting's bundle: the method alone is trained, and plays */
+    /* nothing of the setting's bundle: the baseline alone is trained, and plays */
     assert_int_equal(json_object_size(mw_json_at(baselines, "eval.arms")), 1);
     assert_true(isfinite(mw_json_number(baselines, "eval.arms.bc.return")));
     assert_int_equal(json_object_size(json_object_get(baselines, "training")), 1);

@@ -11,7 +11,7 @@ enum { MOST = 64 }; /* settings, with room for more than there are */
 static const char run_help[] =
     "usage: mawam study run [SETTING ...] [--dir DIR] [--resume] [--method mawam|paper]\n"
     "                       [--budget quick|full] [--set NAME=VALUE]...\n"
-    "                       [--parts LIST] [--methods LIST] [--seed S] [--threads N] [--arms LIST]\n"
+    "                       [--parts LIST] [--baselines LIST] [--seed S] [--threads N] [--arms LIST]\n"
     "                       [--seeds N] [--episodes N] [...]\n"
     "\n"
     "For every setting (task-quality; all 30 without names): make data, train, evaluate the arms,\n"
@@ -22,14 +22,14 @@ static const char run_help[] =
     "DIR receives data/, bundles/, eval/, diagnose/, a summary per setting in results/, analyses beside\n"
     "it, and stages.jsonl with a line for every finished stage. Ctrl-C saves and exits with 130; --resume\n"
     "continues, and does again only what does not belong to the present settings. A setting that fails\n"
-    "is recorded and the next one begins, and so is a method of the baselines; the exit code is 1 then.\n"
-    "Every method has a bundle and a result of its own in DIR/baselines/METHOD: one that comes later\n"
+    "is recorded and the next one begins, and so is a baseline; the exit code is 1 then.\n"
+    "Every baseline has a bundle and a result of its own in DIR/baselines/NAME: one that comes later\n"
     "leaves everything else as it is.\n"
     "\n"
     "  --dir DIR          where everything goes (study)\n"
     "  --parts LIST       of main,paper,longer,seeds,routing,selectors,baselines,sweeps,cost (all); main\n"
     "                     is left out where nothing but paper, longer, seeds and baselines is named\n"
-    "  --methods LIST     of the baselines: models that play by themselves, for instance bc (all)\n"
+    "  --baselines LIST   models that play by themselves, for instance bc (all)\n"
     "  --resume           continue in a folder that holds results\n"
     "  --method NAME      mawam, or paper: the paper's method at the size of a CPU (mawam);\n"
     "                     docs/training.md says what differs\n"
@@ -54,7 +54,7 @@ static const char run_help[] =
     "examples: mawam study run --dir study\n"
     "          mawam study run spread-medium tag-random --budget quick --parts main --dir try\n"
     "          mawam study run --dir study --resume\n"
-    "          mawam study run --dir study --resume --parts baselines --methods bc\n";
+    "          mawam study run --dir study --resume --parts baselines --baselines bc\n";
 
 static const char report_help[] =
     "usage: mawam study report [--dir DIR]... [-o FOLDER] [--overwrite]\n"
@@ -70,13 +70,13 @@ static const char report_help[] =
     "  DIR/seeds/N/results/        the same with further training seeds\n"
     "  DIR/selectors/SETTING.json  the same, or of mawam eval --arms reactive,random,paper,ceiling,...\n"
     "                              --json\n"
-    "  DIR/baselines/METHOD/       the same, or of mawam eval --arms METHOD --json\n"
+    "  DIR/baselines/NAME/         the same, or of mawam eval --arms NAME --json\n"
     "  DIR/routing/SETTING.json    the same, or of mawam diagnose --routing --json\n"
     "  DIR/sweeps/SETTING.json     the same, or of mawam eval --sweep --json\n"
     "  DIR/cost.json               the same, or of mawam bench --cost --json\n"
     "\n"
     "The report names the revisions of mawam that made them, where there are several, and refuses a\n"
-    "method of other data, rules, seeds or episodes than the setting's own arms.\n"
+    "baseline of other data, rules, seeds or episodes than the setting's own arms.\n"
     "\n"
     "FOLDER/replays/SETTING.html, where it exists, is linked from the setting's name.\n"
     "\n"
@@ -121,8 +121,8 @@ static void show(void *context, const mw_study_event *e) {
     display *d = context;
     char label[80], took[24], left[24], why[sizeof((mw_error *)NULL)->message];
     char stage[48];
-    snprintf(stage, sizeof stage, "%s%s%.30s", mw_study_stage_name(e->stage), e->method ? " " : "",
-             e->method ? e->method : "");
+    snprintf(stage, sizeof stage, "%s%s%.30s", mw_study_stage_name(e->stage), e->baseline ? " " : "",
+             e->baseline ? e->baseline : "");
     snprintf(label, sizeof label, "%.30s %s", e->setting, stage);
     duration(took, sizeof took, e->seconds);
     duration(left, sizeof left, e->left);
@@ -169,7 +169,7 @@ static int run_study(mw_study_options *o) {
         return code;
     }
     if (failed)
-        fprintf(stderr, "mawam: %d failure%s in settings or methods; see %s/stages.jsonl\n", failed,
+        fprintf(stderr, "mawam: %d failure%s in settings or baselines; see %s/stages.jsonl\n", failed,
                 failed == 1 ? "" : "s", o->folder);
     return failed ? 1 : 0;
 }
@@ -227,7 +227,8 @@ static bool training_known(const mw_study_options *o, mw_error *error) {
 }
 
 static int study_run(int argc, char **argv) {
-    const char *names[MOST], *budget = "full", *arms = NULL, *episodes = NULL, *parts = NULL, *methods = NULL;
+    const char *names[MOST], *budget = "full", *arms = NULL, *episodes = NULL, *parts = NULL,
+                             *baselines = NULL;
     const mw_setting *settings[MOST];
     mw_study_options o;
     mw_study_options_init(&o, sizeof o);
@@ -247,7 +248,7 @@ static int study_run(int argc, char **argv) {
                                  {"first-seed", MW_OPT_U64, &o.first_seed, 0, 0},
                                  {"episodes", MW_OPT_STRING, &episodes, 0, 0},
                                  {"parts", MW_OPT_STRING, &parts, 0, 0},
-                                 {"methods", MW_OPT_STRING, &methods, 0, 0},
+                                 {"baselines", MW_OPT_STRING, &baselines, 0, 0},
                                  {"training-seeds", MW_OPT_INT, &o.training_seeds, 1, MW_STUDY_SEEDS},
                                  {"play-again", MW_OPT_FLAG, &o.play_again, 0, 0},
                                  {"anchors", MW_OPT_INT, &o.anchors, 0, 100000},
@@ -271,7 +272,8 @@ static int study_run(int argc, char **argv) {
                      mw_study_part_name(part));
         return mw_cli_usage("--parts are %s, not '%s'", known, parts);
     }
-    if (methods && mw_model_classes_parse(methods, &o.methods, &error) != MW_OK) return mw_cli_refuse(&error);
+    if (baselines && mw_model_classes_parse(baselines, &o.baselines, &error) != MW_OK)
+        return mw_cli_refuse(&error);
     o.settings = settings;
     o.count = count;
     o.budget = strcmp(budget, "quick") ? MW_BUDGET_FULL : MW_BUDGET_QUICK;

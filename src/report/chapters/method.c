@@ -82,11 +82,11 @@ static void origin_rows(mw_sheet *sheet, const mw_study_table *table, const char
         origin_row(sheet, table->rows[i].name, place, table->rows[i].summary);
 }
 
-static void method_rows(mw_sheet *sheet, const mw_sources *s) {
+static void baseline_rows(mw_sheet *sheet, const mw_sources *s) {
     char place[96];
     for (int m = 0; m < MW_ARMS; m++)
-        for (int i = 0; i < MW_TABLE_ROWS && mw_source_method_place(m, place); i++)
-            origin_row(sheet, s->table.rows[i].name, place, s->methods[m][i]);
+        for (int i = 0; i < MW_TABLE_ROWS && mw_source_baseline_place(m, place); i++)
+            origin_row(sheet, s->table.rows[i].name, place, s->baseline_files[m][i]);
 }
 
 /* Files that single commands write too, with less to say of themselves. */
@@ -126,7 +126,7 @@ void mw_item_origin(mw_page *page) {
         origin_rows(sheet, &s->branches[k], place);
     }
     origin_rows(sheet, &s->selectors, MW_SELECTORS_FOLDER);
-    method_rows(sheet, s);
+    baseline_rows(sheet, s);
     for (int k = 0; k < MW_SOURCES_SEEDS; k++) {
         snprintf(place, sizeof place, "seeds/%d/settings", k + 1);
         origin_rows(sheet, &s->seeds[k], place);

@@ -1,4 +1,4 @@
-/* A method that comes later. The program runs a study; then this one, whose table has a copy of behaviour
+/* A baseline that comes later. The program runs a study; then this one, whose table has a copy of behaviour
  * cloning as one file and one row more, and which is another revision, goes on with it: the copy is trained,
  * played, resumed and shown, and no file that was there is touched. */
 #include "cli/program.h"
@@ -77,15 +77,15 @@ static int failed;
 static mw_stop_flag halt;
 static bool halts;
 
-/* A letter a stage (done, kept, Failed), and the names of methods. */
+/* A letter a stage (done, kept, Failed), and the names of baselines. */
 static void listen(void *context, const mw_study_event *e) {
     (void)context;
     const size_t used = strlen(letters);
-    if (e->what == MW_STUDY_STARTS && halts && e->method && !strcmp(e->method, "copy")) halt = 1;
+    if (e->what == MW_STUDY_STARTS && halts && e->baseline && !strcmp(e->baseline, "copy")) halt = 1;
     if (e->what == MW_STUDY_FAILED) snprintf(failure, sizeof failure, "%s", e->note);
     if (e->what == MW_STUDY_STARTS || e->what == MW_STUDY_RUNS) return;
-    snprintf(letters + used, sizeof letters - used, "%s%s%c", e->method ? e->method : "",
-             e->method ? "-" : "",
+    snprintf(letters + used, sizeof letters - used, "%s%s%c", e->baseline ? e->baseline : "",
+             e->baseline ? "-" : "",
              e->what == MW_STUDY_DONE   ? 'd'
              : e->what == MW_STUDY_KEPT ? 'k'
                                         : 'F');
@@ -128,7 +128,7 @@ static void expect(const mw_study_options *o, const char *seen, int failures) {
     assert_int_equal(failed, failures);
 }
 
-/* ---- a method more ---- */
+/* ---- a baseline more ---- */
 
 /* The program, which knows nothing of the copy, with the same options. */
 static void test_before(void **state) {
@@ -169,8 +169,8 @@ static void test_added(void **state) {
     expect_untouched();
     later[scratch_read(scratch("study/stages.jsonl"), later, sizeof later - 1)] = 0;
     assert_memory_equal(later, earlier, strlen(earlier)); /* which only grows, by the copy's lines */
-    assert_null(strstr(later + strlen(earlier), "\"method\":\"bc\""));
-    assert_non_null(strstr(later + strlen(earlier), "\"method\":\"copy\""));
+    assert_null(strstr(later + strlen(earlier), "\"baseline\":\"bc\""));
+    assert_non_null(strstr(later + strlen(earlier), "\"baseline\":\"copy\""));
     remember();
     expect(&o, "kkkkbc-kcopy-kkkkkbc-kcopy-k", 0);
     expect_untouched();
@@ -191,7 +191,7 @@ static void test_added(void **state) {
     }
 }
 
-/* The part alone looks at nothing of the setting's bundle, and takes those methods that are named. */
+/* The part alone looks at nothing of the setting's bundle, and takes those baselines that are named. */
 static void test_alone(void **state) {
     (void)state;
     mw_study_options o = options();
@@ -200,7 +200,7 @@ static void test_alone(void **state) {
     o.parts = 1u << MW_STUDY_PART_BASELINES;
     remember();
     expect(&o, "kbc-kcopy-kkbc-kcopy-k", 0);
-    CHECK_OK(mw_model_classes_parse("copy", &o.methods, &error), error);
+    CHECK_OK(mw_model_classes_parse("copy", &o.baselines, &error), error);
     expect(&o, "kcopy-kkcopy-k", 0);
     expect_untouched();
     /* interrupted, and continued */
@@ -213,15 +213,15 @@ static void test_alone(void **state) {
     halts = false;
     halt = 0;
     expect(&o, "kcopy-kkcopy-d", 0);
-    CHECK_OK(mw_model_classes_parse("bc,flow", &o.methods, &error), error);
+    CHECK_OK(mw_model_classes_parse("bc,flow", &o.baselines, &error), error);
     CHECK_FAILS(mw_study_run(&o, &failed, &error), MW_ERR_ARGUMENT, error,
                 "play by themselves, bc, copy; not flow");
-    CHECK_OK(mw_model_classes_parse("bc", &o.methods, &error), error);
+    CHECK_OK(mw_model_classes_parse("bc", &o.baselines, &error), error);
     o.parts = 1u << MW_STUDY_PART_MAIN;
     CHECK_FAILS(mw_study_run(&o, &failed, &error), MW_ERR_ARGUMENT, error, "part baselines");
 }
 
-/* A method that fails is told, recorded and counted, and the next one goes on. */
+/* A baseline that fails is told, recorded and counted, and the next one goes on. */
 static void test_failure(void **state) {
     (void)state;
     mw_study_options o = options();
@@ -237,13 +237,14 @@ static void test_failure(void **state) {
     assert_non_null(strstr(failure, "tag-random.json"));
     static char record[1 << 16];
     record[scratch_read(scratch("study/stages.jsonl"), record, sizeof record - 1)] = 0;
-    assert_non_null(strstr(record, "\"method\":\"bc\",\"seconds\":"));
+    assert_non_null(strstr(record, "\"baseline\":\"bc\",\"seconds\":"));
     assert_int_equal(rmdir(scratch("study/baselines/bc/tag-random.json")), 0);
     assert_int_equal(rename(aside, scratch("study/baselines/bc/tag-random.json")), 0);
     expect(&o, "kbc-kcopy-kkbc-kcopy-k", 0);
 }
 
-/* Each method has seeds of its own: other weights are refused before they are trained, and nobody else is. */
+/* Each baseline has seeds of its own: other weights are refused before they are trained, and nobody else is.
+ */
 static void test_played_once(void **state) {
     (void)state;
     static const char *changed[TINY];
