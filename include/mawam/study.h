@@ -1,4 +1,4 @@
-/* The study: for every setting the chain make data -> train -> evaluate the arms -> diagnose, on stated ones
+/* The study: for every setting make data -> train -> evaluate the arms -> diagnose, on stated ones
  * further analyses, and a report over all of them. Every stage leaves a file that says what it was made from,
  * so that a run can be continued after any interruption and does again only what does not belong to the
  * present settings. */

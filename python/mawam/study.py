@@ -1,4 +1,4 @@
-"""The study: for every setting the chain make data, train, evaluate, diagnose, and a report over all of them."""
+"""The study: for every setting make data, train, evaluate, diagnose, and a report over all of them."""
 import ctypes
 from typing import Any, Callable, List, NamedTuple, Optional, Sequence
 

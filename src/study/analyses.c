@@ -1,10 +1,10 @@
 /* Stages behind the diagnosis that only look at the bundle: routing, sweeps. Their files lie beside the
- * summaries, single commands write such files too, and each can be continued; see chain.h. */
+ * summaries, single commands write such files too, and each can be continued; see run.h. */
 #include "core/file.h"
 #include "data/dataset.h"
 #include "eval/eval.h"
 #include "mawam/sweep.h"
-#include "study/chain.h"
+#include "study/run.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +12,8 @@
 /* Sweeps play one seed of their own, so that the study's are seen by its arms alone. */
 enum { SWEEPS = 5, SWEEP_SEEDS_BEHIND = 100 };
 
-static mw_status with_bundle(mw_chain *c,
-                             mw_status (*work)(mw_chain *chain, const mw_bundle *bundle, mw_error *error),
+static mw_status with_bundle(mw_run *c,
+                             mw_status (*work)(mw_run *run, const mw_bundle *bundle, mw_error *error),
                              mw_error *error) {
     mw_bundle *bundle;
     MW_TRY(mw_bundle_load(&bundle, c->bundle, error));
@@ -24,7 +24,7 @@ static mw_status with_bundle(mw_chain *c,
 
 /* ---- options ---- */
 
-static mw_routing_options routing_options(const mw_chain *c) {
+static mw_routing_options routing_options(const mw_run *c) {
     mw_routing_options o;
     mw_routing_options_init(&o, sizeof o);
     o.anchors = c->options->anchors;
@@ -33,8 +33,8 @@ static mw_routing_options routing_options(const mw_chain *c) {
     return o;
 }
 
-static mw_eval_options sweep_options(const mw_chain *c) {
-    mw_eval_options e = mw_chain_eval_options(c);
+static mw_eval_options sweep_options(const mw_run *c) {
+    mw_eval_options e = mw_run_eval_options(c);
     e.arms = 0;
     e.first_seed += SWEEP_SEEDS_BEHIND;
     e.seeds = 1;
@@ -42,8 +42,8 @@ static mw_eval_options sweep_options(const mw_chain *c) {
 }
 
 /* Horizons as far as the policy generates. */
-static void sweep_axes(const mw_chain *c, const char *axes[SWEEPS], char horizons[16]) {
-    const long generated = strtol(mw_chain_setting(c, "flow.generated").value, NULL, 10);
+static void sweep_axes(const mw_run *c, const char *axes[SWEEPS], char horizons[16]) {
+    const long generated = strtol(mw_run_setting(c, "flow.generated").value, NULL, 10);
     snprintf(horizons, 16, "H=1..%d", generated < 8 ? (int)generated : 8);
     axes[0] = "M=1,2,4,8,16";
     axes[1] = horizons;
@@ -54,13 +54,13 @@ static void sweep_axes(const mw_chain *c, const char *axes[SWEEPS], char horizon
 
 /* ---- routing ---- */
 
-static json_t *routing_inputs(const mw_chain *c) {
+static json_t *routing_inputs(const mw_run *c) {
     const mw_routing_options o = routing_options(c);
     return json_pack("{s:i, s:i, s:i, s:I}", "transitions", o.transitions, "consecutive", o.consecutive,
                      "anchors", o.anchors, "seed", (json_int_t)o.seed);
 }
 
-static mw_status routing_of(mw_chain *c, const mw_bundle *bundle, mw_error *error) {
+static mw_status routing_of(mw_run *c, const mw_bundle *bundle, mw_error *error) {
     mw_dataset d;
     mw_routing *r = NULL;
     const mw_routing_options options = routing_options(c);
@@ -78,10 +78,10 @@ static mw_status routing_of(mw_chain *c, const mw_bundle *bundle, mw_error *erro
     mw_routing_free(r);
     MW_TRY(status);
     MW_TRY(mw_json_read(&root, c->files[MW_STUDY_ROUTING], error));
-    return mw_chain_write(c, MW_STUDY_ROUTING, root, error);
+    return mw_run_write(c, MW_STUDY_ROUTING, root, error);
 }
 
-static mw_status routing_run(mw_chain *c, mw_error *error) {
+static mw_status routing_run(mw_run *c, mw_error *error) {
     return with_bundle(c, routing_of, error);
 }
 
@@ -90,26 +90,26 @@ const mw_stage mw_stage_routing = {
 
 /* ---- sweeps ---- */
 
-static json_t *sweeps_inputs(const mw_chain *c) {
+static json_t *sweeps_inputs(const mw_run *c) {
     const mw_eval_options e = sweep_options(c);
     const char *axes[SWEEPS];
     char horizons[16];
     json_t *list = json_array();
     sweep_axes(c, axes, horizons);
     for (int i = 0; i < SWEEPS; i++) json_array_append_new(list, json_string(axes[i]));
-    return json_pack("{s:o, s:o}", "sweeps", list, "eval", mw_chain_eval_inputs(&e));
+    return json_pack("{s:o, s:o}", "sweeps", list, "eval", mw_run_eval_inputs(&e));
 }
 
 static void sweep_progress(void *context, const char *setting, const char *value, int done, int total,
                            double left) {
-    mw_chain *c = context;
+    mw_run *c = context;
     char note[64];
     (void)left;
     snprintf(note, sizeof note, "%.20s=%.20s", setting, value);
     if (c->progress) c->progress(c->context, (double)done / total, note);
 }
 
-static mw_status sweeps_of(mw_chain *c, const mw_bundle *bundle, mw_error *error) {
+static mw_status sweeps_of(mw_run *c, const mw_bundle *bundle, mw_error *error) {
     const mw_eval_options e = sweep_options(c);
     mw_sweep_options o;
     const char *axes[SWEEPS];
@@ -130,10 +130,10 @@ static mw_status sweeps_of(mw_chain *c, const mw_bundle *bundle, mw_error *error
     MW_TRY(mw_json_read(&root, c->files[MW_STUDY_SWEEPS], error));
     snprintf(c->note, sizeof c->note, "%d points on the front of return against time",
              (int)json_array_size(json_object_get(root, "front")));
-    return mw_chain_write(c, MW_STUDY_SWEEPS, root, error);
+    return mw_run_write(c, MW_STUDY_SWEEPS, root, error);
 }
 
-static mw_status sweeps_run(mw_chain *c, mw_error *error) {
+static mw_status sweeps_run(mw_run *c, mw_error *error) {
     return with_bundle(c, sweeps_of, error);
 }
 

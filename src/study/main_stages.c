@@ -1,5 +1,5 @@
-/* The stages that every setting goes through: data, training, evaluation, diagnosis; see chain.h. */
-#include "study/chain.h"
+/* The stages that every setting goes through: data, training, evaluation, diagnosis; see run.h. */
+#include "study/run.h"
 
 #include "core/clock.h"
 #include "core/file.h"
@@ -13,7 +13,7 @@
 
 /* ---- data ---- */
 
-static json_t *data_inputs(const mw_chain *c) {
+static json_t *data_inputs(const mw_run *c) {
     char behavior[17], seed[24];
     snprintf(behavior, sizeof behavior, "%016llx", (unsigned long long)c->behavior);
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)c->options->seed);
@@ -23,7 +23,7 @@ static json_t *data_inputs(const mw_chain *c) {
 
 /* The command pins seed and number of transitions; the behaviour and the rules are compared as well. Damaged
  * data are made again. */
-static bool data_current(mw_chain *c) {
+static bool data_current(mw_run *c) {
     mw_dataset d;
     mw_error error;
     if (mw_dataset_open(&d, c->data, &error) != MW_OK) return false;
@@ -37,11 +37,11 @@ static bool data_current(mw_chain *c) {
 }
 
 static void data_progress(void *context, long steps, long total) {
-    mw_chain *c = context;
+    mw_run *c = context;
     if (c->progress) c->progress(c->context, (double)steps / (double)total, "");
 }
 
-static mw_status data_run(mw_chain *c, mw_error *error) {
+static mw_status data_run(mw_run *c, mw_error *error) {
     mw_make_result r;
     mw_make_options options;
     mw_make_options_init(&options, sizeof options);
@@ -65,29 +65,28 @@ const mw_stage mw_stage_data = {
 
 /* ---- training ---- */
 
-static json_t *train_inputs(const mw_chain *c) {
+static json_t *train_inputs(const mw_run *c) {
     char seed[24];
-    snprintf(seed, sizeof seed, "%llu", (unsigned long long)c->line->seed);
+    snprintf(seed, sizeof seed, "%llu", (unsigned long long)c->job->seed);
     return json_pack("{s:s, s:o}", "seed", seed, "settings", mw_preset_json(&c->preset));
 }
 
 /* Data, split and seed that parts must be of, and the preset settled on the data; false: it cannot be read.
  */
-static bool find_origin(const mw_chain *c, const mw_preset *preset, mw_provenance *origin,
-                        mw_preset *settled) {
+static bool find_origin(const mw_run *c, const mw_preset *preset, mw_provenance *origin, mw_preset *settled) {
     mw_dataset d;
     mw_error error;
     char checksum[17];
     if (mw_dataset_open(&d, c->data, &error) != MW_OK) return false;
     *settled = *preset;
     const bool found = mw_dataset_checksum(checksum, &d, &error) == MW_OK &&
-                       mw_training_settle(settled, &d, c->line->seed, &error) == MW_OK;
+                       mw_training_settle(settled, &d, c->job->seed, &error) == MW_OK;
     mw_dataset_close(&d);
-    if (found) mw_provenance_init(origin, checksum, c->line->seed, preset->held_out, 1);
+    if (found) mw_provenance_init(origin, checksum, c->job->seed, preset->held_out, 1);
     return found;
 }
 
-unsigned mw_chain_kept_parts(const mw_chain *c, const mw_preset *preset, const char *path, bool *plan) {
+unsigned mw_run_kept_parts(const mw_run *c, const mw_preset *preset, const char *path, bool *plan) {
     mw_bundle *bundle;
     mw_error error;
     mw_provenance origin;
@@ -108,21 +107,21 @@ unsigned mw_chain_kept_parts(const mw_chain *c, const mw_preset *preset, const c
 }
 
 /* All settings count here, those of planning too: the bundle holds them. */
-static bool is_current(const mw_chain *c, const char *path) {
+static bool is_current(const mw_run *c, const char *path) {
     bool plan;
-    return mw_chain_kept_parts(c, &c->preset, path, &plan) == c->preset.parts && plan;
+    return mw_run_kept_parts(c, &c->preset, path, &plan) == c->preset.parts && plan;
 }
 
-static bool train_current(mw_chain *c) {
+static bool train_current(mw_run *c) {
     if (!mw_file_exists(c->bundle) && is_current(c, c->earlier_bundle)) rename(c->earlier_bundle, c->bundle);
     if (!is_current(c, c->bundle)) return false;
     unlink(c->earlier_bundle);
-    mw_chain_find_checksum(c);
+    mw_run_find_checksum(c);
     return true;
 }
 
 static void train_progress(void *context, const mw_training_progress *p) {
-    mw_chain *c = context;
+    mw_run *c = context;
     char note[96];
     if (!c->progress) return;
     const int used = snprintf(note, sizeof note, "%.40s %ld/%ld", p->part, p->step, p->steps);
@@ -131,14 +130,13 @@ static void train_progress(void *context, const mw_training_progress *p) {
     c->progress(c->context, p->total > 0 ? p->done / p->total : 0, note);
 }
 
-mw_status mw_chain_train(mw_chain *c, mw_training_request request, mw_training_report *report,
-                         mw_error *error) {
+mw_status mw_run_train(mw_run *c, mw_training_request request, mw_training_report *report, mw_error *error) {
     mw_dataset d;
     const double started = mw_clock_seconds();
     MW_TRY(mw_dataset_open(&d, c->data, error));
     request.dataset = &d;
     request.replace = true;
-    request.options.seed = c->line->seed;
+    request.options.seed = c->job->seed;
     request.options.threads = c->options->threads;
     request.options.resume = true;
     request.options.command = c->options->command;
@@ -150,9 +148,9 @@ mw_status mw_chain_train(mw_chain *c, mw_training_request request, mw_training_r
     return status;
 }
 
-/* Of a bundle that does not belong here any more, or else of the base's, what would come out the same is
- * kept. */
-static mw_status train_run(mw_chain *c, mw_error *error) {
+/* Keeps what would come out the same: from the bundle that does not belong here any more, or else from the
+ * base's. */
+static mw_status train_run(mw_run *c, mw_error *error) {
     mw_training_report r;
     mw_training_request request = {
         .preset = &c->preset, .output = c->bundle, .options.progress = train_progress};
@@ -160,20 +158,20 @@ static mw_status train_run(mw_chain *c, mw_error *error) {
     if (mw_file_exists(c->bundle) && rename(c->bundle, c->earlier_bundle) != 0)
         return mw_fail(error, MW_ERR_IO, "cannot rename '%s'", c->bundle);
     const char *with = mw_file_exists(c->earlier_bundle) ? c->earlier_bundle : c->base_bundle;
-    const unsigned kept = mw_chain_kept_parts(c, &c->preset, with, &plan);
+    const unsigned kept = mw_run_kept_parts(c, &c->preset, with, &plan);
     if (kept) {
         request.options.with = with;
         request.options.only = c->preset.parts & ~kept;
         request.nothing = !request.options.only;
     }
-    MW_TRY(mw_chain_train(c, request, &r, error));
+    MW_TRY(mw_run_train(c, request, &r, error));
     if (!r.complete)
         return mw_fail(error, MW_ERR_MISMATCH,
                        "'%s' is not complete: its checkpoint (.train.safetensors) holds parts that nobody "
                        "finishes now; remove it to start anew",
                        c->bundle);
     unlink(c->earlier_bundle);
-    mw_chain_find_checksum(c);
+    mw_run_find_checksum(c);
     size_t used = 0;
     for (int i = 0; i < r.count && used < sizeof c->note; i++)
         used += (size_t)snprintf(c->note + used, sizeof c->note - used, "%sheld-out %s %.3g",
@@ -190,12 +188,12 @@ const mw_stage mw_stage_train = {
 
 /* ---- evaluation and diagnosis ---- */
 
-static json_t *eval_inputs(const mw_chain *c) {
-    const mw_eval_options e = mw_chain_eval_options(c);
-    return mw_chain_eval_inputs(&e);
+static json_t *eval_inputs(const mw_run *c) {
+    const mw_eval_options e = mw_run_eval_options(c);
+    return mw_run_eval_inputs(&e);
 }
 
-static json_t *diagnose_inputs(const mw_chain *c) {
+static json_t *diagnose_inputs(const mw_run *c) {
     mw_same_state_options same;
     mw_same_state_options_init(&same, sizeof same);
     return json_pack("{s:i, s:i, s:I}", "anchors", c->options->anchors, "snippets", c->options->snippets,
@@ -203,14 +201,14 @@ static json_t *diagnose_inputs(const mw_chain *c) {
 }
 
 static void eval_progress(void *context, int arm, long done, long total) {
-    mw_chain *c = context;
-    const unsigned arms = mw_chain_eval_options(c).arms, before = arms & ((1u << arm) - 1);
+    mw_run *c = context;
+    const unsigned arms = mw_run_eval_options(c).arms, before = arms & ((1u << arm) - 1);
     const double all = __builtin_popcount(arms), share = (double)done / (double)total;
     if (c->progress)
         c->progress(c->context, ((double)__builtin_popcount(before) + share) / all, mw_arm_name(arm));
 }
 
-void mw_chain_note_arms(mw_chain *c, const mw_eval_result *r) {
+void mw_run_note_arms(mw_run *c, const mw_eval_result *r) {
     size_t used = 0;
     c->note[0] = 0;
     for (int a = 0; a < MW_ARMS; a++) {
@@ -221,10 +219,10 @@ void mw_chain_note_arms(mw_chain *c, const mw_eval_result *r) {
     }
 }
 
-static mw_status eval_run(mw_chain *c, mw_error *error) {
+static mw_status eval_run(mw_run *c, mw_error *error) {
     mw_bundle *bundle;
     mw_eval_result r = {0};
-    mw_eval_options options = mw_chain_eval_options(c);
+    mw_eval_options options = mw_run_eval_options(c);
     options.progress = eval_progress;
     options.context = c;
     MW_TRY(mw_bundle_load(&bundle, c->bundle, error));
@@ -232,16 +230,15 @@ static mw_status eval_run(mw_chain *c, mw_error *error) {
     if (status == MW_OK) {
         json_t *root = json_object();
         json_object_set_new(root, "eval", mw_eval_json(&r));
-        status = mw_chain_write(c, MW_STUDY_EVAL, root, error);
-        mw_chain_note_arms(c, &r);
+        status = mw_run_write(c, MW_STUDY_EVAL, root, error);
+        mw_run_note_arms(c, &r);
     }
     mw_eval_result_clear(&r);
     mw_bundle_free(bundle);
     return status;
 }
 
-mw_status mw_chain_same_state(mw_chain *c, const mw_bundle *bundle, bool planned, json_t *root,
-                              mw_error *error) {
+mw_status mw_run_same_state(mw_run *c, const mw_bundle *bundle, bool planned, json_t *root, mw_error *error) {
     mw_same_state r = {0};
     mw_same_state_options options;
     mw_same_state_options_init(&options, sizeof options);
@@ -258,7 +255,7 @@ mw_status mw_chain_same_state(mw_chain *c, const mw_bundle *bundle, bool planned
     return MW_OK;
 }
 
-static mw_status snippets(mw_chain *c, const mw_bundle *bundle, json_t *root, mw_error *error) {
+static mw_status snippets(mw_run *c, const mw_bundle *bundle, json_t *root, mw_error *error) {
     mw_dataset d;
     mw_snippets r = {0};
     mw_snippet_options options;
@@ -280,24 +277,24 @@ static mw_status snippets(mw_chain *c, const mw_bundle *bundle, json_t *root, mw
     return MW_OK;
 }
 
-static mw_status diagnose_run(mw_chain *c, mw_error *error) {
+static mw_status diagnose_run(mw_run *c, mw_error *error) {
     mw_bundle *bundle;
     json_t *root = json_object();
     mw_status status = mw_bundle_load(&bundle, c->bundle, error);
     if (status == MW_OK) {
-        if (c->options->anchors) status = mw_chain_same_state(c, bundle, false, root, error);
+        if (c->options->anchors) status = mw_run_same_state(c, bundle, false, root, error);
         if (status == MW_OK && c->options->anchors && !mw_plan_as_drawn(&bundle->plan))
-            status = mw_chain_same_state(c, bundle, true, root, error);
+            status = mw_run_same_state(c, bundle, true, root, error);
         if (status == MW_OK && c->options->snippets) status = snippets(c, bundle, root, error);
         mw_bundle_free(bundle);
     }
-    if (status == MW_OK) return mw_chain_write(c, MW_STUDY_DIAGNOSE, root, error);
+    if (status == MW_OK) return mw_run_write(c, MW_STUDY_DIAGNOSE, root, error);
     json_decref(root);
     return status;
 }
 
 const mw_stage mw_stage_eval = {
-    .name = "eval", .folder = "eval", .plays = mw_chain_eval_options, .inputs = eval_inputs, .run = eval_run};
+    .name = "eval", .folder = "eval", .plays = mw_run_eval_options, .inputs = eval_inputs, .run = eval_run};
 
 const mw_stage mw_stage_diagnose = {
     .name = "diagnose", .folder = "diagnose", .inputs = diagnose_inputs, .run = diagnose_run};

@@ -19,9 +19,9 @@ void mw_played_free(mw_played *p) {
     *p = (mw_played){0};
 }
 
-void mw_play_label(mw_play *play, const char *line, const char *stage, const char *baseline) {
+void mw_play_label(mw_play *play, const char *job, const char *stage, const char *baseline) {
     const bool other = stage && strcmp(stage, "eval");
-    snprintf(play->label, sizeof play->label, "%s%s%s%s%s", line, other ? " " : "", other ? stage : "",
+    snprintf(play->label, sizeof play->label, "%s%s%s%s%s", job, other ? " " : "", other ? stage : "",
              baseline ? " " : "", baseline ? baseline : "");
 }
 

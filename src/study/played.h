@@ -5,7 +5,7 @@
 
 #include "core/json.h"
 
-/* One evaluation: what line of the study, with what weights and plan, on seeds [first, first + count). */
+/* One evaluation: what job of the study, with what weights and plan, on seeds [first, first + count). */
 typedef struct mw_play {
     char label[160], player[17];
     uint64_t first;
@@ -22,10 +22,10 @@ mw_status mw_played_recall(mw_played *played, const json_t *line, mw_error *erro
 mw_status mw_played_add(mw_played *played, const mw_play *play, mw_error *error);
 void mw_played_free(mw_played *played);
 
-/* A line's evaluation, each of its comparisons and each baseline take seeds for themselves. baseline NULL:
+/* A job's evaluation, each of its comparisons and each baseline take seeds for themselves. baseline NULL:
  * none.
  */
-void mw_play_label(mw_play *play, const char *line, const char *stage, const char *baseline);
+void mw_play_label(mw_play *play, const char *job, const char *stage, const char *baseline);
 json_t *mw_play_json(const mw_play *play); /* for the record */
 
 bool mw_played_has(const mw_played *played, const mw_play *play);

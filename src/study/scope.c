@@ -39,12 +39,12 @@ bool mw_study_middle(const mw_setting *setting) {
     return row >= 0 && rows[row].middle;
 }
 
-/* Analyses are stages of the main line; the table above says where those are run that not every setting has.
+/* Analyses are stages of the main job; the table above says where those are run that not every setting has.
  */
 static const struct {
     const char *name;
-    unsigned stages; /* that it adds to a line; 0: it adds lines, or comes after all of them */
-    bool apart;      /* needs no bundle of the main line */
+    unsigned stages; /* that it adds to a job; 0: it adds jobs, or comes after all of them */
+    bool apart;      /* needs no bundle of the main job */
 } parts[MW_STUDY_PARTS] = {
     [MW_STUDY_PART_MAIN] = {"main", 0, false},
     [MW_STUDY_PART_PAPER] = {"paper", 0, true},
@@ -118,19 +118,19 @@ int mw_study_step_index(mw_step step) {
     return step.baseline < 0 ? (int)step.stage : (int)MW_STUDY_STAGES + step.baseline;
 }
 
-int mw_study_steps(mw_step steps[MW_STUDY_STEPS], const mw_study_line *line) {
+int mw_study_steps(mw_step steps[MW_STUDY_STEPS], const mw_study_job *job) {
     int n = 0;
     for (int k = 0; k < MW_STUDY_COST; k++) {
         const mw_study_stage stage = (mw_study_stage)k;
-        if (!(line->stages & 1u << k)) continue;
+        if (!(job->stages & 1u << k)) continue;
         if (stage != MW_STUDY_BASELINES) steps[n++] = (mw_step){stage, -1};
         for (int m = 0; stage == MW_STUDY_BASELINES && m < MW_KINDS; m++)
-            if (line->baselines & 1u << m) steps[n++] = (mw_step){stage, m};
+            if (job->baselines & 1u << m) steps[n++] = (mw_step){stage, m};
     }
     return n;
 }
 
-/* ---- lines ---- */
+/* ---- jobs ---- */
 
 enum {
     MAIN_STAGES = 1u << MW_STUDY_DATA | 1u << MW_STUDY_TRAIN | 1u << MW_STUDY_EVAL | 1u << MW_STUDY_DIAGNOSE
@@ -156,13 +156,13 @@ static bool asked(const mw_study_options *o, const mw_setting *setting) {
     return o->count == 0;
 }
 
-static void add(mw_study_line *line, int place, const char *folder, const char *method, uint64_t seed,
+static void add(mw_study_job *job, int place, const char *folder, const char *method, uint64_t seed,
                 unsigned stages) {
     char name[64];
-    *line = (mw_study_line){.place = place, .method = method, .seed = seed, .stages = stages};
+    *job = (mw_study_job){.place = place, .method = method, .seed = seed, .stages = stages};
     mw_setting_name(mw_setting_at(place), name, sizeof name);
-    snprintf(line->folder, sizeof line->folder, "%s", folder);
-    snprintf(line->label, sizeof line->label, "%s%s%s", folder, *folder ? "/" : "", name);
+    snprintf(job->folder, sizeof job->folder, "%s", folder);
+    snprintf(job->label, sizeof job->label, "%s%s%s", folder, *folder ? "/" : "", name);
 }
 
 static unsigned stages_of(const mw_study_options *o, const mw_setting *setting) {
@@ -176,7 +176,7 @@ static unsigned stages_of(const mw_study_options *o, const mw_setting *setting) 
 }
 
 /* Skip a branch whose method is the study's own, and with little budget one that says how long to train. */
-static int add_branch(mw_study_line *lines, mw_branch branch, const mw_study_options *o) {
+static int add_branch(mw_study_job *jobs, mw_branch branch, const mw_study_options *o) {
     const char *assignment = branches[branch].assignment;
     int n = 0;
     if (!mw_study_wants(o, branches[branch].part) || (assignment && o->budget == MW_BUDGET_QUICK) ||
@@ -187,16 +187,16 @@ static int add_branch(mw_study_line *lines, mw_branch branch, const mw_study_opt
         char name[64];
         mw_setting_name(setting, name, sizeof name);
         if (!asked(o, setting) || (branches[branch].one_state && !mw_paper_state_find(name))) continue;
-        add(&lines[n], i, mw_branch_folders[branch], branches[branch].method, o->seed,
+        add(&jobs[n], i, mw_branch_folders[branch], branches[branch].method, o->seed,
             (MAIN_STAGES | stages_of(o, setting)) & branches[branch].stages);
-        lines[n].assignment = assignment;
-        if (branches[branch].base < MW_BRANCHES) lines[n].base = mw_branch_folders[branches[branch].base];
+        jobs[n].assignment = assignment;
+        if (branches[branch].base < MW_BRANCHES) jobs[n].base = mw_branch_folders[branches[branch].base];
         n++;
     }
     return n;
 }
 
-/* Branches and further seeds are lines of their own, which need nothing of the main one but its data. */
+/* Branches and further seeds are jobs of their own, which need nothing of the main one but its data. */
 static bool wants_main(const mw_study_options *o) {
     for (int part = 0; part < MW_STUDY_PARTS; part++)
         if (mw_study_wants(o, (mw_study_part)part) && (!parts[part].apart || parts[part].stages)) return true;
@@ -204,26 +204,26 @@ static bool wants_main(const mw_study_options *o) {
 }
 
 /* False: none of the baselines suits the task, and nothing else was asked for. */
-static bool add_main(mw_study_line *line, int place, const mw_study_options *o) {
+static bool add_main(mw_study_job *job, int place, const mw_study_options *o) {
     const mw_setting *setting = mw_setting_at(place);
-    add(line, place, "", o->method, o->seed, stages_of(o, setting));
-    if (!(line->stages & 1u << MW_STUDY_BASELINES)) return true;
-    line->baselines = baselines_of(o, setting->task);
-    if (!line->baselines) line->stages &= ~(1u << MW_STUDY_BASELINES);
-    return line->stages != 1u << MW_STUDY_DATA;
+    add(job, place, "", o->method, o->seed, stages_of(o, setting));
+    if (!(job->stages & 1u << MW_STUDY_BASELINES)) return true;
+    job->baselines = baselines_of(o, setting->task);
+    if (!job->baselines) job->stages &= ~(1u << MW_STUDY_BASELINES);
+    return job->stages != 1u << MW_STUDY_DATA;
 }
 
-int mw_study_lines(mw_study_line lines[MW_STUDY_LINES], const mw_study_options *o) {
+int mw_study_jobs(mw_study_job jobs[MW_STUDY_JOBS], const mw_study_options *o) {
     int n = 0;
     for (int i = 0; i < MW_TABLE_ROWS && wants_main(o); i++)
-        n += asked(o, mw_setting_at(i)) && add_main(&lines[n], i, o);
-    for (int k = 0; k < MW_BRANCHES; k++) n += add_branch(&lines[n], (mw_branch)k, o);
+        n += asked(o, mw_setting_at(i)) && add_main(&jobs[n], i, o);
+    for (int k = 0; k < MW_BRANCHES; k++) n += add_branch(&jobs[n], (mw_branch)k, o);
     for (int k = 1; k < o->training_seeds && mw_study_wants(o, MW_STUDY_PART_SEEDS); k++)
         for (int i = 0; i < MW_TABLE_ROWS; i++) {
             char folder[24];
             snprintf(folder, sizeof folder, "seeds/%d", k);
             if (asked(o, mw_setting_at(i)) && mw_study_middle(mw_setting_at(i)))
-                add(&lines[n++], i, folder, o->method, o->seed + (uint64_t)k,
+                add(&jobs[n++], i, folder, o->method, o->seed + (uint64_t)k,
                     1u << MW_STUDY_DATA | 1u << MW_STUDY_TRAIN | 1u << MW_STUDY_EVAL);
         }
     return n;

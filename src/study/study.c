@@ -1,5 +1,5 @@
 /* The study's run over all settings: order, what is finished, what is recorded, how long it will take; see
- * mawam/study.h. The stages themselves are in chain.c. */
+ * mawam/study.h. The stages themselves are in run.c. */
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/log.h"
@@ -8,7 +8,7 @@
 #include "data/dataset.h"
 #include "plan/provenance.h"
 #include "report/report.h"
-#include "study/chain.h"
+#include "study/run.h"
 #include "study/costs.h"
 #include "study/played.h"
 #include "study/seconds.h"
@@ -39,14 +39,14 @@ void mw_study_options_init(mw_study_options *options, size_t size) {
 
 typedef struct {
     const mw_study_options *options;
-    mw_study_line lines[MW_STUDY_LINES];
+    mw_study_job jobs[MW_STUDY_JOBS];
     int count, index;
-    mw_seconds known; /* by line and step */
+    mw_seconds known; /* by job and step */
     mw_played played;
     char other[64]; /* a revision that worked here before and is not this one; "": none */
     int log;        /* stages.jsonl, open for appending and locked */
-    mw_chain chain;
-    mw_step steps[MW_STUDY_STEPS]; /* of the present line */
+    mw_run run;
+    mw_step steps[MW_STUDY_STEPS]; /* of the present job */
     int step_count, at;
     mw_step step;   /* that is being done */
     double started; /* clock at its start */
@@ -55,9 +55,9 @@ typedef struct {
 
 /* ---- the record of stages ---- */
 
-static int line_of(const study *s, const char *label) {
+static int job_of(const study *s, const char *label) {
     for (int i = 0; i < s->count; i++)
-        if (!strcmp(s->lines[i].label, label)) return i;
+        if (!strcmp(s->jobs[i].label, label)) return i;
     return -1;
 }
 
@@ -84,11 +84,11 @@ static mw_status remember(study *s, const char *text, mw_error *error) {
     const char *revision = json_string_value(json_object_get(root, "revision"));
     if (revision && strcmp(revision, mw_revision())) snprintf(s->other, sizeof s->other, "%s", revision);
     const json_t *seconds = json_object_get(root, "seconds");
-    const int line = label ? line_of(s, label) : -1;
+    const int job = label ? job_of(s, label) : -1;
     mw_step step;
-    if (line >= 0 && find_step(&step, stage, json_string_value(json_object_get(root, "baseline"))) &&
+    if (job >= 0 && find_step(&step, stage, json_string_value(json_object_get(root, "baseline"))) &&
         json_is_number(seconds) && !json_object_get(root, "error"))
-        s->known.of[line][mw_study_step_index(step)] = json_number_value(seconds);
+        s->known.of[job][mw_study_step_index(step)] = json_number_value(seconds);
     const mw_status status = mw_played_recall(&s->played, root, error);
     json_decref(root);
     return status;
@@ -110,7 +110,7 @@ static mw_status read_record(study *s, const char *path, mw_error *error) {
 }
 
 static const char *label_of(const study *s) {
-    return s->index < s->count ? s->lines[s->index].label : "all";
+    return s->index < s->count ? s->jobs[s->index].label : "all";
 }
 
 static mw_status cannot_append(const study *s, mw_error *error) {
@@ -161,26 +161,26 @@ static mw_status refuse(const char *folder, mw_error *error) {
                    folder);
 }
 
-static mw_status make_folder(const study *s, const mw_study_line *line, const char *name, mw_error *error) {
+static mw_status make_folder(const study *s, const mw_study_job *job, const char *name, mw_error *error) {
     char folder[512];
-    snprintf(folder, sizeof folder, "%s%s%s/%s", s->options->folder, *line->folder ? "/" : "", line->folder,
+    snprintf(folder, sizeof folder, "%s%s%s/%s", s->options->folder, *job->folder ? "/" : "", job->folder,
              name);
     return mw_dir_make(folder, error);
 }
 
 static mw_status make_folders(const study *s, mw_error *error) {
     for (int i = 0; i < s->count; i++) {
-        const mw_study_line *line = &s->lines[i];
-        MW_TRY(make_folder(s, line, "results", error));
+        const mw_study_job *job = &s->jobs[i];
+        MW_TRY(make_folder(s, job, "results", error));
         for (int k = 0; k < MW_STUDY_COST; k++)
-            if (line->stages & 1u << k && (k != MW_STUDY_DATA || !*line->folder))
-                MW_TRY(make_folder(s, line, mw_stage_of((mw_study_stage)k)->folder, error));
+            if (job->stages & 1u << k && (k != MW_STUDY_DATA || !*job->folder))
+                MW_TRY(make_folder(s, job, mw_stage_of((mw_study_stage)k)->folder, error));
         for (int m = 0; m < MW_KINDS; m++) {
             char name[96];
-            if (!(line->baselines & 1u << m)) continue;
+            if (!(job->baselines & 1u << m)) continue;
             snprintf(name, sizeof name, "%s/%s", mw_stage_of(MW_STUDY_BASELINES)->folder,
                      mw_model_class_name(m));
-            MW_TRY(make_folder(s, line, name, error));
+            MW_TRY(make_folder(s, job, name, error));
         }
     }
     return MW_OK;
@@ -208,7 +208,7 @@ static mw_status open_folder(study *s, mw_error *error) {
 /* ---- one setting ---- */
 
 static double seconds_left(const study *s, double done, double spent) {
-    return mw_seconds_left(&s->known, s->lines, s->count, s->index, s->at, done, spent);
+    return mw_seconds_left(&s->known, s->jobs, s->count, s->index, s->at, done, spent);
 }
 
 static void tell(const study *s, mw_study_what what, double done, double seconds, const char *note) {
@@ -241,16 +241,16 @@ static bool interrupted(const study *s, mw_status status, mw_error *error) {
     return true;
 }
 
-/* The seeds of a step, and who plays them: of `player` NULL, its bundle. */
+/* The seeds of a step and who plays them; player NULL: the step's bundle. */
 static mw_play play_of(const study *s, mw_step step, const char *player) {
     const mw_stage *stage = mw_stage_of(step.stage);
-    const mw_eval_options e = stage->plays(&s->chain);
+    const mw_eval_options e = stage->plays(&s->run);
     mw_play play = {.first = e.first_seed, .count = e.seeds};
     mw_play_label(&play, label_of(s), stage->name, mw_model_class_name(step.baseline));
     if (player)
         snprintf(play.player, sizeof play.player, "%s", player);
     else
-        mw_chain_player(&s->chain, step.stage, play.player);
+        mw_run_player(&s->run, step.stage, play.player);
     return play;
 }
 
@@ -271,7 +271,7 @@ static mw_status take_seeds(study *s, bool kept, mw_error *error) {
 static mw_status foresee_seeds(const study *s, mw_error *error) {
     char path[720];
     const bool whole = s->step.stage == MW_STUDY_TRAIN;
-    mw_chain_bundle(&s->chain, s->step.stage, path);
+    mw_run_bundle(&s->run, s->step.stage, path);
     if (s->options->play_again || !mw_file_exists(path)) return MW_OK;
     for (int k = 0; k < s->step_count; k++) {
         const mw_stage *stage = mw_stage_of(s->steps[k].stage);
@@ -291,38 +291,38 @@ static mw_status keep_step(study *s, mw_error *error) {
 /* What the stage trains for itself comes first: seeds are taken for the weights that play them. */
 static mw_status do_step(study *s, mw_error *error) {
     if (stopped(s)) return mw_fail(error, MW_ERR_INTERRUPTED, "stopped");
-    const mw_trained trained = mw_chain_trained(&s->chain, s->step.stage);
+    const mw_trained trained = mw_run_trained(&s->run, s->step.stage);
     if (s->step.stage == MW_STUDY_TRAIN || trained == MW_TRAINED_NOT) MW_TRY(foresee_seeds(s, error));
     tell(s, MW_STUDY_STARTS, 0, 0, "");
-    if (trained != MW_TRAINED) MW_TRY(mw_chain_train_own(&s->chain, s->step.stage, error));
+    if (trained != MW_TRAINED) MW_TRY(mw_run_train_own(&s->run, s->step.stage, error));
     MW_TRY(take_seeds(s, false, error));
-    return mw_chain_run(&s->chain, s->step.stage, error);
+    return mw_run_stage(&s->run, s->step.stage, error);
 }
 
 static void take_step(study *s, int at) {
     s->at = at;
     s->step = s->steps[at];
-    mw_chain_take(&s->chain, s->step);
+    mw_run_take(&s->run, s->step);
 }
 
 static mw_status run_step(study *s, int at, bool *ran, mw_error *error) {
     take_step(s, at);
     double *known = &s->known.of[s->index][mw_study_step_index(s->step)];
     s->started = mw_clock_seconds();
-    if (mw_chain_current(&s->chain, s->step.stage)) {
+    if (mw_run_current(&s->run, s->step.stage)) {
         MW_TRY(keep_step(s, error));
     } else {
         MW_TRY(do_step(s, error));
-        *known = mw_clock_seconds() - s->started + s->chain.earlier;
+        *known = mw_clock_seconds() - s->started + s->run.earlier;
         MW_TRY(record(s, NULL, NULL, *known, error));
-        tell(s, MW_STUDY_DONE, 1, *known, s->chain.note);
+        tell(s, MW_STUDY_DONE, 1, *known, s->run.note);
         *ran = true;
     }
-    s->chain.seconds[s->step.stage] = *known;
+    s->run.seconds[s->step.stage] = *known;
     return MW_OK;
 }
 
-/* Whose step failed is told and recorded; the run goes on. */
+/* A failure is told and recorded, and the study goes on. */
 static mw_status note_failure(study *s, const mw_error *failure, mw_error *error) {
     const double seconds = mw_clock_seconds() - s->started;
     s->failed++;
@@ -335,30 +335,30 @@ static bool is_analysis(const study *s, int at) {
 }
 
 static bool has_main(const study *s) {
-    return s->lines[s->index].stages & 1u << MW_STUDY_TRAIN;
+    return s->jobs[s->index].stages & 1u << MW_STUDY_TRAIN;
 }
 
 /* Everything is there, although its dataset was dropped. */
 static bool finished_without_data(study *s) {
     char recorded[600];
-    snprintf(recorded, sizeof recorded, "%s/dataset.json", s->chain.data);
-    if (mw_file_exists(recorded) || (has_main(s) && !mw_chain_summarized(&s->chain))) return false;
+    snprintf(recorded, sizeof recorded, "%s/dataset.json", s->run.data);
+    if (mw_file_exists(recorded) || (has_main(s) && !mw_run_summarized(&s->run))) return false;
     for (int k = 0; k < s->step_count; k++) {
         if (!is_analysis(s, k)) continue;
         take_step(s, k);
-        if (!mw_chain_current(&s->chain, s->step.stage)) return false;
+        if (!mw_run_current(&s->run, s->step.stage)) return false;
     }
     return true;
 }
 
-/* Another line may still need the data; it comes after this one. */
+/* Another job may still need the data; it comes after this one. */
 static bool last_of_setting(const study *s) {
     for (int i = s->index + 1; i < s->count; i++)
-        if (s->lines[i].place == s->lines[s->index].place) return false;
+        if (s->jobs[i].place == s->jobs[s->index].place) return false;
     return true;
 }
 
-/* The analyses of a line: a baseline that fails leaves the others to go on. */
+/* The analyses of a job: a baseline that fails leaves the others to go on. */
 static mw_status run_analyses(study *s, int at, mw_error *error) {
     const int failed = s->failed;
     bool ran;
@@ -369,7 +369,7 @@ static mw_status run_analyses(study *s, int at, mw_error *error) {
         const mw_error failure = *error;
         MW_TRY(note_failure(s, &failure, error));
     }
-    if (s->failed == failed && s->options->drop_data && last_of_setting(s)) mw_dataset_remove(s->chain.data);
+    if (s->failed == failed && s->options->drop_data && last_of_setting(s)) mw_dataset_remove(s->run.data);
     return MW_OK;
 }
 
@@ -385,20 +385,20 @@ static mw_status run_steps(study *s, mw_error *error) {
         return MW_OK;
     }
     for (; at < s->step_count && !is_analysis(s, at); at++) MW_TRY(run_step(s, at, &ran, error));
-    if (has_main(s) && (ran || !mw_chain_summarized(&s->chain))) MW_TRY(mw_chain_summarize(&s->chain, error));
+    if (has_main(s) && (ran || !mw_run_summarized(&s->run))) MW_TRY(mw_run_summarize(&s->run, error));
     return run_analyses(s, at, error);
 }
 
 static mw_status run_setting(study *s, mw_error *error) {
-    s->step_count = mw_study_steps(s->steps, &s->lines[s->index]);
+    s->step_count = mw_study_steps(s->steps, &s->jobs[s->index]);
     s->at = 0;
     s->step = s->steps[0];
     s->started = mw_clock_seconds();
-    mw_status status = mw_chain_start(&s->chain, s->options, &s->lines[s->index], error);
-    s->chain.progress = within_stage;
-    s->chain.context = s;
+    mw_status status = mw_run_start(&s->run, s->options, &s->jobs[s->index], error);
+    s->run.progress = within_stage;
+    s->run.context = s;
     if (status == MW_OK) status = run_steps(s, error);
-    mw_chain_free(&s->chain);
+    mw_run_free(&s->run);
     return status;
 }
 
@@ -446,13 +446,13 @@ static mw_status prepare(study *s, mw_error *error) {
     const mw_study_options *o = s->options;
     mw_seconds_forget(&s->known);
     MW_TRY(mw_study_baselines_check(o, error));
-    s->count = mw_study_lines(s->lines, o);
+    s->count = mw_study_jobs(s->jobs, o);
     if (s->count == 0)
         return mw_fail(error, MW_ERR_ARGUMENT,
                        "nothing to do: none of these settings has any of these parts");
     for (int i = 0; i < s->count; i++) {
         mw_preset preset;
-        MW_TRY(mw_chain_preset(&preset, &s->lines[i], o, error));
+        MW_TRY(mw_run_preset(&preset, &s->jobs[i], o, error));
     }
     return MW_OK;
 }

@@ -1,21 +1,21 @@
 /* The summary of one setting: its data, what every part says of its making, evaluation and diagnosis in one
- * file; see chain.h. */
+ * file; see run.h. */
 #include "behavior/settings.h"
 #include "core/file.h"
 #include "core/pool.h"
 #include "data/dataset.h"
 #include "plan/bundle.h"
-#include "study/chain.h"
+#include "study/run.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-bool mw_chain_summarized(mw_chain *c) {
+bool mw_run_summarized(mw_run *c) {
     json_t *root;
     mw_error error;
     bool same = true;
-    mw_chain_find_checksum(c);
+    mw_run_find_checksum(c);
     if (!mw_file_exists(c->result) || mw_json_read(&root, c->result, &error) != MW_OK) return false;
     const char *bundle = json_string_value(json_object_get(root, "bundle"));
     for (int s = 0; !mw_stage_of((mw_study_stage)s)->analysis; s++) {
@@ -28,7 +28,7 @@ bool mw_chain_summarized(mw_chain *c) {
     return same;
 }
 
-static mw_status data_json(json_t **out, const mw_chain *c, mw_error *error) {
+static mw_status data_json(json_t **out, const mw_run *c, mw_error *error) {
     mw_dataset d;
     char checksum[17], path[600];
     json_t *root = NULL;
@@ -52,7 +52,7 @@ static mw_status data_json(json_t **out, const mw_chain *c, mw_error *error) {
     return status;
 }
 
-json_t *mw_chain_training_json(const char *path) {
+json_t *mw_run_training_json(const char *path) {
     mw_bundle *bundle;
     mw_error error;
     json_t *out = json_object();
@@ -68,12 +68,12 @@ json_t *mw_chain_training_json(const char *path) {
     return out;
 }
 
-static json_t *provenance_json(const mw_chain *c) {
+static json_t *provenance_json(const mw_run *c) {
     char cpu[128], seed[24];
     mw_pool *pool = NULL;
     mw_error error;
     mw_cpu_model(cpu, sizeof cpu);
-    snprintf(seed, sizeof seed, "%llu", (unsigned long long)c->line->seed);
+    snprintf(seed, sizeof seed, "%llu", (unsigned long long)c->job->seed);
     int threads = c->options->threads;
     if (!threads && mw_pool_create(&pool, 0, &error) == MW_OK) threads = mw_pool_threads(pool);
     mw_pool_free(pool);
@@ -84,7 +84,7 @@ static json_t *provenance_json(const mw_chain *c) {
 }
 
 /* A stage that was kept may be of another revision than the summary: it is named. */
-static mw_status take(json_t *summary, json_t *revisions, const mw_chain *c, mw_study_stage stage,
+static mw_status take(json_t *summary, json_t *revisions, const mw_run *c, mw_study_stage stage,
                       const char *const *keys, mw_error *error) {
     json_t *root;
     MW_TRY(mw_json_read(&root, c->files[stage], error));
@@ -94,7 +94,7 @@ static mw_status take(json_t *summary, json_t *revisions, const mw_chain *c, mw_
     return MW_OK;
 }
 
-mw_status mw_chain_summarize(mw_chain *c, mw_error *error) {
+mw_status mw_run_summarize(mw_run *c, mw_error *error) {
     static const char *const eval_keys[] = {"eval", NULL};
     static const char *const diagnose_keys[] = {"same_state", "same_state_planned", "snippets", NULL};
     json_t *data = NULL, *seconds = json_object(), *revisions = json_object();
@@ -105,9 +105,9 @@ mw_status mw_chain_summarize(mw_chain *c, mw_error *error) {
     json_t *summary = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:o*, s:o}", "setting", c->name,
                                 "method", c->preset.method, "task", c->setting->task, "quality",
                                 c->setting->quality, "family", c->family, "rules", c->rules, "bundle",
-                                c->checksum, "data", data, "training", mw_chain_training_json(c->bundle));
+                                c->checksum, "data", data, "training", mw_run_training_json(c->bundle));
     if (status == MW_OK) status = take(summary, revisions, c, MW_STUDY_EVAL, eval_keys, error);
-    if (status == MW_OK && c->line->stages & 1u << MW_STUDY_DIAGNOSE)
+    if (status == MW_OK && c->job->stages & 1u << MW_STUDY_DIAGNOSE)
         status = take(summary, revisions, c, MW_STUDY_DIAGNOSE, diagnose_keys, error);
     json_object_set_new(summary, "revisions", revisions);
     json_object_set_new(summary, "seconds", seconds);

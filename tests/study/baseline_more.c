@@ -1,6 +1,6 @@
-/* A baseline that comes later. The program runs a study; then this one, whose table has a copy of behaviour
- * cloning as one file and one row more, and which is another revision, goes on with it: the copy is trained,
- * played, resumed and shown, and no file that was there is touched. */
+/* A baseline that comes later. The program runs a study; then this one goes on with it, which is another
+ * revision and has two copies of behaviour cloning more, a file and a row each, the second for real actions
+ * alone: they are trained, played, resumed and shown, and no file that was there is touched. */
 #include "cli/program.h"
 #include "core/file.h"
 #include "core/json.h"
@@ -12,8 +12,8 @@ static const char *const tiny[] = {
     "value.hidden=8", "bc.hidden=8", "bc.steps=40", "bc.batch=4", "advantage.steps=8", "flow.forecast=8",
     "flow.forecast_batch=8", "advantage.hidden=8", "advantage.features=4",
     /* known to this program alone: */
-    "copy.hidden=8", "copy.steps=40", "copy.batch=4"};
-enum { TINY = sizeof tiny / sizeof *tiny, OF_COPY = 3 };
+    "copy.hidden=8", "real.hidden=8", "real.steps=40", "real.batch=4", "copy.steps=40", "copy.batch=4"};
+enum { TINY = sizeof tiny / sizeof *tiny, OF_COPIES = 6 };
 
 static const char *const settings[] = {"tag-random", "3m-medium"};
 
@@ -139,7 +139,7 @@ static void test_before(void **state) {
                         "--threads 1 --transitions 600 --seeds 2 --episodes 2 --anchors 2 --snippets 8 "
                         "--arms reactive,plan",
                         MAWAM_PROGRAM, settings[0], settings[1], scratch("study"), SOURCE_DIR);
-    for (int i = 0; i < TINY - OF_COPY; i++)
+    for (int i = 0; i < TINY - OF_COPIES; i++)
         used += snprintf(command + used, sizeof command - (size_t)used, " --set %s", tiny[i]);
     assert_int_equal(program_shell(command), 0);
     assert_non_null(strstr(program_output, "baselines bc"));
@@ -157,7 +157,7 @@ static json_t *result(const char *name) {
     return root;
 }
 
-/* Only the copy is trained and played; on the same data and episodes it is what it is a copy of. */
+/* Only the copies are trained and played; on the same data and episodes it is what it is a copy of. */
 static void test_added(void **state) {
     (void)state;
     mw_study_options o = options();
@@ -165,14 +165,14 @@ static void test_added(void **state) {
     o.timed = 0; /* as the program had it */
     remember();
     earlier[scratch_read(scratch("study/stages.jsonl"), earlier, sizeof earlier - 1)] = 0;
-    expect(&o, "kkkkbc-kcopy-dkkkkbc-kcopy-d", 0);
+    expect(&o, "kkkkbc-kcopy-dreal-dkkkkbc-kcopy-d", 0);
     expect_untouched();
     later[scratch_read(scratch("study/stages.jsonl"), later, sizeof later - 1)] = 0;
-    assert_memory_equal(later, earlier, strlen(earlier)); /* which only grows, by the copy's lines */
+    assert_memory_equal(later, earlier, strlen(earlier)); /* which only grows, by the copy's jobs */
     assert_null(strstr(later + strlen(earlier), "\"baseline\":\"bc\""));
     assert_non_null(strstr(later + strlen(earlier), "\"baseline\":\"copy\""));
     remember();
-    expect(&o, "kkkkbc-kcopy-kkkkkbc-kcopy-k", 0);
+    expect(&o, "kkkkbc-kcopy-kreal-kkkkkbc-kcopy-k", 0);
     expect_untouched();
     for (int i = 0; i < 2; i++) {
         char ours[64], copied[64];
@@ -199,7 +199,7 @@ static void test_alone(void **state) {
     o.timed = 0;
     o.parts = 1u << MW_STUDY_PART_BASELINES;
     remember();
-    expect(&o, "kbc-kcopy-kkbc-kcopy-k", 0);
+    expect(&o, "kbc-kcopy-kreal-kkbc-kcopy-k", 0);
     CHECK_OK(mw_model_classes_parse("copy", &o.baselines, &error), error);
     expect(&o, "kcopy-kkcopy-k", 0);
     expect_untouched();
@@ -215,7 +215,9 @@ static void test_alone(void **state) {
     expect(&o, "kcopy-kkcopy-d", 0);
     CHECK_OK(mw_model_classes_parse("bc,flow", &o.baselines, &error), error);
     CHECK_FAILS(mw_study_run(&o, &failed, &error), MW_ERR_ARGUMENT, error,
-                "play by themselves, bc, copy; not flow");
+                "play by themselves, bc, copy, real; not flow");
+    CHECK_OK(mw_model_classes_parse("real", &o.baselines, &error), error);
+    expect(&o, "kreal-k", 0); /* actions of 3m are discrete */
     CHECK_OK(mw_model_classes_parse("bc", &o.baselines, &error), error);
     o.parts = 1u << MW_STUDY_PART_MAIN;
     CHECK_FAILS(mw_study_run(&o, &failed, &error), MW_ERR_ARGUMENT, error, "part baselines");
@@ -233,14 +235,14 @@ static void test_failure(void **state) {
     assert_int_equal(rename(scratch("study/baselines/bc/tag-random.json"), aside), 0);
     assert_int_equal(mkdir(scratch("study/baselines/bc/tag-random.json"), 0777), 0);
     assert_int_equal(remove(scratch("study/baselines/copy/tag-random.json")), 0);
-    expect(&o, "kbc-Fcopy-dkbc-kcopy-k", 1);
+    expect(&o, "kbc-Fcopy-dreal-kkbc-kcopy-k", 1);
     assert_non_null(strstr(failure, "tag-random.json"));
     static char record[1 << 16];
     record[scratch_read(scratch("study/stages.jsonl"), record, sizeof record - 1)] = 0;
     assert_non_null(strstr(record, "\"baseline\":\"bc\",\"seconds\":"));
     assert_int_equal(rmdir(scratch("study/baselines/bc/tag-random.json")), 0);
     assert_int_equal(rename(aside, scratch("study/baselines/bc/tag-random.json")), 0);
-    expect(&o, "kbc-kcopy-kkbc-kcopy-k", 0);
+    expect(&o, "kbc-kcopy-kreal-kkbc-kcopy-k", 0);
 }
 
 /* Each baseline has seeds of its own: other weights are refused before they are trained, and nobody else is.
@@ -255,12 +257,12 @@ static void test_played_once(void **state) {
     o.timed = 0;
     o.assignments = changed;
     remember();
-    expect(&o, "kkkkbc-kcopy-Fkkkkbc-kcopy-F", 2);
+    expect(&o, "kkkkbc-kcopy-Freal-kkkkkbc-kcopy-F", 2);
     assert_non_null(strstr(failure, "of 3m-medium baselines copy has played them"));
     expect_untouched();
     o.play_again = true;
     o.count = 1;
-    expect(&o, "kkkkbc-kcopy-d", 0);
+    expect(&o, "kkkkbc-kcopy-dreal-k", 0);
 }
 
 static char text[1 << 20];
@@ -287,12 +289,12 @@ static void test_shown(void **state) {
     assert_int_equal(present, 2);
     expect_words("main.html", ">bc</th>");
     expect_words("main.html", ">copy</th>");
-    expect_words("main.html", "Revision another of mawam trained and played copy.");
+    expect_words("main.html", "Revision another of mawam trained and played copy, real.");
     snprintf(words, sizeof words, "Revision %s of mawam trained and played bc.",
              json_string_value(mw_json_at(bc, "study.revision")));
     expect_words("main.html", words);
     expect_words("index.html", "Of several revisions");
-    expect_words("index.html", "another (baselines/copy)");
+    expect_words("index.html", "another (baselines/copy, baselines/real)");
     expect_words("origin.html", "baselines/copy");
     assert_true(mw_file_exists(scratch("report/baselines/copy/3m-medium.json")));
     json_decref(bc);

@@ -1,4 +1,4 @@
-/* The study's chain on tiny networks and very little data: what is finished is kept, what changed is done
+/* The study's run on tiny networks and very little data: what is finished is kept, what changed is done
  * again, failures stay within their setting, interruptions can be continued. */
 #include "core/file.h"
 #include "core/json.h"

@@ -6,7 +6,7 @@
 #include "report/sources.h"
 #include "scratch.h"
 #include "study/played.h"
-#include "study/chain.h"
+#include "study/run.h"
 
 static const char *const tiny[] = {"flow.dim=16",
                                    "flow.steps=8",
@@ -43,7 +43,7 @@ typedef struct {
     char letters[128], failure[400];
     char longer[200]; /* what was trained there */
     int last;
-    double left; /* after the first training: all other lines are still to come */
+    double left; /* after the first training: all other jobs are still to come */
 } events;
 static events seen;
 static mw_stop_flag halt;
@@ -125,7 +125,7 @@ static json_t *result(const char *name) {
     return root;
 }
 
-static void test_chain(void **state) {
+static void test_stages(void **state) {
     (void)state;
     mw_study_options o = options();
     assert_int_equal(expect(&o, "ddddddd dddddddd kdddd kdddd kddd kdd kdd d"), 0);
@@ -201,40 +201,40 @@ static void test_protocol(void **state) {
  * swept. */
 static void test_scope(void **state) {
     (void)state;
-    static mw_study_line lines[MW_STUDY_LINES];
+    static mw_study_job jobs[MW_STUDY_JOBS];
     mw_study_options o;
     mw_study_options_init(&o, sizeof o);
     int counts[MW_STUDY_STAGES] = {0};
-    const int n = mw_study_lines(lines, &o);
+    const int n = mw_study_jobs(jobs, &o);
     assert_int_equal(n, 30 + 30 + 5 + 2 * 9);
     for (int i = 60; i < 65; i++) {
-        assert_string_equal(lines[i].folder, "longer");
-        assert_string_equal(lines[i].base, "paper");
+        assert_string_equal(jobs[i].folder, "longer");
+        assert_string_equal(jobs[i].base, "paper");
         mw_preset preset;
         mw_error error;
-        CHECK_OK(mw_chain_preset(&preset, &lines[i], &o, &error), error);
+        CHECK_OK(mw_run_preset(&preset, &jobs[i], &o, &error), error);
         json_t *settings = mw_preset_json(&preset);
         CHECK_NEAR(mw_json_number(settings, "rwm.steps"), 100000, 0);
         json_decref(settings);
     }
     for (int i = 0; i < n; i++)
-        for (int k = 0; k < MW_STUDY_STAGES; k++) counts[k] += (lines[i].stages >> k) & 1;
+        for (int k = 0; k < MW_STUDY_STAGES; k++) counts[k] += (jobs[i].stages >> k) & 1;
     assert_int_equal(counts[MW_STUDY_EVAL], n);
     assert_int_equal(counts[MW_STUDY_ROUTING], 60);
     assert_int_equal(counts[MW_STUDY_SELECTORS], 10);
     assert_int_equal(counts[MW_STUDY_BASELINES], 30);
     assert_int_equal(counts[MW_STUDY_SWEEPS], 3);
-    o.parts = 1u << MW_STUDY_PART_SEEDS; /* the main line need not be there again */
-    assert_int_equal(mw_study_lines(lines, &o), 2 * 9);
-    assert_string_equal(lines[0].folder, "seeds/1");
+    o.parts = 1u << MW_STUDY_PART_SEEDS; /* the main job need not be there again */
+    assert_int_equal(mw_study_jobs(jobs, &o), 2 * 9);
+    assert_string_equal(jobs[0].folder, "seeds/1");
     o.parts |= 1u << MW_STUDY_PART_ROUTING;
-    assert_int_equal(mw_study_lines(lines, &o), 30 + 2 * 9);
+    assert_int_equal(mw_study_jobs(jobs, &o), 30 + 2 * 9);
     o.parts = 0;
     o.method = "paper";
     o.training_seeds = 1;
-    assert_int_equal(mw_study_lines(lines, &o), 30 + 5);
+    assert_int_equal(mw_study_jobs(jobs, &o), 30 + 5);
     o.budget = MW_BUDGET_QUICK;
-    assert_int_equal(mw_study_lines(lines, &o), 30);
+    assert_int_equal(mw_study_jobs(jobs, &o), 30);
 }
 
 static const char *revision_in(const json_t *root, const char *path) {
@@ -376,8 +376,8 @@ static void test_played_once(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scope),          cmocka_unit_test(test_chain), cmocka_unit_test(test_protocol),
-        cmocka_unit_test(test_other_revision), cmocka_unit_test(test_cost),  cmocka_unit_test(test_mixture),
+        cmocka_unit_test(test_scope),          cmocka_unit_test(test_stages), cmocka_unit_test(test_protocol),
+        cmocka_unit_test(test_other_revision), cmocka_unit_test(test_cost),   cmocka_unit_test(test_mixture),
         cmocka_unit_test(test_played_once)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

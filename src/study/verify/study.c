@@ -195,7 +195,7 @@ static int add_names(const json_t *object, const char *names[MOST_SELECTORS], in
 
 /* The names of all selectors that a record tells of, ties going to the earlier: the paper's, then what else
  * has runs. */
-static int selector_names(const json_t *table, const json_t *rivals, const char *names[MOST_SELECTORS]) {
+static int selector_names(const json_t *table, const json_t *strongest, const char *names[MOST_SELECTORS]) {
     static const char *const order[] = {"rwm", "mono", "q", "direct", "independent"};
     int n = (int)(sizeof order / sizeof *order);
     memcpy(names, order, sizeof order);
@@ -205,7 +205,7 @@ static int selector_names(const json_t *table, const json_t *rivals, const char 
         n = add_names(json_object_get(json_array_get(table, i), "mean"), names, n);
         n = add_names(json_object_get(json_array_get(table, i), "deviation"), names, n);
     }
-    return add_names(rivals, names, n);
+    return add_names(strongest, names, n);
 }
 
 /* Means of one setting's selectors, NaN where one has no runs; with the std they are held against the file.
@@ -233,12 +233,12 @@ static bool named(const json_t *entry, const char *key, const char *const *names
 static void verify_selectors(const record *r, mw_verify *report) {
     const json_t *expected = json_object_get(r->root, "selectors"),
                  *table = json_object_get(expected, "table"),
-                 *rivals = json_object_get(expected, "strongest_alternative");
+                 *strongest = json_object_get(expected, "strongest_alternative");
     if (!expected) return;
     double worst = 0, counts = 0;
     int wrong = 0, firsts = 0, alternatives[MOST_SELECTORS] = {0};
     const char *names[MOST_SELECTORS];
-    const int told = selector_names(table, rivals, names),
+    const int told = selector_names(table, strongest, names),
               count = told < MOST_SELECTORS ? told : MOST_SELECTORS;
     for (size_t i = 0; i < json_array_size(table); i++) {
         const json_t *entry = json_array_get(table, i);
@@ -255,7 +255,7 @@ static void verify_selectors(const record *r, mw_verify *report) {
     mw_verify_check(report, wrong, 0, "study: best selector, strongest alternative");
     counts = mw_verify_recorded(counts, firsts, expected, "rwm_best");
     for (int k = 1; k < count; k++) {
-        const json_t *times = json_object_get(rivals, names[k]); /* one that never was need not be there */
+        const json_t *times = json_object_get(strongest, names[k]); /* one that never was need not be there */
         counts = mw_verify_worst(counts, alternatives[k], times ? number_of(times) : 0);
     }
     mw_verify_check(report, counts, 0, "study: how often each selector is best");

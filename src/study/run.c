@@ -1,5 +1,5 @@
-/* The stages of one setting; see chain.h. */
-#include "study/chain.h"
+/* The stages of one setting; see run.h. */
+#include "study/run.h"
 
 #include "core/file.h"
 #include "core/tensor/safetensors.h"
@@ -48,14 +48,14 @@ static mw_status hash_file(uint64_t *hash, const char *path, mw_error *error) {
     return MW_OK;
 }
 
-static mw_status behavior_checksum(mw_chain *c, mw_error *error) {
+static mw_status behavior_checksum(mw_run *c, mw_error *error) {
     char path[1024];
     if (c->setting->kind == MW_TIER_RANDOM) return MW_OK;
     MW_TRY(mw_behavior_path(path, sizeof path, c->options->behaviors, c->setting, error));
     return hash_file(&c->behavior, path, error);
 }
 
-static mw_status find_world(mw_chain *c, mw_error *error) {
+static mw_status find_world(mw_run *c, mw_error *error) {
     mw_env *env;
     MW_TRY(mw_env_create(&env, c->setting->task, NULL, error));
     snprintf(c->rules, sizeof c->rules, "%s", mw_env_describe(env)->rules);
@@ -63,17 +63,17 @@ static mw_status find_world(mw_chain *c, mw_error *error) {
     return MW_OK;
 }
 
-mw_status mw_chain_preset(mw_preset *preset, const mw_study_line *line, const mw_study_options *options,
-                          mw_error *error) {
-    MW_TRY(mw_preset_choose(preset, line->method, mw_setting_at(line->place)->task,
-                            mw_setting_at(line->place)->quality, options->budget, error));
-    if (line->assignment) MW_TRY(mw_preset_set(preset, line->assignment, error));
+mw_status mw_run_preset(mw_preset *preset, const mw_study_job *job, const mw_study_options *options,
+                        mw_error *error) {
+    MW_TRY(mw_preset_choose(preset, job->method, mw_setting_at(job->place)->task,
+                            mw_setting_at(job->place)->quality, options->budget, error));
+    if (job->assignment) MW_TRY(mw_preset_set(preset, job->assignment, error));
     for (int i = 0; i < options->assignment_count; i++)
         MW_TRY(mw_preset_set(preset, options->assignments[i], error));
     return mw_preset_check(preset, error);
 }
 
-mw_eval_options mw_chain_eval_options(const mw_chain *c) {
+mw_eval_options mw_run_eval_options(const mw_run *c) {
     const mw_study_options *o = c->options;
     mw_eval_options e;
     mw_eval_options_init(&e, sizeof e);
@@ -88,7 +88,7 @@ mw_eval_options mw_chain_eval_options(const mw_chain *c) {
     return e;
 }
 
-json_t *mw_chain_eval_inputs(const mw_eval_options *e) {
+json_t *mw_run_eval_inputs(const mw_eval_options *e) {
     json_t *arms = json_array();
     for (int a = 0; a < MW_ARMS; a++)
         if (e->arms & 1u << a) json_array_append_new(arms, json_string(mw_arm_name(a)));
@@ -97,7 +97,7 @@ json_t *mw_chain_eval_inputs(const mw_eval_options *e) {
 }
 
 /* What the summary is made of; analyses describe theirs when their turn comes. */
-static mw_status describe_inputs(mw_chain *c, mw_error *error) {
+static mw_status describe_inputs(mw_run *c, mw_error *error) {
     c->inputs = json_object();
     for (int s = 0; !stages[s]->analysis; s++)
         if (json_object_set_new(c->inputs, stages[s]->name, stages[s]->inputs(c)) != 0)
@@ -105,41 +105,40 @@ static mw_status describe_inputs(mw_chain *c, mw_error *error) {
     return MW_OK;
 }
 
-/* Data are shared by all lines of a setting; everything else lies in the line's own folder. */
-static void find_root(const mw_chain *c, char root[440]) {
-    snprintf(root, 440, "%.400s%s%s", c->options->folder, *c->line->folder ? "/" : "", c->line->folder);
+/* Data are shared by all jobs of a setting; everything else lies in the job's own folder. */
+static void find_root(const mw_run *c, char root[440]) {
+    snprintf(root, 440, "%.400s%s%s", c->options->folder, *c->job->folder ? "/" : "", c->job->folder);
 }
 
 /* STAGE/SETTING.json; a baseline's STAGE/NAME/SETTING.json. */
-static void name_file(mw_chain *c, mw_study_stage stage, const char *baseline) {
+static void name_file(mw_run *c, mw_study_stage stage, const char *baseline) {
     char root[440];
     find_root(c, root);
     snprintf(c->files[stage], sizeof c->files[stage], "%s/%s/%s%s%s.json", root, stages[stage]->folder,
              baseline, *baseline ? "/" : "", c->name);
 }
 
-static void name_files(mw_chain *c) {
+static void name_files(mw_run *c) {
     char root[440];
     const char *folder = c->options->folder;
     find_root(c, root);
     snprintf(c->data, sizeof c->data, "%.400s/data/%s", folder, c->name);
     snprintf(c->bundle, sizeof c->bundle, "%s/bundles/%s.safetensors", root, c->name);
     snprintf(c->earlier_bundle, sizeof c->earlier_bundle, "%.600s.before", c->bundle);
-    if (c->line->base)
+    if (c->job->base)
         snprintf(c->base_bundle, sizeof c->base_bundle, "%.400s/%s/bundles/%s.safetensors", folder,
-                 c->line->base, c->name);
+                 c->job->base, c->name);
     snprintf(c->result, sizeof c->result, "%s/results/%s.json", root, c->name);
     for (int s = 0; s < MW_STUDY_COST; s++) name_file(c, (mw_study_stage)s, "");
 }
 
-mw_status mw_chain_start(mw_chain *c, const mw_study_options *options, const mw_study_line *line,
-                         mw_error *error) {
-    const mw_setting *setting = mw_setting_at(line->place);
-    *c = (mw_chain){.options = options,
-                    .line = line,
-                    .setting = setting,
-                    .family = mw_study_family(setting->task),
-                    .baseline = -1};
+mw_status mw_run_start(mw_run *c, const mw_study_options *options, const mw_study_job *job, mw_error *error) {
+    const mw_setting *setting = mw_setting_at(job->place);
+    *c = (mw_run){.options = options,
+                  .job = job,
+                  .setting = setting,
+                  .family = mw_study_family(setting->task),
+                  .baseline = -1};
     for (int s = 0; s < MW_STUDY_STAGES; s++) c->seconds[s] = NAN;
     mw_setting_name(setting, c->name, sizeof c->name);
     if (strlen(options->folder) > 400)
@@ -149,18 +148,18 @@ mw_status mw_chain_start(mw_chain *c, const mw_study_options *options, const mw_
     snprintf(c->data_command, sizeof c->data_command,
              "mawam data make %s -o DIR --transitions %ld --seed %llu", c->name, c->transitions,
              (unsigned long long)options->seed);
-    MW_TRY(mw_chain_preset(&c->preset, line, options, error));
+    MW_TRY(mw_run_preset(&c->preset, job, options, error));
     MW_TRY(find_world(c, error));
     MW_TRY(behavior_checksum(c, error));
     return describe_inputs(c, error);
 }
 
-void mw_chain_free(mw_chain *c) {
+void mw_run_free(mw_run *c) {
     json_decref(c->inputs);
     c->inputs = NULL;
 }
 
-mw_preset_field mw_chain_setting(const mw_chain *c, const char *name) {
+mw_preset_field mw_run_setting(const mw_run *c, const char *name) {
     mw_preset_field field;
     for (int i = 0; mw_preset_field_at(&c->preset, i, &field); i++)
         if (!strcmp(field.name, name)) return field;
@@ -176,11 +175,11 @@ static void checksum_of(char out[17], const char *path) {
     if (hash_file(&hash, path, &error) == MW_OK) hex(out, hash);
 }
 
-void mw_chain_find_checksum(mw_chain *c) {
+void mw_run_find_checksum(mw_run *c) {
     checksum_of(c->checksum, c->bundle);
 }
 
-void mw_chain_bundle(const mw_chain *c, mw_study_stage stage, char path[720]) {
+void mw_run_bundle(const mw_run *c, mw_study_stage stage, char path[720]) {
     if (stages[stage]->bundle)
         stages[stage]->bundle(c, path);
     else
@@ -188,9 +187,9 @@ void mw_chain_bundle(const mw_chain *c, mw_study_stage stage, char path[720]) {
 }
 
 /* Checksum of the bundle that a stage's file is about. */
-static void subject_of(const mw_chain *c, mw_study_stage stage, char out[17]) {
+static void subject_of(const mw_run *c, mw_study_stage stage, char out[17]) {
     char path[720];
-    mw_chain_bundle(c, stage, path);
+    mw_run_bundle(c, stage, path);
     if (stages[stage]->alone)
         checksum_of(out, path);
     else
@@ -199,7 +198,7 @@ static void subject_of(const mw_chain *c, mw_study_stage stage, char out[17]) {
 
 /* ---- files of stages ---- */
 
-static bool file_current(const mw_chain *c, mw_study_stage stage) {
+static bool file_current(const mw_run *c, mw_study_stage stage) {
     json_t *root;
     mw_error error;
     char subject[17];
@@ -215,7 +214,7 @@ static bool file_current(const mw_chain *c, mw_study_stage stage) {
     return same;
 }
 
-mw_status mw_chain_write(const mw_chain *c, mw_study_stage stage, json_t *root, mw_error *error) {
+mw_status mw_run_write(const mw_run *c, mw_study_stage stage, json_t *root, mw_error *error) {
     const char *name = stages[stage]->name;
     char subject[17];
     subject_of(c, stage, subject);
@@ -237,7 +236,7 @@ mw_status mw_chain_write(const mw_chain *c, mw_study_stage stage, json_t *root, 
 
 /* ---- one of them ---- */
 
-void mw_chain_take(mw_chain *c, mw_step step) {
+void mw_run_take(mw_run *c, mw_step step) {
     const mw_stage *stage = stages[step.stage];
     const char *name = step.baseline < 0 ? "" : mw_model_class_name(step.baseline);
     c->baseline = step.baseline;
@@ -246,19 +245,19 @@ void mw_chain_take(mw_chain *c, mw_step step) {
     if (stage->analysis) json_object_set_new(c->inputs, stage->name, stage->inputs(c));
 }
 
-mw_trained mw_chain_trained(mw_chain *c, mw_study_stage stage) {
+mw_trained mw_run_trained(mw_run *c, mw_study_stage stage) {
     return stages[stage]->trained ? stages[stage]->trained(c) : MW_TRAINED;
 }
 
-mw_status mw_chain_train_own(mw_chain *c, mw_study_stage stage, mw_error *error) {
+mw_status mw_run_train_own(mw_run *c, mw_study_stage stage, mw_error *error) {
     return stages[stage]->train ? stages[stage]->train(c, error) : MW_OK;
 }
 
-bool mw_chain_current(mw_chain *c, mw_study_stage stage) {
+bool mw_run_current(mw_run *c, mw_study_stage stage) {
     return stages[stage]->current ? stages[stage]->current(c) : file_current(c, stage);
 }
 
-mw_status mw_chain_run(mw_chain *c, mw_study_stage stage, mw_error *error) {
+mw_status mw_run_stage(mw_run *c, mw_study_stage stage, mw_error *error) {
     c->note[0] = 0;
     c->earlier = 0;
     return stages[stage]->run(c, error);
@@ -271,14 +270,14 @@ static uint64_t hash_json(uint64_t hash, const json_t *value) {
     return hash;
 }
 
-void mw_chain_player(const mw_chain *c, mw_study_stage stage, char out[17]) {
+void mw_run_player(const mw_run *c, mw_study_stage stage, char out[17]) {
     char path[720];
     mw_safetensors file;
     mw_bundle *bundle;
     mw_error error;
     uint64_t hash = MW_HASH_START;
     out[0] = 0;
-    mw_chain_bundle(c, stage, path);
+    mw_run_bundle(c, stage, path);
     if (mw_safetensors_open(&file, path, &error) != MW_OK) return;
     for (size_t i = 0; i < file.tensor_count; i++) {
         const mw_tensor *t = &file.tensors[i];
