@@ -90,7 +90,7 @@ def verify(kind: str, folder: PathLike) -> List[Check]:
     callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_double, ctypes.c_double,
                                 ctypes.c_bool)(line)
     report = _abi.STRUCT["mw_verify"](line=ctypes.cast(callback, ctypes.c_void_p))
-        functions = {"env": lib.mw_verify_env, "net": lib.mw_verify_net, "diagnostics": lib.mw_verify_diagnostics,
+    functions = {"env": lib.mw_verify_env, "net": lib.mw_verify_net, "diagnostics": lib.mw_verify_diagnostics,
                  "baselines": lib.mw_verify_baselines}
     if kind not in functions:
         raise ArgumentError(f"kind must be env, net, diagnostics or baselines, not {kind!r}")
