@@ -15,7 +15,7 @@ const char *mw_cli_arm_words(int arm) {
     return arm >= 0 && arm < MW_ARM_STANDARD ? words[arm] : mw_arm_name(arm);
 }
 
-/* "+12.3% (95%: +8.0 to +16.1%)" of the policy alone, whatever the unit of the report; one episode has no
+/* "+12.3% (95%: +8.0 to +16.1%)" of the policy alone, whatever the unit of the report; few episodes have no
  * interval, nor has a share of what may be zero. */
 static const char *gain_text(char out[96], const mw_eval_report *r) {
     if (!isfinite(r->relative_gain)) return strcpy(out, "by what cannot be told in percent");
@@ -69,8 +69,11 @@ void mw_cli_found(char *out, size_t size, const char *name, const mw_eval_result
     else if (plan->gain.high < 0)
         snprintf(out, size, "%s: planning does harm, %s, in %d episodes.%s", name, gain, episodes,
                  reason(why, oracle));
+    else if (episodes < MW_INTERVAL_LEAST)
+        snprintf(out, size,
+                 "%s: %d episode%s cannot tell planning from the policy alone, %s; an interval takes %d.",
+                 name, episodes, episodes == 1 ? "" : "s", gain, MW_INTERVAL_LEAST);
     else
-        snprintf(out, size, "%s: %d episode%s cannot tell planning from the policy alone, %s.%s", name,
-                 episodes, episodes == 1 ? "" : "s", gain,
-                 oracle->played ? reason(why, oracle) : visible(why, plan));
+        snprintf(out, size, "%s: %d episodes cannot tell planning from the policy alone, %s.%s", name,
+                 episodes, gain, oracle->played ? reason(why, oracle) : visible(why, plan));
 }

@@ -90,14 +90,17 @@ static void test_packed(void **state) {
 
 static void test_demo(void **state) {
     (void)state;
-    program_expect(0, "demo spread-medium --episodes 4 -o %/demo", "the policy alone");
+    program_expect(0, "demo spread-medium --episodes 8 -o %/demo", "the policy alone");
     assert_non_null(strstr(program_output, "if the simulator itself judged"));
     assert_non_null(strstr(program_output, "spread-medium: planning gains, +")); /* by far the clearest world
                                                                                   */
-    assert_non_null(strstr(program_output, "in 4 episodes."));
+    assert_non_null(strstr(program_output, "in 8 episodes."));
     assert_non_null(strstr(program_output, "95% interval +"));
-    program_expect(0, "demo spread-medium --episodes 2 -o %/demo --candidates 1",
-                   "cannot tell planning from");
+    program_expect(0, "demo spread-medium --episodes 7 -o %/demo --candidates 1",
+                   "7 episodes cannot tell planning from");
+    assert_non_null(strstr(program_output, "; an interval takes 8."));
+    program_expect(0, "demo spread-medium --episodes 8 -o %/demo --candidates 1",
+                   "8 episodes cannot tell planning from");
     assert_non_null(strstr(program_output, "simulator as judge"));
 }
 
@@ -115,10 +118,10 @@ static void test_stranger(void **state) {
 static void test_demo_of_ant(void **state) {
     (void)state;
     if (program_run("env describe 2ant") != 0) skip();
-    program_expect(0, "demo 2ant-medium --episodes 2 -o %/demo", "a candidate at random");
+    program_expect(0, "demo 2ant-medium --episodes 8 -o %/demo", "a candidate at random");
     assert_null(strstr(program_output, "the simulator"));
     assert_null(strstr(program_output, "as drawn"));
-    assert_non_null(strstr(program_output, "2 episodes cannot tell planning from the policy alone"));
+    assert_non_null(strstr(program_output, "8 episodes cannot tell planning from the policy alone"));
     assert_non_null(strstr(program_output, "a gain has to be about "));
 }
 
