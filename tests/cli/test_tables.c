@@ -130,7 +130,8 @@ static void episodes_and_intervals_are_named(void **state) {
     assert_null(strstr(program_output, "front"));
     program_expect(0, "demo %/tiny.safetensors --episodes 1 --threads 1 --M 2 -o %/demo",
                    "1 episode cannot tell planning from the policy alone, ");
-    assert_null(strstr(program_output, "interval"));
+    assert_null(strstr(program_output, "95% interval"));
+    assert_non_null(strstr(program_output, "; an interval takes 8."));
     assert_null(strstr(program_output, "nan"));
     assert_non_null(strstr(program_output, "planning among candidates as drawn"));
     program_expect(0,
