@@ -106,9 +106,11 @@ static bool discrete(const char *task) {
 
 /* Those asked for that suit the task's actions. */
 static unsigned baselines_of(const mw_study_options *o, const char *task) {
+    const mw_model_class *class;
+    const bool indices = discrete(task);
     unsigned baselines = o->baselines ? o->baselines : all_baselines();
-    for (int i = 0; mw_model_class_at(i); i++)
-        if (baselines & 1u << i && mw_model_class_at(i)->real_only && discrete(task)) baselines &= ~(1u << i);
+    for (int i = 0; (class = mw_model_class_at(i)); i++)
+        if (indices ? class->real_only : class->discrete_only) baselines &= ~(1u << i);
     return baselines;
 }
 

@@ -28,6 +28,9 @@ static const char *const tiny[] = {"flow.dim=16",
                                    "bc.hidden=8",
                                    "bc.steps=6",
                                    "bc.batch=4",
+                                   "td3bc.hidden=8",
+                                   "td3bc.steps=6",
+                                   "td3bc.batch=4",
                                    "plan.target=0.9",
                                    "flow.forecast=8",
                                    "flow.forecast_batch=8",
@@ -104,17 +107,11 @@ static mw_study_options options(void) {
     return o;
 }
 
-static const char *const written[] = {"results/tag-medium",
-                                      "results/3m-medium",
-                                      "paper/results/3m-medium",
-                                      "paper/routing/tag-medium",
-                                      "longer/results/tag-medium",
-                                      "seeds/1/results/3m-medium",
-                                      "routing/3m-medium",
-                                      "selectors/tag-medium",
-                                      "baselines/bc/tag-medium",
-                                      "sweeps/3m-medium",
-                                      "cost"};
+static const char *const written[] = {
+    "results/tag-medium",         "results/3m-medium",         "paper/results/3m-medium",
+    "paper/routing/tag-medium",   "longer/results/tag-medium", "seeds/1/results/3m-medium",
+    "routing/3m-medium",          "selectors/tag-medium",      "baselines/bc/tag-medium",
+    "baselines/td3bc/tag-medium", "sweeps/3m-medium",          "cost"};
 
 static json_t *result(const char *name) {
     char path[128];
@@ -128,11 +125,11 @@ static json_t *result(const char *name) {
 static void test_stages(void **state) {
     (void)state;
     mw_study_options o = options();
-    assert_int_equal(expect(&o, "ddddddd dddddddd kdddd kdddd kddd kdd kdd d"), 0);
+    assert_int_equal(expect(&o, "dddddddd dddddddd kdddd kdddd kddd kdd kdd d"), 0);
     assert_true(isfinite(seen.left) && seen.left > 0);
     assert_non_null(strstr(seen.longer, "flow kept")); /* a branch trains only what its base does not have */
     o.resume = true;
-    assert_int_equal(expect(&o, "kkkkkkk kkkkkkkk kkkkk kkkkk kkkk kkk kkk k"), 0);
+    assert_int_equal(expect(&o, "kkkkkkkk kkkkkkkk kkkkk kkkkk kkkk kkk kkk k"), 0);
     for (size_t i = 0; i < sizeof written / sizeof *written; i++) {
         json_t *root = result(written[i]);
         const json_t *stamp = json_object_get(root, "study");
@@ -284,12 +281,12 @@ static void test_other_revision(void **state) {
     mw_study_options o = options();
     o.resume = true;
     mw_log_set(hear, NULL);
-    expect(&o, "kkkkkkk kkkkkkkk kkkkk kkkkk kkkk kkk kkk k");
+    expect(&o, "kkkkkkkk kkkkkkkk kkkkk kkkkk kkkk kkk kkk k");
     assert_string_equal(warning, "");
     FILE *record = fopen(scratch("whole/stages.jsonl"), "a");
     assert_true(record && fputs("{\"setting\":\"tag-medium\",\"revision\":\"v0\"}\n", record) >= 0 &&
                 fclose(record) == 0);
-    expect(&o, "kkkkkkk kkkkkkkk kkkkk kkkkk kkkk kkk kkk k");
+    expect(&o, "kkkkkkkk kkkkkkkk kkkkk kkkkk kkkk kkk kkk k");
     assert_non_null(strstr(warning, "revision v0 has worked in"));
     mw_log_set(NULL, NULL);
 }
