@@ -1,12 +1,14 @@
 /* Counts every allocation of the program, and the bytes that are allocated, by standing in front of the C
- * library's allocator, and lets one of them fail. To be included by one source file of a test program.
- * Sanitizers bring an allocator of their own: under them nothing is counted, nothing fails and COUNTING is 0.
+ * library's allocator, and lets one of them fail, or all from one on. To be included by one source file of a
+ * test program. Sanitizers bring an allocator of their own: under them nothing is counted, nothing fails and
+ * COUNTING is 0.
  */
 #ifndef MW_TESTS_ALLOCATIONS_H
 #define MW_TESTS_ALLOCATIONS_H
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -17,6 +19,12 @@ static inline long allocations(void) {
 }
 static inline void allocations_fail_at(long number) {
     (void)number;
+}
+static inline void allocations_fail_from(long number) {
+    (void)number;
+}
+static inline bool allocations_fail_pending(void) {
+    return false;
 }
 static inline long allocated_bytes(void) {
     return 0;
@@ -31,16 +39,26 @@ static inline void allocated_forget(void) {}
 #include <malloc.h>
 
 static atomic_long allocations_seen, allocation_to_fail, bytes_now, bytes_most;
+static atomic_bool allocations_lasting; /* and all after it */
 
 static inline long allocations(void) {
     return atomic_load(&allocations_seen);
 }
 /* From now on counted from 1; 0: none fails. */
 static inline void allocations_fail_at(long number) {
+    atomic_store(&allocations_lasting, false);
     atomic_store(&allocation_to_fail, number ? allocations() + number : 0);
 }
+static inline void allocations_fail_from(long number) {
+    allocations_fail_at(number);
+    atomic_store(&allocations_lasting, number != 0);
+}
+static inline bool allocations_fail_pending(void) { /* the one that is to fail has not been asked for */
+    return allocations() < atomic_load(&allocation_to_fail);
+}
 static inline int allocation_fails(void) {
-    const int fails = atomic_fetch_add(&allocations_seen, 1) + 1 == atomic_load(&allocation_to_fail);
+    const long now = atomic_fetch_add(&allocations_seen, 1) + 1, first = atomic_load(&allocation_to_fail);
+    const int fails = now == first || (now > first && atomic_load(&allocations_lasting));
     if (fails) errno = ENOMEM;
     return fails;
 }

@@ -5,6 +5,8 @@
 
 #include "mawam/error.h"
 
+#include <stdio.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -15,6 +17,18 @@ MW_API mw_status mw_dir_make(const char *path, mw_error *error); /* like mkdir -
 /* Could mw_file_write write there now? Looks at the folder and at what is in the way; writes nothing. For
  * programs that work long before they write. */
 MW_API mw_status mw_file_writable(const char *path, mw_error *error);
+
+/* A stream into memory, for what prints to a stream. It tells when memory ran out on the way, which
+ * open_memstream does not. The struct stays where it is while the stream is open. */
+typedef struct mw_text {
+    FILE *stream;
+    char *bytes; /* after closing; to be freed, and ends with a null character. NULL after a failure */
+    size_t size;
+    size_t room; /* the library's, like what follows */
+    bool failed;
+} mw_text;
+MW_API mw_status mw_text_open(mw_text *text, mw_error *error);
+MW_API mw_status mw_text_close(mw_text *text, mw_error *error);
 
 /* Where a file that comes with mawam is: kind/name, with kind "behaviors" or "bundles", in the first of
  * $MAWAM_DATA, the user's data folder ($XDG_DATA_HOME/mawam, else ~/.local/share/mawam), the installed one

@@ -383,16 +383,17 @@ def given_text(pointer: ctypes.c_void_p) -> str:
 def captured(write: Callable[[int], None]) -> str:
     """What a function writes to a C stream."""
     libc = ctypes.CDLL(None)
-    libc.open_memstream.restype = ctypes.c_void_p
-    libc.free.argtypes = libc.fclose.argtypes = [ctypes.c_void_p]
-    start, size = ctypes.c_void_p(), ctypes.c_size_t()
-    stream = libc.open_memstream(ctypes.byref(start), ctypes.byref(size))
-    if not stream:
-        raise OutOfMemoryError("cannot open a stream in memory")
+    libc.free.argtypes = [ctypes.c_void_p]
+    made = _abi.STRUCT["mw_text"]()
+    call(lib.mw_text_open, ctypes.byref(made))
     try:
-        write(stream)
+        write(made.stream)
+    except BaseException:
+        lib.mw_text_close(ctypes.byref(made), None)
+        libc.free(made.bytes)
+        raise
+    call(lib.mw_text_close, ctypes.byref(made))
+    try:
+        return text(ctypes.string_at(made.bytes, made.size))
     finally:
-        libc.fclose(stream)
-        content = ctypes.string_at(start.value, size.value) if start.value else b""
-        libc.free(start)
-    return text(content)
+        libc.free(made.bytes)

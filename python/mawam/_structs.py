@@ -289,6 +289,10 @@ mw_routing_over:
     int settings
     mw_paired_summary nmi js
     double effective_experts switching
+mw_text:
+    pointer stream bytes
+    size size room
+    bool failed
 mw_bundle_summary:
     text task rules quality method
     int agents obs_size act_size

@@ -241,11 +241,10 @@ mw_status mw_data_report_svg(const mw_data_report *r, const char *path, mw_error
     const mw_dataset *d = r->dataset;
     enum { WIDTH = 640, HEIGHT = 320, LEFT = 56, RIGHT = 16, TOP = 40, BOTTOM = 44 };
     const double plot = WIDTH - LEFT - RIGHT, tall = HEIGHT - TOP - BOTTOM, bar = plot / r->count;
-    char *text = NULL;
-    size_t size = 0;
+    mw_text text;
     long most = 1;
-    FILE *out = open_memstream(&text, &size);
-    if (!out) return mw_fail(error, MW_ERR_MEMORY, "out of memory for a picture");
+    MW_TRY(mw_text_open(&text, error));
+    FILE *out = text.stream;
     for (int b = 0; b < r->count; b++) most = r->bars[b] > most ? r->bars[b] : most;
     fprintf(out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" "
@@ -277,10 +276,8 @@ mw_status mw_data_report_svg(const mw_data_report *r, const char *path, mw_error
         "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">return of an episode</text>\n</svg>\n",
         WIDTH - RIGHT, HEIGHT - BOTTOM + 18, r->low + range, mean, mean, TOP, TOP + tall, LEFT, WIDTH - RIGHT,
         TOP + tall, TOP + tall, LEFT - 6, TOP + 10, most, LEFT + plot / 2, HEIGHT - 8);
-    bool ok = !ferror(out);
-    ok = fclose(out) == 0 && ok;
-    mw_status status = ok ? mw_file_write(path, text, size, error)
-                          : mw_fail(error, MW_ERR_MEMORY, "out of memory for a picture");
-    free(text);
+    MW_TRY(mw_text_close(&text, error));
+    const mw_status status = mw_file_write(path, text.bytes, text.size, error);
+    free(text.bytes);
     return status;
 }

@@ -219,19 +219,21 @@ static void draw(strip *s, const json_t *root) {
 
 mw_status mw_replay_strip(const char *json, size_t size, const char *path, mw_error *error) {
     json_t *root;
-    char *text = NULL;
-    size_t length = 0;
-    MW_TRY(mw_json_parse_own(&root, json, size, path, error));
-    strip s = {.out = open_memstream(&text, &length), .box = {INFINITY, INFINITY, -INFINITY, -INFINITY}};
+    mw_text text;
+    MW_TRY(mw_text_open(&text, error));
+    mw_status status = mw_json_parse_own(&root, json, size, path, error);
+    if (status != MW_OK) {
+        mw_text_close(&text, NULL);
+        free(text.bytes);
+        return status;
+    }
+    strip s = {.out = text.stream, .box = {INFINITY, INFINITY, -INFINITY, -INFINITY}};
     const char *family = json_string_value(json_object_get(root, "family"));
     s.follow = family && !strcmp(family, "ant");
-    if (s.out) draw(&s, root);
+    draw(&s, root);
     json_decref(root);
-    if (!s.out || fclose(s.out) != 0) {
-        free(text);
-        return mw_fail(error, MW_ERR_MEMORY, "%s: cannot draw the strip", path);
-    }
-    mw_status status = mw_file_write(path, text, length, error);
-    free(text);
+    MW_TRY(mw_text_close(&text, error));
+    status = mw_file_write(path, text.bytes, text.size, error);
+    free(text.bytes);
     return status;
 }

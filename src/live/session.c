@@ -30,23 +30,24 @@ mw_message *mw_session_latest(mw_session *session) {
 /* Out of memory: visitors keep the picture they have. */
 static void publish(mw_session *session) {
     mw_message *message = calloc(1, sizeof *message);
-    FILE *out = message ? open_memstream(&message->text, &message->size) : NULL;
-    if (!out) {
+    mw_text text;
+    if (!message || mw_text_open(&text, NULL) != MW_OK) {
         free(message);
         return;
     }
-    fprintf(out, "data: {\"playing\":%s,\"rate\":%.4g,\"version\":%u,\"notice\":",
+    fprintf(text.stream, "data: {\"playing\":%s,\"rate\":%.4g,\"version\":%u,\"notice\":",
             session->playing ? "true" : "false", session->rate, session->version);
-    mw_frame_text(out, session->notice);
-    fputc(',', out);
-    mw_frame_print(session->duel, out);
-    fputs("}\n\n", out);
-    const bool whole = !ferror(out);
+    mw_frame_text(text.stream, session->notice);
+    fputc(',', text.stream);
+    mw_frame_print(session->duel, text.stream);
+    fputs("}\n\n", text.stream);
     atomic_init(&message->holders, 1);
-    if (fclose(out) != 0 || !whole) {
+    if (mw_text_close(&text, NULL) != MW_OK) {
         mw_message_release(message);
         return;
     }
+    message->text = text.bytes;
+    message->size = text.size;
     pthread_mutex_lock(&session->post);
     message->serial = ++session->serial;
     mw_message *old = session->message;
@@ -229,19 +230,24 @@ static mw_status print_recording(mw_session *session, FILE *out, mw_error *error
 /* What `print` says, while nothing changes. */
 static mw_status collect(mw_session *session, mw_status (*print)(mw_session *, FILE *, mw_error *),
                          char **text, size_t *size, mw_error *error) {
+    mw_text made;
     *text = NULL;
-    FILE *out = open_memstream(text, size);
-    if (!out) return mw_fail(error, MW_ERR_MEMORY, "out of memory");
+    MW_TRY(mw_text_open(&made, error));
     pthread_mutex_lock(&session->lock);
-    mw_status status = print(session, out, error);
+    const mw_status status = print(session, made.stream, error);
     pthread_mutex_unlock(&session->lock);
-    const bool whole = !ferror(out);
-    if ((fclose(out) != 0 || !whole) && status == MW_OK)
-        status = mw_fail(error, MW_ERR_MEMORY, "out of memory");
-    if (status == MW_OK) return MW_OK;
-    free(*text);
-    *text = NULL;
-    return status;
+    mw_error full;
+    if (mw_text_close(&made, &full) != MW_OK) { /* whatever the printer made of it */
+        if (error) *error = full;
+        return full.status;
+    }
+    if (status != MW_OK) {
+        free(made.bytes);
+        return status;
+    }
+    *text = made.bytes;
+    *size = made.size;
+    return MW_OK;
 }
 
 mw_status mw_session_about(mw_session *session, char **text, size_t *size, mw_error *error) {

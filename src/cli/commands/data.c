@@ -81,15 +81,13 @@ static mw_status info_csv(const mw_data_report *report, mw_error *error) {
         {"kind", NULL, 0, NULL}, {"index", NULL, 0, "%.0f"},     {"name", NULL, 0, NULL},
         {"low", NULL, 0, "%g"},  {"high", NULL, 0, "%g"},        {"mean", NULL, 0, "%g"},
         {"std", NULL, 0, "%g"},  {"step_change", NULL, 0, "%g"}, {NULL, NULL, 0, NULL}};
-    char *text = NULL;
-    size_t size = 0;
-    FILE *memory = open_memstream(&text, &size);
-    if (!memory) return mw_fail(error, MW_ERR_MEMORY, "out of memory for the report");
-    mw_status status = mw_data_report_json(report, memory, error);
-    if (fclose(memory) != 0 && status == MW_OK)
-        status = mw_fail(error, MW_ERR_MEMORY, "out of memory for the report");
+    mw_text text;
+    MW_TRY(mw_text_open(&text, error));
+    mw_status status = mw_data_report_json(report, text.stream, error);
+    const mw_status closed = mw_text_close(&text, status == MW_OK ? error : NULL);
+    if (status == MW_OK) status = closed;
     json_t *root = NULL;
-    if (status == MW_OK) status = mw_cli_json(&root, text, "the report", error);
+    if (status == MW_OK) status = mw_cli_json(&root, text.bytes, "the report", error);
     mw_table table;
     if (status == MW_OK) {
         mw_table_begin(&table, MW_SHOW_CSV, columns);
@@ -97,7 +95,7 @@ static mw_status info_csv(const mw_data_report *report, mw_error *error) {
         csv_rows(&table, "action", json_object_get(root, "actions"));
     }
     json_decref(root);
-    free(text);
+    free(text.bytes);
     return status;
 }
 

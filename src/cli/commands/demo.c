@@ -144,10 +144,10 @@ static void write_table(FILE *page, const mw_eval_result *result) {
 
 /* Names were checked when the bundles were loaded. */
 static mw_status write_index(const char *folder, const shown *list, int count, mw_error *error) {
-    char path[4096], *text = NULL;
-    size_t size = 0;
-    FILE *page = open_memstream(&text, &size);
-    if (!page) return mw_fail(error, MW_ERR_MEMORY, "cannot make the index page");
+    char path[4096];
+    mw_text text;
+    MW_TRY(mw_text_open(&text, error));
+    FILE *page = text.stream;
     fputs(page_head, page);
     for (int i = 0; i < count; i++) {
         const shown *s = &list[i];
@@ -166,11 +166,10 @@ static mw_status write_index(const char *folder, const shown *list, int count, m
           "<code>mawam eval BUNDLE</code>, and for all settings <code>results/</code>.</p>\n"
           "</body>\n</html>\n",
           page);
-    mw_status status =
-        fclose(page) == 0 ? MW_OK : mw_fail(error, MW_ERR_MEMORY, "cannot make the index page");
+    MW_TRY(mw_text_close(&text, error));
     snprintf(path, sizeof path, "%s/index.html", folder);
-    if (status == MW_OK) status = mw_file_write(path, text, size, error);
-    free(text);
+    const mw_status status = mw_file_write(path, text.bytes, text.size, error);
+    free(text.bytes);
     return status;
 }
 
