@@ -46,8 +46,9 @@ static void *noting_malloc(size_t size) {
     }
     if (!block && !reading && size <= SPARE) block = atomic_exchange(&spare, NULL);
     if (block) return block;
+    if (!reading)
+        return NULL; /* who builds sees it in the result; and a program may use jansson for its own */
     mw_json_broken = true;
-    if (!reading) return NULL;
     memset(reading->text, 0, reading->size);
     if (size > spare_of(reading->size)) return NULL;
     block = reading->spare;
