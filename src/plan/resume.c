@@ -48,9 +48,11 @@ void mw_planner_snapshot(const mw_planner *p, int env, void *buffer) {
     h.warm = state->warm;
     memcpy(out, &h, sizeof h);
     memcpy(out + sizeof h, p->history + (size_t)env * history, history * sizeof *p->history);
-    if (rest)
-        memcpy(out + sizeof h + history * sizeof *p->history, p->rest + (size_t)env * rest,
-               rest * sizeof *p->rest);
+    unsigned char *left = out + sizeof h + history * sizeof *p->history;
+    if (rest && state->warm)
+        memcpy(left, p->rest + (size_t)env * rest, rest * sizeof *p->rest);
+    else
+        memset(left, 0, rest * sizeof *p->rest); /* same memory, same bytes */
 }
 
 static mw_status check(const mw_planner *p, const head *h, const unsigned char *values, size_t size,
