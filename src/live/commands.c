@@ -34,16 +34,11 @@ static mw_status whole_of(const json_t *object, const char *name, double high, l
 }
 
 /* What is done to a step is done to the one that was looked at. */
-static mw_status go_to_step(mw_session *session, const json_t *object, mw_error *error) {
-    long long step;
-    MW_TRY(whole_of(object, "step", 1e6, &step, error));
-    return step == session->duel->step ? MW_OK : mw_duel_seek(session->duel, (int)step, error);
-}
-
-/* What is refused leaves the worlds at the step where they were. */
-static mw_status or_back(mw_session *session, int step, mw_status status) {
-    if (status != MW_OK && session->duel->step != step) mw_duel_seek(session->duel, step, NULL);
-    return status;
+static mw_status step_of(const json_t *object, int *step, mw_error *error) {
+    long long value;
+    MW_TRY(whole_of(object, "step", 1e6, &value, error));
+    *step = (int)value;
+    return MW_OK;
 }
 
 /* ---- the commands ---- */
@@ -69,10 +64,10 @@ static mw_status step(mw_session *session, const json_t *object, mw_error *error
 }
 
 static mw_status seek(mw_session *session, const json_t *object, mw_error *error) {
-    long long to;
-    MW_TRY(whole_of(object, "step", 1e6, &to, error));
+    int to;
+    MW_TRY(step_of(object, &to, error));
     session->playing = false;
-    return mw_duel_seek(session->duel, (int)to, error);
+    return mw_duel_seek(session->duel, to, error);
 }
 
 static mw_status rate(mw_session *session, const json_t *object, mw_error *error) {
@@ -107,24 +102,23 @@ static mw_status arm(mw_session *session, const json_t *object, mw_error *error)
 
 static mw_status force(mw_session *session, const json_t *object, mw_error *error) {
     long long candidate;
+    int at;
     MW_TRY(whole_of(object, "candidate", MW_DUEL_CANDIDATES, &candidate, error));
-    const int before = session->duel->step;
-    MW_TRY(go_to_step(session, object, error));
-    return or_back(session, before, mw_duel_force(session->duel, (int)candidate, error));
+    MW_TRY(step_of(object, &at, error));
+    return mw_duel_force(session->duel, at, (int)candidate, error);
 }
 
 static mw_status place(mw_session *session, const json_t *object, mw_error *error) {
     const char *role;
     long long id;
     double x, y;
+    int at;
     MW_TRY(text_of(object, "role", &role, error));
     MW_TRY(whole_of(object, "id", 1000, &id, error));
     MW_TRY(number_of(object, "x", -3, 3, &x, error));
     MW_TRY(number_of(object, "y", -3, 3, &y, error));
-    const int before = session->duel->step;
-    MW_TRY(go_to_step(session, object, error));
-    return or_back(session, before,
-                   mw_duel_place(session->duel, role, (int)id, (const float[]){(float)x, (float)y}, error));
+    MW_TRY(step_of(object, &at, error));
+    return mw_duel_place(session->duel, at, role, (int)id, (const float[]){(float)x, (float)y}, error);
 }
 
 /* Only a name that the folder lists is ever opened. */
@@ -138,6 +132,7 @@ static mw_status bundle(mw_session *session, const json_t *object, mw_error *err
     const int count = mw_session_bundles(session, &entries);
     for (int i = 0; i < count; i++) listed |= !strcmp(entries[i]->d_name, name);
     mw_session_bundles_free(entries, count);
+    if (count < 0) return mw_fail(error, MW_ERR_IO, "the folder of bundles cannot be read");
     if (!listed) return mw_fail(error, MW_ERR_ARGUMENT, "the folder has no bundle of this name");
     snprintf(path, sizeof path, "%s/%s", session->folder, name);
     MW_TRY(mw_duel_open(&duel, path, session->duel->seed, session->threads, error));
@@ -158,7 +153,10 @@ static const struct {
 };
 
 mw_status mw_session_execute(mw_session *session, const char *text, size_t size, mw_error *error) {
-    json_t *object = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
+    json_error_t problem;
+    json_t *object = json_loadb(text, size, JSON_REJECT_DUPLICATES, &problem);
+    if (!object && json_error_code(&problem) == json_error_out_of_memory)
+        return mw_fail(error, MW_ERR_MEMORY, "out of memory for a command of %zu bytes", size);
     const char *name = json_string_value(json_object_get(object, "do"));
     mw_status status = mw_fail(error, MW_ERR_ARGUMENT, "a command is an object with a known \"do\"");
     for (size_t i = 0; name && i < sizeof commands / sizeof *commands; i++)

@@ -10,7 +10,6 @@
 /* ---- opening and closing ---- */
 
 static mw_status open_side(mw_duel_side *side, const mw_bundle_summary *about, mw_error *error) {
-    const size_t n = (size_t)about->agents, o = (size_t)about->obs_size, d = (size_t)about->act_size;
     MW_TRY(mw_env_create(&side->env, about->task, NULL, error));
     const mw_env_info *info = mw_env_describe(side->env);
     if (info->agents != about->agents || info->obs_size != about->obs_size ||
@@ -18,13 +17,14 @@ static mw_status open_side(mw_duel_side *side, const mw_bundle_summary *about, m
         strcmp(info->rules, about->rules))
         return mw_fail(error, MW_ERR_MISMATCH, "the bundle was trained under rules %s, the world has %s",
                        about->rules, info->rules);
+    const size_t n = (size_t)info->agents, o = (size_t)info->obs_size, d = (size_t)info->act_size;
     side->obs = calloc(n * o, sizeof *side->obs);
     side->real = calloc(n * d, sizeof *side->real);
     side->rewards = calloc(n, sizeof *side->rewards);
     side->legal = calloc(n * d, sizeof *side->legal);
     side->index = calloc(n, sizeof *side->index);
     if (side->obs && side->real && side->rewards && side->legal && side->index) return MW_OK;
-    return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a world of %d agents", about->agents);
+    return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a world of %d agents", info->agents);
 }
 
 static mw_status make_planner(mw_planner **planner, mw_duel *duel, int which, const mw_plan_settings *plan,
@@ -47,6 +47,7 @@ static mw_status open_duel(mw_duel *duel, const char *path, uint64_t seed, mw_er
     duel->plan = mw_bundle_plan(duel->bundle);
     duel->arm = MW_ARM_PLAN;
     for (int s = 0; s < MW_DUEL_SIDES; s++) MW_TRY(open_side(&duel->side[s], &duel->about, error));
+    duel->world = mw_env_describe(duel->side[MW_DUEL_PLANNED].env);
     mw_plan_settings alone = duel->plan;
     alone.choice = MW_CHOICE_FIRST;
     MW_TRY(make_planner(&duel->side[MW_DUEL_PLANNED].planner, duel, MW_DUEL_PLANNED, &duel->plan, error));
@@ -118,23 +119,26 @@ bool mw_duel_over(const mw_duel *duel) {
     return ended(&now->side[MW_DUEL_PLANNED]) && ended(&now->side[MW_DUEL_REACTIVE]);
 }
 
-/* Keeps a moment as that of the present step; the oldest ones make room. */
-static void keep(mw_duel *duel, mw_duel_moment *moment) {
-    mw_duel_moment **place = &duel->moments[duel->step];
+/* Makes a moment that of a step, which becomes the present one; the oldest ones make room. */
+static void keep(mw_duel *duel, int step, mw_duel_moment *moment) {
+    mw_duel_moment **place = &duel->moments[step];
     if (*place) duel->kept -= (*place)->bytes;
     free(*place);
     *place = moment;
     duel->kept += moment->bytes;
-    if (duel->step > duel->last) duel->last = duel->step;
-    while (duel->kept > MW_DUEL_KEPT && duel->first < duel->step) {
+    duel->step = step;
+    duel->torn = false;
+    if (step > duel->last) duel->last = step;
+    while (duel->kept > MW_DUEL_KEPT && duel->first < step) {
         duel->kept -= duel->moments[duel->first]->bytes;
         free(duel->moments[duel->first]);
         duel->moments[duel->first++] = NULL;
     }
 }
 
-/* Both sides stand as given: their decisions make the present step's moment. */
-static mw_status decide(mw_duel *duel, const mw_duel_standing standing[MW_DUEL_SIDES], mw_error *error) {
+/* Both sides stand as given: their decisions make a moment, which is not kept yet. */
+static mw_status decide(mw_duel *duel, const mw_duel_standing standing[MW_DUEL_SIDES], mw_duel_moment **made,
+                        mw_error *error) {
     mw_duel_moment *moment;
     MW_TRY(mw_moment_create(&moment, duel, error));
     memcpy(moment->side, standing, sizeof moment->side);
@@ -149,7 +153,7 @@ static mw_status decide(mw_duel *duel, const mw_duel_standing standing[MW_DUEL_S
     }
     if (status == MW_OK) status = mw_moment_fill(&moment, duel, !ended(&standing[MW_DUEL_PLANNED]), error);
     if (status == MW_OK)
-        keep(duel, moment);
+        *made = moment;
     else
         free(moment);
     return status;
@@ -163,62 +167,96 @@ static mw_status recall(mw_duel *duel, const mw_duel_moment *moment, mw_error *e
     return MW_OK;
 }
 
-/* Everything as it was before the decision of a step. */
-static mw_status go_back(mw_duel *duel, int step, mw_error *error) {
-    const mw_duel_moment *moment = mw_duel_at(duel, step);
-    if (!moment)
-        return mw_fail(error, MW_ERR_ARGUMENT, "step is %d; those kept are %d to %d", step, duel->first,
-                       duel->last);
+/* Worlds and planners as they were before the decision of a kept moment. */
+static mw_status go_back(mw_duel *duel, const mw_duel_moment *then, mw_error *error) {
     for (int s = 0; s < MW_DUEL_SIDES; s++) {
         mw_duel_side *side = &duel->side[s];
-        MW_TRY(mw_env_restore(side->env, moment->world[s], mw_env_snapshot_size(side->env), error));
-        memcpy(side->rewards, moment->rewards[s], (size_t)duel->about.agents * sizeof *side->rewards);
+        MW_TRY(mw_env_restore(side->env, then->world[s], mw_env_snapshot_size(side->env), error));
+        memcpy(side->rewards, then->rewards[s], (size_t)duel->world->agents * sizeof *side->rewards);
     }
-    duel->step = step;
-    return recall(duel, moment, error);
+    return recall(duel, then, error);
+}
+
+static mw_status decide_again(mw_duel *duel, const mw_duel_moment *then, mw_duel_moment **made,
+                              mw_error *error) {
+    MW_TRY(go_back(duel, then, error));
+    return decide(duel, then->side, made, error);
+}
+
+static mw_status take(mw_duel *duel, mw_duel_moment *moment, int candidate, mw_error *error) {
+    mw_duel_side *side = &duel->side[MW_DUEL_PLANNED];
+    MW_TRY(mw_planner_take(side->planner, 0, candidate, side->real, side->index, error));
+    moment->forced = true;
+    mw_moment_choose(moment, duel);
+    return MW_OK;
+}
+
+/* The decision of a kept step once more, with what was chosen by hand in it. */
+static mw_status go_to(mw_duel *duel, int step, mw_error *error) {
+    const mw_duel_moment *then = mw_duel_at(duel, step);
+    mw_duel_moment *moment;
+    MW_TRY(decide_again(duel, then, &moment, error));
+    if (then->forced && then->chosen < moment->candidates) {
+        const mw_status status = take(duel, moment, then->chosen, error);
+        if (status != MW_OK) {
+            free(moment);
+            return status;
+        }
+    }
+    keep(duel, step, moment);
+    return MW_OK;
+}
+
+/* Before every operation: a failure may have been too deep to return at once. */
+static mw_status mend(mw_duel *duel, mw_error *error) {
+    return duel->torn ? go_to(duel, duel->step, error) : MW_OK;
+}
+
+/* After a failure on the way to another moment: back to the present one, now or before what comes next. */
+static mw_status give_up(mw_duel *duel, mw_status status) {
+    duel->torn = true;
+    if (duel->moments) mend(duel, NULL);
+    return status;
 }
 
 mw_status mw_duel_begin(mw_duel *duel, uint64_t seed, uint64_t episode, mw_error *error) {
     uint64_t world, policy;
     const mw_duel_standing start[MW_DUEL_SIDES] = {0};
-    mw_duel before = *duel;
-    mw_duel_moment **moments = calloc((size_t)duel->about.episode_limit + 1, sizeof *moments);
+    mw_duel_moment **moments = calloc((size_t)duel->world->episode_limit + 1, sizeof *moments), *moment;
     if (!moments) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate an episode");
     mw_env_episode_seeds(seed, episode, &world, &policy);
-    duel->moments = moments;
-    duel->seed = seed;
-    duel->episode = episode;
-    duel->step = duel->first = 0;
-    duel->last = -1;
-    duel->kept = 0;
     for (int s = 0; s < MW_DUEL_SIDES; s++) {
         mw_duel_side *side = &duel->side[s];
         mw_env_reset(side->env, world);
         mw_planner_begin(side->planner, 0, policy);
-        memset(side->rewards, 0, (size_t)duel->about.agents * sizeof *side->rewards);
+        memset(side->rewards, 0, (size_t)duel->world->agents * sizeof *side->rewards);
     }
-    const mw_status status = decide(duel, start, error);
-    if (status == MW_OK) {
-        forget_from(&before, before.first);
-        free(before.moments);
-        return MW_OK;
+    const mw_status status = decide(duel, start, &moment, error);
+    if (status != MW_OK) {
+        free(moments);
+        return give_up(duel, status);
     }
-    free(moments);
-    *duel = before;
-    if (duel->moments) go_back(duel, duel->step, NULL);
-    return status;
+    forget_from(duel, duel->first);
+    free(duel->moments);
+    duel->moments = moments;
+    duel->seed = seed;
+    duel->episode = episode;
+    duel->first = 0;
+    duel->last = -1;
+    keep(duel, 0, moment);
+    return MW_OK;
 }
 
 /* The actions that were decided. */
 static mw_status execute(mw_duel *duel, mw_duel_standing standing[MW_DUEL_SIDES], mw_error *error) {
-    const int n = duel->about.agents;
+    const int n = duel->world->agents;
     for (int s = 0; s < MW_DUEL_SIDES; s++) {
         mw_duel_side *side = &duel->side[s];
         memset(side->rewards, 0, (size_t)n * sizeof *side->rewards);
         standing[s].milliseconds = 0;
         if (ended(&standing[s])) continue;
         const mw_action action =
-            duel->about.discrete ? (mw_action){.index = side->index} : (mw_action){.real = side->real};
+            duel->world->discrete ? (mw_action){.index = side->index} : (mw_action){.real = side->real};
         MW_TRY(mw_env_step(side->env, action, side->rewards, &standing[s].outcome, error));
         double mean = 0;
         for (int i = 0; i < n; i++) mean += side->rewards[i] / n;
@@ -230,65 +268,92 @@ static mw_status execute(mw_duel *duel, mw_duel_standing standing[MW_DUEL_SIDES]
 
 mw_status mw_duel_advance(mw_duel *duel, mw_error *error) {
     mw_duel_standing standing[MW_DUEL_SIDES];
+    mw_duel_moment *moment;
+    MW_TRY(mend(duel, error));
     if (mw_duel_over(duel)) return MW_OK;
     memcpy(standing, mw_duel_now(duel)->side, sizeof standing);
     mw_status status = execute(duel, standing, error);
-    if (status == MW_OK) {
-        forget_from(duel, duel->step + 1);
-        duel->step++;
-        status = decide(duel, standing, error);
-        if (status != MW_OK) duel->step--;
-    }
-    if (status != MW_OK) go_back(duel, duel->step, NULL);
-    return status;
+    if (status == MW_OK) status = decide(duel, standing, &moment, error);
+    if (status != MW_OK) return give_up(duel, status);
+    forget_from(duel, duel->step + 1);
+    keep(duel, duel->step + 1, moment);
+    return MW_OK;
 }
 
 /* ---- taking a hand ---- */
 
-static mw_status decide_again(mw_duel *duel, mw_error *error) {
-    mw_duel_standing standing[MW_DUEL_SIDES];
-    memcpy(standing, mw_duel_now(duel)->side, sizeof standing);
-    return decide(duel, standing, error);
-}
-
-static mw_status take(mw_duel *duel, int candidate, mw_error *error) {
-    mw_duel_side *side = &duel->side[MW_DUEL_PLANNED];
-    mw_duel_moment *moment = duel->moments[duel->step];
-    MW_TRY(mw_planner_take(side->planner, 0, candidate, side->real, side->index, error));
-    moment->forced = true;
-    mw_moment_choose(moment, duel);
-    return MW_OK;
+static mw_status find(const mw_duel *duel, int step, const mw_duel_moment **moment, mw_error *error) {
+    *moment = mw_duel_at(duel, step);
+    if (*moment) return MW_OK;
+    return mw_fail(error, MW_ERR_ARGUMENT, "step is %d; those kept are %d to %d", step, duel->first,
+                   duel->last);
 }
 
 mw_status mw_duel_seek(mw_duel *duel, int step, mw_error *error) {
-    MW_TRY(go_back(duel, step, error));
-    const int forced = mw_duel_now(duel)->forced ? mw_duel_now(duel)->chosen : -1;
-    MW_TRY(decide_again(duel, error));
-    if (forced < 0 || forced >= mw_duel_now(duel)->candidates) return MW_OK;
-    return take(duel, forced, error);
+    const mw_duel_moment *then;
+    MW_TRY(find(duel, step, &then, error));
+    const mw_status status = go_to(duel, step, error);
+    return status == MW_OK ? MW_OK : give_up(duel, status);
 }
 
-mw_status mw_duel_force(mw_duel *duel, int candidate, mw_error *error) {
-    const mw_duel_moment *moment = mw_duel_now(duel);
-    if (candidate < 0 || candidate >= moment->candidates)
-        return mw_fail(error, MW_ERR_ARGUMENT, "candidate is %d; this step has %d", candidate,
-                       moment->candidates);
-    if (moment->forced && moment->chosen == candidate) return MW_OK;
-    MW_TRY(take(duel, candidate, error));
-    forget_from(duel, duel->step + 1);
+static mw_status check_candidate(const mw_duel_moment *moment, int candidate, mw_error *error) {
+    if (candidate >= 0 && candidate < moment->candidates) return MW_OK;
+    return mw_fail(error, MW_ERR_ARGUMENT, "candidate is %d; this step has %d", candidate,
+                   moment->candidates);
+}
+
+static mw_status force_elsewhere(mw_duel *duel, int step, int candidate, mw_error *error) {
+    const mw_duel_moment *then;
+    mw_duel_moment *moment;
+    MW_TRY(find(duel, step, &then, error));
+    const bool already = then->forced && then->chosen == candidate;
+    mw_status status = decide_again(duel, then, &moment, error);
+    if (status != MW_OK) return give_up(duel, status);
+    status = check_candidate(moment, candidate, error);
+    if (status == MW_OK) status = take(duel, moment, candidate, error);
+    if (status != MW_OK) {
+        free(moment);
+        return give_up(duel, status);
+    }
+    if (!already) forget_from(duel, step + 1);
+    keep(duel, step, moment);
     return MW_OK;
 }
 
-mw_status mw_duel_place(mw_duel *duel, const char *role, int id, const float place[2], mw_error *error) {
+mw_status mw_duel_force(mw_duel *duel, int step, int candidate, mw_error *error) {
+    MW_TRY(mend(duel, error));
+    if (step != duel->step) return force_elsewhere(duel, step, candidate, error);
+    mw_duel_moment *moment = duel->moments[step];
+    MW_TRY(check_candidate(moment, candidate, error));
+    if (moment->forced && moment->chosen == candidate) return MW_OK;
+    MW_TRY(take(duel, moment, candidate, error));
+    forget_from(duel, step + 1);
+    return MW_OK;
+}
+
+static mw_status place_at(mw_duel *duel, const mw_duel_moment *then, const char *role, int id,
+                          const float place[2], mw_duel_moment **moment, mw_error *error) {
+    MW_TRY(go_back(duel, then, error));
+    for (int s = 0; s < MW_DUEL_SIDES; s++) MW_TRY(mw_env_place(duel->side[s].env, role, id, place, error));
+    return decide(duel, then->side, moment, error);
+}
+
+mw_status mw_duel_place(mw_duel *duel, int step, const char *role, int id, const float place[2],
+                        mw_error *error) {
+    const mw_duel_moment *then;
+    mw_duel_moment *moment;
     for (int c = 0; c < 2; c++)
         if (!(place[c] >= -3 && place[c] <= 3))
             return mw_fail(error, MW_ERR_ARGUMENT, "coordinate %d is %g; it must be -3 to 3", c,
                            (double)place[c]);
-    /* Both worlds stand where the step was decided, and refuse alike: before anything has changed. */
-    for (int s = 0; s < MW_DUEL_SIDES; s++) MW_TRY(mw_env_place(duel->side[s].env, role, id, place, error));
-    MW_TRY(recall(duel, mw_duel_now(duel), error));
-    forget_from(duel, duel->step + 1);
-    return decide_again(duel, error);
+    MW_TRY(find(duel, step, &then, error));
+    MW_TRY(mend(duel, error));
+    then = mw_duel_at(duel, step); /* it may have been made anew */
+    const mw_status status = place_at(duel, then, role, id, place, &moment, error);
+    if (status != MW_OK) return give_up(duel, status);
+    forget_from(duel, step + 1);
+    keep(duel, step, moment);
+    return MW_OK;
 }
 
 bool mw_duel_movable(const mw_duel *duel) {
@@ -296,17 +361,26 @@ bool mw_duel_movable(const mw_duel *duel) {
     return mw_env_place(duel->side[0].env, "", -1, nowhere, NULL) != MW_ERR_UNSUPPORTED;
 }
 
+/* The planner that was there goes only when the new one has decided. */
 static mw_status replan(mw_duel *duel, const mw_plan_settings *plan, int arm, mw_error *error) {
     mw_duel_side *side = &duel->side[MW_DUEL_PLANNED];
-    mw_planner *planner;
+    mw_planner *before = side->planner, *planner;
+    mw_duel_moment *moment;
+    MW_TRY(mend(duel, error));
     MW_TRY(make_planner(&planner, duel, MW_DUEL_PLANNED, plan, error));
-    mw_planner_free(side->planner);
     side->planner = planner;
+    const mw_status status = decide_again(duel, mw_duel_now(duel), &moment, error);
+    if (status != MW_OK) {
+        mw_planner_free(planner);
+        side->planner = before;
+        return give_up(duel, status);
+    }
+    mw_planner_free(before);
     duel->plan = *plan;
     duel->arm = arm;
-    MW_TRY(go_back(duel, duel->step, error));
     forget_from(duel, duel->step + 1);
-    return decide_again(duel, error);
+    keep(duel, duel->step, moment);
+    return MW_OK;
 }
 
 mw_status mw_duel_set(mw_duel *duel, const char *name, const char *value, mw_error *error) {
@@ -339,7 +413,7 @@ mw_status mw_duel_arm(mw_duel *duel, const char *name, mw_error *error) {
         char *value = strchr(word, '=');
         if (!value) continue;
         *value++ = 0;
-        if (duel->about.discrete && strstr("action_offset temperature warm_start", word)) continue;
+        if (duel->world->discrete && strstr("action_offset temperature warm_start", word)) continue;
         MW_TRY(mw_plan_settings_set(&plan, word, value, error));
     }
     MW_TRY(replan(duel, &plan, index, error));

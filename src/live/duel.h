@@ -1,6 +1,7 @@
 /* Two worlds side by side: the same episode of the same bundle, once planned and once played by the policy
  * alone, with everything that is needed to go back in it, to change how it is planned, and to take a hand.
- * Knows nothing of browsers, and belongs to one thread at a time. */
+ * Knows nothing of browsers, and belongs to one thread at a time. What fails changes nothing: the duel stands
+ * where it stood, and plays on. */
 #ifndef MW_LIVE_DUEL_H
 #define MW_LIVE_DUEL_H
 
@@ -53,16 +54,19 @@ typedef struct mw_duel_moment {
 
 typedef struct mw_duel {
     mw_bundle *bundle;
-    mw_bundle_summary about;
+    mw_bundle_summary about;  /* what it says of itself */
+    const mw_env_info *world; /* what arrays are sized by: the live world, never the file beside it */
     mw_duel_side side[MW_DUEL_SIDES];
     mw_routes *routes; /* NULL: the bundle has no routed world model */
     int experts;
     mw_plan_settings plan; /* of the planned world */
     int arm, threads;
     bool changed; /* settings of the arm, by hand */
+    bool torn;    /* a failure left worlds or planners elsewhere than the present step; mended before the next
+                     operation */
     uint64_t seed, episode;
     int step, first, last;    /* the present one; the kept ones */
-    mw_duel_moment **moments; /* [episode_limit + 1] */
+    mw_duel_moment **moments; /* [world->episode_limit + 1] */
     size_t kept;              /* bytes */
 } mw_duel;
 
@@ -76,10 +80,11 @@ bool mw_duel_over(const mw_duel *duel); /* both worlds are at their end */
 mw_status mw_duel_advance(mw_duel *duel, mw_error *error);
 /* Goes to a step that is kept. Later ones stay until play goes on from there. */
 mw_status mw_duel_seek(mw_duel *duel, int step, mw_error *error);
-/* Another candidate is chosen for the present step; what followed another choice is forgotten. */
-mw_status mw_duel_force(mw_duel *duel, int candidate, mw_error *error);
-/* Moves something in both worlds, and decides again. */
-mw_status mw_duel_place(mw_duel *duel, const char *role, int id, const float place[2], mw_error *error);
+/* Goes to a kept step and chooses another candidate there; what followed another choice is forgotten. */
+mw_status mw_duel_force(mw_duel *duel, int step, int candidate, mw_error *error);
+/* Goes to a kept step, moves something in both worlds, and decides again. */
+mw_status mw_duel_place(mw_duel *duel, int step, const char *role, int id, const float place[2],
+                        mw_error *error);
 bool mw_duel_movable(const mw_duel *duel);
 /* From the present step on the planned world is planned so. What is refused changes nothing. */
 mw_status mw_duel_set(mw_duel *duel, const char *name, const char *value, mw_error *error);

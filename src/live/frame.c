@@ -76,7 +76,7 @@ static void sides(FILE *out, const mw_duel *duel, const mw_duel_moment *now) {
         fprintf(out, ",\"over\":%s,\"won\":%s,\"rewards\":",
                 standing->outcome.terminated || standing->outcome.truncated ? "true" : "false",
                 standing->outcome.won ? "true" : "false");
-        numbers(out, now->rewards[s], (size_t)duel->about.agents);
+        numbers(out, now->rewards[s], (size_t)duel->world->agents);
         fputs(",\"shapes\":", out);
         shapes(out, duel->side[s].env);
         fputc('}', out);
@@ -136,7 +136,7 @@ static void ways(FILE *out, const mw_duel *duel, int from) {
 
 /* errors[h - 1]: of what was expected of this step h steps ago, next to the error of expecting no change. */
 static void forecast(FILE *out, const mw_duel *duel, const mw_duel_moment *now) {
-    const size_t joint = (size_t)(duel->about.agents * duel->about.obs_size);
+    const size_t joint = (size_t)(duel->world->agents * duel->world->obs_size);
     float errors[256], still[256];
     int count = 0;
     for (int h = 1; h <= 256; h++) {
@@ -164,10 +164,10 @@ void mw_frame_print(const mw_duel *duel, FILE *out) {
     fputs("},\"forecast\":{", out);
     forecast(out, duel, now);
     fputs("},\"obs\":", out);
-    rows(out, now->obs, duel->about.agents, duel->about.obs_size);
+    rows(out, now->obs, duel->world->agents, duel->world->obs_size);
     if (!now->mass) return;
     fputs(",\"routes\":", out);
-    rows(out, now->mass, duel->about.agents, duel->experts);
+    rows(out, now->mass, duel->world->agents, duel->experts);
 }
 
 /* ---- what it is ---- */
@@ -248,7 +248,7 @@ void mw_frame_history(const mw_duel *duel, FILE *out) {
         fputc(']', out);
         if (m->mass) {
             fputs(",\"routes\":", out);
-            rows(out, m->mass, duel->about.agents, duel->experts);
+            rows(out, m->mass, duel->world->agents, duel->experts);
         }
         fputc('}', out);
     }

@@ -19,7 +19,7 @@ static void *cut(cutter *c, size_t count, size_t size) {
 
 /* What every moment has, first; then the decision's arrays, whose sizes stand in the moment. */
 static void divide(mw_duel_moment *m, cutter *c, const mw_duel *duel, bool decided) {
-    const size_t n = (size_t)duel->about.agents, joint = n * (size_t)duel->about.obs_size;
+    const size_t n = (size_t)duel->world->agents, joint = n * (size_t)duel->world->obs_size;
     for (int s = 0; s < MW_DUEL_SIDES; s++) {
         m->world[s] = cut(c, mw_env_snapshot_size(duel->side[s].env), 1);
         m->memory[s] = cut(c, m->memory_size[s], 1);
@@ -32,7 +32,7 @@ static void divide(mw_duel_moment *m, cutter *c, const mw_duel *duel, bool decid
     m->weights = cut(c, count, sizeof(float));
     m->imagined = cut(c, h * joint, sizeof(float));
     m->paths = cut(c, count * places * (h + 1) * 2, sizeof(float));
-    m->labels = cut(c, duel->about.discrete ? count * MW_DUEL_LABEL : 0, 1);
+    m->labels = cut(c, duel->world->discrete ? count * MW_DUEL_LABEL : 0, 1);
     m->mass = cut(c, n * (size_t)duel->experts, sizeof(float));
 }
 
@@ -51,14 +51,14 @@ mw_status mw_moment_create(mw_duel_moment **out, mw_duel *duel, mw_error *error)
     for (int s = 0; s < MW_DUEL_SIDES; s++) {
         mw_env_snapshot(duel->side[s].env, m->world[s]);
         mw_planner_snapshot(duel->side[s].planner, 0, m->memory[s]);
-        memcpy(m->rewards[s], duel->side[s].rewards, (size_t)duel->about.agents * sizeof(float));
+        memcpy(m->rewards[s], duel->side[s].rewards, (size_t)duel->world->agents * sizeof(float));
     }
     return MW_OK;
 }
 
 /* A joint action in words: "attack 2, stop, east". */
 static void describe(char *label, const float *action, const mw_duel *duel) {
-    const int n = duel->about.agents, d = duel->about.act_size;
+    const int n = duel->world->agents, d = duel->world->act_size;
     size_t used = 0;
     label[0] = 0;
     for (int i = 0; i < n; i++)
@@ -81,7 +81,8 @@ static const float *ahead(const mw_candidates *seen, size_t joint, int candidate
 /* Where every candidate thinks that it leads. */
 static void trace(mw_duel_moment *m, const mw_duel *duel, const mw_candidates *seen) {
     const mw_env *env = duel->side[MW_DUEL_PLANNED].env;
-    const size_t joint = (size_t)(duel->about.agents * duel->about.obs_size), length = (size_t)m->horizon + 1;
+    const size_t joint = (size_t)(duel->world->agents * duel->world->obs_size),
+                 length = (size_t)m->horizon + 1;
     for (int k = 0; k < m->candidates; k++)
         for (size_t h = 0; h < length; h++) {
             float places[MW_DUEL_PLACES][2];
@@ -95,29 +96,32 @@ static void trace(mw_duel_moment *m, const mw_duel *duel, const mw_candidates *s
 
 mw_status mw_moment_fill(mw_duel_moment **moment, mw_duel *duel, bool decided, mw_error *error) {
     const mw_duel_side *side = &duel->side[MW_DUEL_PLANNED];
-    const size_t joint = (size_t)(duel->about.agents * duel->about.obs_size),
-                 act = (size_t)duel->about.act_size;
+    const size_t joint = (size_t)(duel->world->agents * duel->world->obs_size),
+                 act = (size_t)duel->world->act_size;
     mw_duel_moment *m = *moment;
     memcpy(m->obs, side->obs, joint * sizeof(float));
     if (!decided) return MW_OK;
     const mw_candidates seen = mw_planner_candidates(side->planner, 0);
     float places[MW_DUEL_PLACES][2];
-    m->candidates = seen.count;
-    m->horizon = seen.horizon;
-    m->places = mw_env_places(side->env, side->obs, places, MW_DUEL_PLACES);
-    mw_duel_moment sizes = *m;
+    mw_duel_moment sizes = *m; /* the moment stays what it is until there is room */
+    sizes.candidates = seen.count;
+    sizes.horizon = seen.horizon;
+    sizes.places = mw_env_places(side->env, side->obs, places, MW_DUEL_PLACES);
     cutter c = {NULL, (sizeof sizes + 15) & ~(size_t)15};
     divide(&sizes, &c, duel, true);
     mw_duel_moment *larger = realloc(m, c.used);
     if (!larger) return mw_fail(error, MW_ERR_MEMORY, "cannot keep %d candidates", seen.count);
     m = *moment = larger;
     m->bytes = c.used;
+    m->candidates = sizes.candidates;
+    m->horizon = sizes.horizon;
+    m->places = sizes.places;
     c = (cutter){(unsigned char *)m, (sizeof sizes + 15) & ~(size_t)15};
     divide(m, &c, duel, true);
     memcpy(m->scores, seen.scores, (size_t)seen.count * sizeof(float));
     for (int k = 0; m->labels && k < seen.count; k++)
         describe(m->labels + k * MW_DUEL_LABEL,
-                 seen.actions + (size_t)(k * seen.horizon * duel->about.agents) * act, duel);
+                 seen.actions + (size_t)(k * seen.horizon * duel->world->agents) * act, duel);
     if (m->paths) trace(m, duel, &seen);
     mw_moment_choose(m, duel);
     return MW_OK;
@@ -125,12 +129,12 @@ mw_status mw_moment_fill(mw_duel_moment **moment, mw_duel *duel, bool decided, m
 
 void mw_moment_choose(mw_duel_moment *m, mw_duel *duel) {
     const mw_candidates seen = mw_planner_candidates(duel->side[MW_DUEL_PLANNED].planner, 0);
-    const size_t joint = (size_t)(duel->about.agents * duel->about.obs_size),
+    const size_t joint = (size_t)(duel->world->agents * duel->world->obs_size),
                  first = (size_t)(seen.chosen * seen.horizon);
     m->chosen = seen.chosen;
     for (int k = 0; k < m->candidates; k++) m->weights[k] = seen.weights ? seen.weights[k] : 0;
     memcpy(m->imagined, ahead(&seen, joint, seen.chosen, 1), (size_t)seen.horizon * joint * sizeof(float));
     if (m->mass)
         mw_routes_look(duel->routes, m->obs,
-                       seen.actions + first * (size_t)(duel->about.agents * duel->about.act_size), m->mass);
+                       seen.actions + first * (size_t)(duel->world->agents * duel->world->act_size), m->mass);
 }

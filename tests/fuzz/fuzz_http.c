@@ -2,37 +2,18 @@
  * between them, each as it comes over the wire. Every one gets an answer of a known status; nothing is given
  * to those who may not ask, and nothing but what is on the list; whatever is commanded, both worlds stay as
  * their last step says and what is kept stays bounded. Worlds are as in the beginning before every input. */
-#include "small_bundle.h"
+#include "small_duel.h"
 
 #include "live/assets.h"
 #include "live/request.h"
 #include "live/session_state.h"
 
-#include <mawam/env.h>
 #include <stddef.h>
 #include <strings.h>
 
 static const char token[] = "0123456789abcdef0123456789abcdef", first[] = "first.safetensors";
 
 /* ---- the session ---- */
-
-static void save_bundle(const char *path, const char *task) {
-    mw_error error;
-    mw_env *env;
-    FUZZ_EXPECT(mw_env_create(&env, task, NULL, &error) == MW_OK);
-    const mw_env_info *world = mw_env_describe(env);
-    mw_bundle_info info = {.quality = "own",
-                           .method = "own",
-                           .agents = world->agents,
-                           .obs = world->obs_size,
-                           .act = world->act_size,
-                           .discrete = world->discrete,
-                           .episode_limit = world->episode_limit};
-    snprintf(info.task, sizeof info.task, "%s", task);
-    snprintf(info.rules, sizeof info.rules, "%s", world->rules);
-    save_small_bundle(path, &info, (small_bundle_parts){0});
-    mw_env_free(env);
-}
 
 static mw_session *open_session(void) {
     mw_error error;
@@ -44,8 +25,8 @@ static mw_session *open_session(void) {
 static mw_session *prepare(void) {
     mw_error error;
     FUZZ_EXPECT(mw_dir_make(fuzz_path("bundles"), &error) == MW_OK);
-    save_bundle(fuzz_path("bundles/first.safetensors"), "spread");
-    save_bundle(fuzz_path("bundles/second.safetensors"), "3m");
+    save_task_bundle(fuzz_path("bundles/first.safetensors"), "spread", 0);
+    save_task_bundle(fuzz_path("bundles/second.safetensors"), "3m", 0);
     fuzz_put("bundles/broken.safetensors", (const uint8_t *)"broken", 6);
     fuzz_put("outside.safetensors", (const uint8_t *)"outside", 7);
     return open_session();
@@ -71,22 +52,8 @@ static void restore(mw_session **session) {
 }
 
 static void check_session(const mw_session *session) {
-    static float obs[1 << 12];
-    const mw_duel *duel = session->duel;
-    size_t kept = 0;
     FUZZ_EXPECT(session->rate >= 0.5 && session->rate <= 120 && session->visitors == 0);
-    FUZZ_EXPECT(duel->plan.candidates >= 1 && duel->plan.candidates <= MW_DUEL_CANDIDATES);
-    FUZZ_EXPECT(duel->first >= 0 && duel->first <= duel->step && duel->step <= duel->last);
-    FUZZ_EXPECT(duel->last <= duel->about.episode_limit && duel->kept <= MW_DUEL_KEPT);
-    for (int t = 0; t <= duel->about.episode_limit; t++) {
-        FUZZ_EXPECT(!duel->moments[t] == !mw_duel_at(duel, t));
-        kept += duel->moments[t] ? duel->moments[t]->bytes : 0;
-    }
-    FUZZ_EXPECT(kept == duel->kept);
-    const mw_duel_moment *now = mw_duel_now(duel);
-    FUZZ_EXPECT(now->candidates <= MW_DUEL_CANDIDATES && now->chosen < MW_DUEL_CANDIDATES);
-    mw_env_observe(duel->side[MW_DUEL_PLANNED].env, obs);
-    FUZZ_EXPECT(!memcmp(obs, now->obs, (size_t)(duel->about.agents * duel->about.obs_size) * sizeof *obs));
+    check_duel(session->duel);
 }
 
 /* ---- requests ---- */
