@@ -7,6 +7,7 @@
 #include "core/pool.h"
 
 #include "core/clock.h"
+#include "core/turns.h"
 
 #include <linux/futex.h>
 #include <pthread.h>
@@ -40,6 +41,7 @@ struct mw_pool {
     unsigned forks;            /* before they were started: those of another process are not ours */
     bool crowded;              /* more threads than cores: waiting only keeps the awaited from running */
     _Atomic double busy_until; /* cores are shared with other programs, as far as is known */
+    mw_turns *turns;           /* instead of threads; NULL: there are threads */
     pthread_t *handles;
     place *places; /* [threads] */
     /* What a worker needs to begin a run shares one cache line. */
@@ -129,6 +131,10 @@ static void change(gate *g) {
 
 void mw_pool_barrier(mw_pool *pool) {
     if (!pool || pool->threads == 1) return;
+    if (pool->turns) {
+        mw_turns_barrier(pool->turns);
+        return;
+    }
     unsigned phase = atomic_load_explicit(&pool->phase.value, memory_order_acquire);
     if (atomic_fetch_add_explicit(&pool->arrived, 1, memory_order_acq_rel) + 1 == (unsigned)pool->threads) {
         atomic_store_explicit(&pool->arrived, 0, memory_order_release);
@@ -183,14 +189,32 @@ static bool start_workers(mw_pool *pool) {
     return true;
 }
 
+static void stop_workers(mw_pool *pool) {
+    atomic_store(&pool->stop, true);
+    change(&pool->epoch);
+    for (int worker = 1; worker <= pool->started; worker++) pthread_join(pool->handles[worker], NULL);
+    pool->started = 0;
+    atomic_store(&pool->stop, false);
+}
+
+static void forget_gates(mw_pool *pool) {
+    pool->epoch = pool->finished = pool->phase = (gate){0};
+    atomic_store(&pool->arrived, 0); /* who was at a barrier stayed in the parent */
+}
+
 /* A fork has a copy of the pool and none of its threads: they are started anew. How many there are is known
- * to everybody who uses the pool, so that there is no way around one that cannot be. */
+ * to everybody who uses the pool, so where the system gives no threads, as many workers take turns on the
+ * calling one. Without memory for their stacks either there is only waiting for some. */
 static void revive(mw_pool *pool) {
     pool->forks = forks;
     pool->started = 0;
-    pool->epoch = pool->finished = pool->phase = (gate){0};
-    atomic_store(&pool->arrived, 0); /* who was at a barrier stayed in the parent */
-    while (!start_workers(pool)) nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    forget_gates(pool);
+    while (!pool->turns && !start_workers(pool)) {
+        stop_workers(pool);
+        forget_gates(pool);
+        pool->turns = mw_turns_create(pool->threads);
+        if (!pool->turns) nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    }
 }
 
 mw_status mw_pool_create(mw_pool **out, int threads, mw_error *error) {
@@ -218,10 +242,8 @@ fail:
 
 void mw_pool_free(mw_pool *pool) {
     if (!pool) return;
-    atomic_store(&pool->stop, true);
-    change(&pool->epoch);
-    for (int worker = 1; worker <= pool->started && pool->forks == forks; worker++)
-        pthread_join(pool->handles[worker], NULL);
+    if (pool->forks == forks) stop_workers(pool);
+    mw_turns_free(pool->turns);
     free(pool->places);
     free(pool->handles);
     free(pool);
@@ -237,6 +259,10 @@ void mw_pool_run(mw_pool *pool, mw_pool_body *body, void *context) {
         return;
     }
     if (pool->forks != forks) revive(pool);
+    if (pool->turns) {
+        mw_turns_run(pool->turns, body, context);
+        return;
+    }
     pool->body = body;
     pool->context = context;
     note_core(pool, 0);

@@ -18,7 +18,7 @@ int mw_pool_cores(void);                  /* cores this process may use */
 
 /* Runs body(context, worker) on every worker 0..threads-1 and returns when all are done. A NULL pool runs it
  * on the caller alone. Not reentrant: one run at a time per pool. After fork() the child's first run starts
- * its threads anew. */
+ * its threads anew; where the system gives it none, its workers take turns on the calling thread. */
 typedef void mw_pool_body(void *context, int worker);
 void mw_pool_run(mw_pool *pool, mw_pool_body *body, void *context);
 

@@ -2,11 +2,22 @@
 #include "check.h"
 #include "core/pool.h"
 
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum { ROUNDS = 50 };
+
+/* Stands in front of the C library's. */
+static int threads_left = 1 << 20;
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *context) {
+    if (threads_left <= 0) return EAGAIN;
+    threads_left--;
+    return ((__typeof__(&pthread_create))dlsym(RTLD_NEXT, "pthread_create"))(thread, attributes, start, context);
+}
 
 typedef struct {
     mw_pool *pool;
@@ -104,6 +115,36 @@ static void after_fork_at_a_barrier(void **state) {
     mw_pool_free(s.pool);
 }
 
+/* Where the system gives a fork no threads, or not all of them, it plays on alone: in turns. */
+static void after_fork_without_threads(void **state) {
+    (void)state;
+#ifdef __SANITIZE_THREAD__
+    skip(); /* a fork of several threads is beyond it */
+#endif
+    mw_error error;
+    for (int given = 0; given < 2; given++) {
+        shared s = {0};
+        int status;
+        CHECK_OK(mw_pool_create(&s.pool, 3, &error), error);
+        mw_pool_run(s.pool, body, &s);
+        const pid_t child = fork();
+        if (child == 0) {
+            alarm(20);
+            threads_left = given;
+            for (int run = 0; run < 5; run++) {
+                atomic_store(&s.inside, 0);
+                mw_pool_run(s.pool, body, &s);
+            }
+            mw_pool_free(s.pool);
+            _exit(s.seen[0] == 6 * ROUNDS && s.seen[1] == s.seen[0] && s.seen[2] == s.seen[0] ? 0 : 1);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), 0);
+        mw_pool_free(s.pool);
+    }
+}
+
 static void shares(void **state) {
     (void)state;
     mw_error error;
@@ -128,6 +169,7 @@ static void shares(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(runs_and_barriers), cmocka_unit_test(after_fork),
-                                       cmocka_unit_test(after_fork_at_a_barrier), cmocka_unit_test(shares)};
+                                       cmocka_unit_test(after_fork_at_a_barrier),
+                                       cmocka_unit_test(after_fork_without_threads), cmocka_unit_test(shares)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
