@@ -179,7 +179,8 @@ static mw_status survey_build(survey *v, const mw_bundle *bundle, mw_error *erro
     v->anchors = calloc((size_t)v->capacity, sizeof *v->anchors);
     v->again = calloc((size_t)(MAX_ENVS * v->plan.candidates), sizeof *v->again);
     v->start =
-        calloc((size_t)(v->plan.candidates * bundle->info.agents * bundle->info.obs), sizeof *v->start);
+        calloc((size_t)(v->plan.candidates * v->worlds->info->agents * v->worlds->info->obs_size),
+               sizeof *v->start);
     if (!v->anchors || !v->again || !v->start)
         return mw_fail(error, MW_ERR_MEMORY, "cannot keep %d anchors", o->anchors);
     return MW_OK;
@@ -271,6 +272,7 @@ mw_status mw_same_state_run(mw_same_state *result, const mw_bundle *bundle,
 }
 
 void mw_same_state_free(mw_same_state *result) {
+    if (!result) return;
     free(result->realized); /* what the judges predicted lies behind it */
     *result = (mw_same_state){0};
 }

@@ -201,7 +201,8 @@ void mw_planner_begin(mw_planner *p, int env, uint64_t episode) {
 
 void mw_planner_reward(mw_planner *p, int env, float reward) {
     if (env < 0 || env >= p->options.envs || !p->plan->return_to_go || !isfinite(reward)) return;
-    p->states[env].target -= reward / p->return_scale;
+    const float target = p->states[env].target - reward / p->return_scale;
+    p->states[env].target = fminf(MW_PLAN_TARGET, fmaxf(-MW_PLAN_TARGET, target));
 }
 
 /* ---- 1. candidates ---- */

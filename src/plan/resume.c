@@ -67,7 +67,7 @@ static mw_status check(const mw_planner *p, const head *h, const unsigned char *
     if (h->rest < 0 || size != sizeof *h + expected * sizeof(float))
         return mw_fail(error, MW_ERR_FORMAT, "the snapshot has %zu bytes, its sizes ask for %zu", size,
                        sizeof *h + expected * sizeof(float));
-    if (!isfinite(h->target) || (h->warm != 0 && h->warm != 1))
+    if (!(fabsf(h->target) <= MW_PLAN_TARGET) || (h->warm != 0 && h->warm != 1))
         return mw_fail(error, MW_ERR_FORMAT, "the snapshot's target or flag is out of range");
     for (size_t i = 0; i < expected; i++) {
         float value;

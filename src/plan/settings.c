@@ -13,7 +13,7 @@ static const mw_field fields[] = {
     {"horizon",         MW_FIELD_INT,    AT(horizon),         "8",    1, 256,   "steps that candidates have, and are scored over unless value_after says less", {0}, "H"},
     {"sampling_steps",  MW_FIELD_INT,    AT(sampling_steps),  "3",    1, 5,     "steps from noise to a candidate", {0}, "K"},
     {"guidance",        MW_FIELD_REAL,   AT(guidance),        "1.2",  -10, 100, "omega: weight of the return condition", {0}, NULL},
-    {"target",          MW_FIELD_REAL,   AT(target),          "auto", -1e6, 1e6, "target return in units of flow.return_scale; auto, in training: the quantile of the data's returns", {"auto"}, NULL},
+    {"target",          MW_FIELD_REAL,   AT(target),          "auto", -MW_PLAN_TARGET, MW_PLAN_TARGET, "target return in units of flow.return_scale; auto, in training: the quantile of the data's returns", {"auto"}, NULL},
     {"quantile",        MW_FIELD_REAL,   AT(quantile),        "0.95", 0, 1,     "which quantile of the returns of the data's episodes is the target", {0}, NULL},
     {"return_to_go",    MW_FIELD_SWITCH, AT(return_to_go),    "off",  0, 1,     "the target shrinks by what was earned during the episode", {0}, NULL},
     {"scorer",          MW_FIELD_WORD,   AT(scorer),          "rwm",  0, 0,     "what judges candidates; see the list of scorers", {0}, NULL},

@@ -8,6 +8,8 @@
 
 extern const mw_fields mw_plan_fields;
 
+#define MW_PLAN_TARGET 1e6f /* in size at most: as a setting, and after all that was earned */
+
 /* Candidates as the policy draws them, the best one executed: how scorers are compared. */
 #define MW_AS_DRAWN                                                                                          \
     "action_offset=0 temperature=0 warm_start=off caution=0 value_after=0 recombine=0 "                      \

@@ -863,6 +863,38 @@ static void hostile_sizes(void **state) {
     mw_bundle_free(bundle);
 }
 
+/* Whatever was earned: what is left of the target stays one that can be asked for, and proposals finite. */
+static void rewards_beyond_reason(void **state) {
+    (void)state;
+    mw_bundle *bundle = bundle_of(false);
+    bundle->plan.return_to_go = true;
+    for (int sign = -1; sign <= 1; sign += 2) {
+        mw_error error;
+        mw_planner *planner;
+        float obs[N * O], real[N * D];
+        uint8_t legal[N * D];
+        const mw_planner_options options = options_of(bundle);
+        CHECK_OK(mw_planner_create(&planner, bundle, &options, &error), error);
+        mw_planner_begin(planner, 0, 1);
+        for (int t = 0; t < STEPS; t++) {
+            observe(obs, legal, 0, t);
+            CHECK_OK(mw_planner_act(planner, obs, NULL, NULL, real, NULL, &error), error);
+            const mw_candidates seen = mw_planner_candidates(planner, 0);
+            for (int k = 0; k < seen.count; k++) assert_true(isfinite(seen.scores[k]));
+            for (int k = 0; k < seen.count * (seen.horizon + 1) * N * O; k++)
+                assert_true(isfinite(seen.proposed[k]));
+            for (int k = 0; k < N * D; k++) assert_true(fabsf(real[k]) <= 1);
+            mw_planner_reward(planner, 0, (float)sign * 3e38f);
+        }
+        unsigned char *memory = malloc(mw_planner_snapshot_size(planner));
+        mw_planner_snapshot(planner, 0, memory);
+        CHECK_OK(mw_planner_restore(planner, 0, memory, mw_planner_snapshot_size(planner), &error), error);
+        free(memory);
+        mw_planner_free(planner);
+    }
+    mw_bundle_free(bundle);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(same_decisions),
                                        cmocka_unit_test(choice),
@@ -883,6 +915,7 @@ int main(void) {
                                        cmocka_unit_test(error_that_is_not_known),
                                        cmocka_unit_test(refused),
                                        cmocka_unit_test(worlds_played),
-                                       cmocka_unit_test(units_are_kept)};
+                                       cmocka_unit_test(units_are_kept),
+                                       cmocka_unit_test(rewards_beyond_reason)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -1,11 +1,13 @@
 """Finding and loading the library: the order of places, other versions, things that are no library of ours."""
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -126,3 +128,31 @@ def test_interrupts_between_reports_wait_for_the_library(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         work.run(None, until_stopped)
     assert ended and not interrupts
+
+
+NOTHING = """
+import ctypes, re, sys
+from mawam import _abi, _library
+from mawam._functions import FUNCTIONS
+kinds = [re.fullmatch(r"(\\w+) (\\w+)\\((.*)\\)", line).groups() for line in FUNCTIONS.strip().splitlines()]
+given = {name: arguments.split(", ") for result, name, arguments in kinds if result == "status"}
+given.update({name: ["pointer"] for name in sys.argv[1].split()})
+for name, arguments in given.items():
+    print(name, flush=True)
+    values = [_abi.STRUCT[kind]() if kind in _abi.STRUCT else None if kind in ("pointer", "text") else 0
+              for kind in arguments if kind]
+    function = getattr(_library.library, name)
+    function.argtypes = [_abi.KINDS[kind] for kind in arguments if kind]
+    function(*values)
+print("survived", len(given))
+"""
+
+
+def test_nothing_is_given(tmp_path):
+    """What ends an object takes NULL, and what returns a status says what is missing, all over the interface."""
+    headers = "".join(path.read_text() for path in (Path(mawam.__file__).parents[2] / "include/mawam").glob("*.h"))
+    ends = set(re.findall(r"\bmw_\w+_(?:free|abandon)\b", headers))
+    assert len(ends) >= 12
+    found = subprocess.run([sys.executable, "-c", NOTHING, " ".join(sorted(ends))], cwd=tmp_path, capture_output=True,
+                           text=True, env=dict(os.environ, PYTHONPATH=str(Path(mawam.__file__).parents[1])))
+    assert found.returncode == 0 and "survived" in found.stdout, found.stdout[-200:] + found.stderr
