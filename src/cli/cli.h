@@ -134,13 +134,6 @@ mw_status mw_cli_output(const char *path, bool overwrite, mw_error *error);
 /* Is it a name that a replay can have, or NULL? Returns -1, or the exit code. */
 int mw_cli_replay(const char *path);
 
-/* A file of scalars that TensorBoard reads. Opening fails with NULL; closing it with fclose tells whether all
- * of it was written. */
-FILE *mw_cli_events_open(const char *path, mw_error *error);
-/* When the work begins: what the file held goes, unless this goes on. */
-void mw_cli_events_begin(FILE *events, bool append);
-void mw_cli_events_add(FILE *events, const char *tag, long step, double value);
-
 extern bool mw_cli_quiet; /* --quiet: no progress, no remarks */
 
 double mw_cli_seconds(void); /* since an arbitrary start; never runs backwards */

@@ -1,5 +1,6 @@
 /* mawam train: from a dataset to a bundle. */
 #include "cli/cli.h"
+#include "cli/events.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -53,8 +54,7 @@ typedef struct {
     double first;       /* work that was done before this run */
     double begun, said; /* seconds of the training */
     bool started;
-    FILE *events;  /* NULL: not wanted */
-    bool append;   /* to what it holds */
+    mw_events events; /* not opened: not wanted */
     bool began;    /* the training, and what is written of it */
     double logged; /* the mean that was logged last */
 } display;
@@ -62,7 +62,7 @@ typedef struct {
 static void show_estimate(void *context, const mw_training_estimate *e) {
     display *d = context;
     d->began = true;
-    if (d->events) mw_cli_events_begin(d->events, d->append);
+    if (d->events.opened) mw_events_begin(&d->events);
     if (mw_cli_quiet) return;
     fprintf(stderr, "mawam: training takes about %.2g GB of memory (%.1f GB are free) and %.0f %s\n",
             1e-9 * e->bytes, 1e-9 * e->free_bytes, ceil(e->seconds / (e->seconds < 120 ? 1 : 60)),
@@ -70,14 +70,14 @@ static void show_estimate(void *context, const mw_training_estimate *e) {
 }
 
 static void log_losses(display *d, const mw_training_progress *p) {
-    if (!d->events || p->losses < 1 || !p->means || p->means[0] == d->logged) return;
+    if (!d->events.opened || p->losses < 1 || !p->means || p->means[0] == d->logged) return;
     d->logged = p->means[0];
     for (int i = 0; i < p->losses; i++) {
         char tag[160];
         snprintf(tag, sizeof tag, "%s/%s", p->part, p->loss_names[i]);
-        mw_cli_events_add(d->events, tag, p->step, p->means[i]);
+        mw_events_add(&d->events, tag, p->step, p->means[i]);
         snprintf(tag, sizeof tag, "%s/held-out %s", p->part, p->loss_names[i]);
-        if (p->held) mw_cli_events_add(d->events, tag, p->step, p->held[i]);
+        if (p->held) mw_events_add(&d->events, tag, p->step, p->held[i]);
     }
 }
 
@@ -143,7 +143,7 @@ static int print_report(const char *output, const mw_training_report *report) {
 static int run(const mw_dataset *dataset, const char *output, mw_train_options *o, bool events) {
     mw_error error = {0};
     mw_training_report report;
-    display d = {.append = o->resume, .logged = NAN};
+    display d = {.logged = NAN};
     char path[4096];
     if (mw_train_options_check(o, mw_dataset_describe(dataset).spec.task, &error) != MW_OK)
         return mw_cli_refuse(&error);
@@ -162,12 +162,11 @@ static int run(const mw_dataset *dataset, const char *output, mw_train_options *
                 "'%.300s' is there already; --overwrite replaces it, -o names another file", path);
         return mw_cli_fail(&error);
     }
-    if (events && !(d.events = mw_cli_events_open(path, &error))) return mw_cli_fail(&error);
+    if (events && mw_events_open(&d.events, path, o->resume, &error) != MW_OK) return mw_cli_fail(&error);
     mw_status status = mw_bundle_train(dataset, output, o, &report, &error);
     if (d.started) mw_progress_finish(&d.bar);
-    const bool lost = d.events && ferror(d.events); /* of a write that failed before closing says nothing */
-    if (d.events && (fclose(d.events) != 0 || lost) && status == MW_OK)
-        status = mw_fail(&error, MW_ERR_IO, "cannot write '%s'", path);
+    const mw_status logged = mw_events_close(&d.events, status == MW_OK ? &error : NULL);
+    if (status == MW_OK) status = logged;
     if (made && !d.began) unlink(path); /* a training that was refused leaves nothing */
     return status == MW_OK ? print_report(output, &report) : mw_cli_fail(&error);
 }
