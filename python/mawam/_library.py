@@ -211,19 +211,31 @@ class Handle:
         self.pointer = 0
 
 
+class Pointer(int):
+    """An object's address, for calls. Whoever holds it holds the object: closing in another thread waits for the calls
+    that are under way."""
+
+    handle: Handle
+
+
 class Owner:
     """Base of the classes that stand for an object of the library; `close` lets go of it early."""
 
     _handle: Optional[Handle]
 
     @property
-    def _pointer(self) -> int:
-        if self._handle is None:
+    def _pointer(self) -> Pointer:
+        """To be kept in a variable where what the library returns lies in the object."""
+        handle = self._handle
+        if handle is None:
             raise ArgumentError(f"this {type(self).__name__} is closed")
-        return self._handle.pointer
+        pointer = Pointer(handle.pointer)
+        pointer.handle = handle
+        return pointer
 
     def close(self) -> None:
-        """Lets go of the object; it is freed as soon as no array, planner or the like needs it."""
+        """Lets go of the object; it is freed as soon as no array, planner, call in another thread or the like needs
+        it."""
         self._handle = None
 
     def __enter__(self: Any) -> Any:

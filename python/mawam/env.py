@@ -248,9 +248,9 @@ class Env(Owner):
     @property
     def features(self) -> List[Feature]:
         """What the values of an observation are."""
-        feature, found = _abi.STRUCT["mw_feature"](), []
+        feature, found, pointer = _abi.STRUCT["mw_feature"](), [], self._pointer
         for index in range(self.info.obs_size):
-            lib.mw_env_feature(self._pointer, index, ctypes.byref(feature))
+            lib.mw_env_feature(pointer, index, ctypes.byref(feature))
             found.append(record(Feature, feature))
         return found
 
@@ -272,9 +272,10 @@ class Env(Owner):
 
     def draw(self) -> List[Shape]:
         """The picture of the present state."""
-        count = lib.mw_env_draw(self._pointer, None, 0)
+        pointer = self._pointer
+        count = lib.mw_env_draw(pointer, None, 0)
         shapes = (_abi.STRUCT["mw_shape"] * max(1, count))()
-        lib.mw_env_draw(self._pointer, shapes, count)
+        lib.mw_env_draw(pointer, shapes, count)
         return [Shape(**{**as_dict(shape), "kind": _SHAPES[shape.kind]}) for shape in shapes[:count]]
 
 

@@ -87,16 +87,17 @@ class Bundle(Owner):
     @property
     def parts(self) -> List[Part]:
         """The models in it and where they come from."""
-        found = []
+        found, pointer = [], self._pointer
         for index in range(self._parts):
-            part = lib.mw_bundle_part_describe(self._pointer, index)
+            part = lib.mw_bundle_part_describe(pointer, index)
             found.append(Part(text(part.name), part.parameters, json.loads(text(part.provenance) or "{}")))
         return found
 
     @property
     def plan(self) -> Dict[str, str]:
         """How it plans unless told otherwise: every setting as it would be typed, real numbers with six digits."""
-        settings = lib.mw_bundle_plan(self._pointer)
+        pointer = self._pointer
+        settings = lib.mw_bundle_plan(pointer)
         return _typed_settings(settings)
 
     def __repr__(self) -> str:
@@ -192,8 +193,9 @@ class Planner(Owner):
         playing = None if active is None else taken("active", active, (self.envs,), BYTE)
         actions = np.zeros(self._action_shape, self._action_type)
         at = ctypes.c_void_p(address("actions", actions, self._action_shape, actions.dtype))
+        pointer = self._pointer  # holds the planner until the call is over
         status = self._act(
-            ctypes.c_void_p(self._pointer), ctypes.c_void_p(obs_at), ctypes.c_void_p(legal_at),
+            ctypes.c_void_p(pointer), ctypes.c_void_p(obs_at), ctypes.c_void_p(legal_at),
             ctypes.c_void_p(None if playing is None else playing.ctypes.data), None if self.discrete else at,
             at if self.discrete else None, ctypes.byref(self._error))
         if status:
@@ -214,7 +216,8 @@ class Planner(Owner):
     def candidates(self, env: int = 0) -> Candidates:
         """Those of the last decision of one environment."""
         self._check_env(env)
-        seen = lib.mw_planner_candidates(self._pointer, env)
+        pointer = self._pointer
+        seen = lib.mw_planner_candidates(pointer, env)
         if not seen.count:
             raise ArgumentError(f"there is no decision for environment {env} to look into")
         n, o, d = self._sizes

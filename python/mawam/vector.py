@@ -94,10 +94,11 @@ class VectorEnv(Owner):
 
     def env(self, index: int) -> Env:
         """One of the environments, for pictures and snapshots. It belongs to the batch."""
-        pointer = lib.mw_env_batch_get(self._pointer, whole("index", index, ctypes.c_int))
+        batch = self._pointer
+        pointer = lib.mw_env_batch_get(batch, whole("index", index, ctypes.c_int))
         if not pointer:
             raise ArgumentError(f"there are environments 0 to {self.num_envs - 1}, not {index}")
-        return Env._of(Handle.borrow(pointer, self._handle))
+        return Env._of(Handle.borrow(pointer, batch.handle))
 
     def reset(self, *, seed: Union[int, Sequence[int], None] = None,
               options: Optional[Dict[str, Any]] = None) -> Tuple[np.ndarray, Dict[str, np.ndarray]]:
@@ -130,7 +131,8 @@ class VectorEnv(Owner):
         infos. An array that is filled anew for every step is checked once."""
         if actions is not self._actions:
             self._point(actions)
-        status = self._advance(*self._arguments)
+        handle = self._handle  # held until the call is over
+        status = self._advance(*self._arguments) if handle else _closed()
         if status:
             raise failure(status, self._error)
         if self._arrays.ended and self.autoreset:

@@ -1,5 +1,6 @@
 """Writing datasets of one's own: arrays of episodes, of a built-in task or a world that mawam knows nothing about."""
 import ctypes
+import threading
 from typing import Any, Iterable, Optional, Union
 
 import numpy as np
@@ -24,13 +25,15 @@ class DatasetWriter(Owner):
             "act_size": act_size, "discrete": discrete, "episode_limit": episode_limit, "seed": seed,
             "command": command, "note": note})
         self._sizes, self.discrete, self.folder = (agents, obs_size, act_size), discrete, folder
+        self._busy = threading.Lock()  # a commit waits for what another thread adds, as it frees the writer
         self._handle = Handle(lib.mw_dataset_writer_open, lib.mw_dataset_writer_abandon, encode(folder),
                               ctypes.byref(spec), truth("overwrite", overwrite))
 
     @property
     def steps(self) -> int:
         """So far, over all episodes."""
-        return lib.mw_dataset_writer_steps(self._pointer)
+        with self._busy:
+            return lib.mw_dataset_writer_steps(self._pointer)
 
     def add(self, episode: Union[Episode, Any]) -> None:
         """Checks an episode (shapes, finite numbers, legal actions) and appends it."""
@@ -52,21 +55,24 @@ class DatasetWriter(Owner):
             arrays["legal"] = taken("legal", episode.legal, (length, n, d), BYTE)
         struct = fill(_abi.STRUCT["mw_episode"](), {name: array.ctypes.data for name, array in arrays.items()})
         struct.length, struct.outcome = length, whole("outcome", episode.outcome, ctypes.c_uint8)
-        call(lib.mw_dataset_writer_add, self._pointer, ctypes.byref(struct))
+        with self._busy:
+            call(lib.mw_dataset_writer_add, self._pointer, ctypes.byref(struct))
 
     def sources(self, *sources: Any) -> None:
         """Who acted: (name, checksum, episodes) of each policy."""
         array = (_abi.STRUCT["mw_data_source"] * max(1, len(sources)))()
         for place, (name, checksum, episodes) in zip(array, sources):
             fill(place, {"name": name, "checksum": checksum, "episodes": episodes})
-        call(lib.mw_dataset_writer_sources, self._pointer, array, len(sources))
+        with self._busy:
+            call(lib.mw_dataset_writer_sources, self._pointer, array, len(sources))
 
     def commit(self) -> Dataset:
         """Completes the dataset and opens it."""
-        pointer = self._pointer
-        self._handle.pointer = 0  # type: ignore[union-attr]  # commit frees it either way
-        self._handle = None
-        call(lib.mw_dataset_writer_commit, pointer)
+        with self._busy:
+            pointer = self._pointer
+            pointer.handle.pointer = 0  # commit frees it either way
+            self._handle = None
+            call(lib.mw_dataset_writer_commit, pointer)
         return brought_in(self.folder)
 
     def __exit__(self, kind: Any, *_: object) -> None:

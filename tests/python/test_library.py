@@ -156,3 +156,74 @@ def test_nothing_is_given(tmp_path):
     found = subprocess.run([sys.executable, "-c", NOTHING, " ".join(sorted(ends))], cwd=tmp_path, capture_output=True,
                            text=True, env=dict(os.environ, PYTHONPATH=str(Path(mawam.__file__).parents[1])))
     assert found.returncode == 0 and "survived" in found.stdout, found.stdout[-200:] + found.stderr
+
+
+CLOSING = """
+import sys, threading, time
+import numpy as np
+import mawam
+
+bundle, env = mawam.Bundle("3m-medium"), mawam.Env("3m")
+obs, infos = env.reset(0)
+actions = np.zeros((256, 3), np.int32)
+episode = mawam.Episode(np.zeros((400, 3, 30), np.float32), np.zeros((400, 3), np.int32), np.zeros(400, np.float32))
+
+
+def planner():
+    made = mawam.Planner(bundle, threads=1)
+    return made, lambda: made.act(obs, infos["action_mask"]), made.close
+
+
+def looked_into():
+    made = mawam.Planner(bundle, threads=1)
+    made.act(obs, infos["action_mask"])
+    return made, made.candidates, made.close
+
+
+def vector():
+    made = mawam.VectorEnv("3m", 256, threads=1)
+    return made, lambda: made.step(made.script("random")), made.close
+
+
+def parts():
+    made = mawam.Bundle("3m-medium")
+    return made, lambda: (made.parts, made.plan), made.close
+
+
+def world():
+    made = mawam.Env("3m")
+    return made, lambda: (made.snapshot(), made.draw(), made.features), made.close
+
+
+def writer():
+    made = mawam.DatasetWriter(sys.argv[1] + "/data", "own", agents=3, obs_size=30, act_size=9, discrete=True,
+                               episode_limit=400, overwrite=True)
+    made.add(episode)
+    return made, lambda: made.add(episode), made.commit
+
+
+for make in planner, looked_into, vector, parts, world, writer:
+    for attempt in range(8):
+        made, use, close = make()
+        told = []
+
+        def go():
+            try:
+                while True:
+                    use()
+            except mawam.ArgumentError as error:
+                told.append(str(error))
+
+        thread = threading.Thread(target=go)
+        thread.start()
+        time.sleep(0.01)
+        close()
+        thread.join()
+        assert "is closed" in told[0], told
+print("survived")
+"""
+
+
+def test_closing_waits_for_calls_of_other_threads(tmp_path):
+    found = subprocess.run([sys.executable, "-c", CLOSING, str(tmp_path)], capture_output=True, text=True)
+    assert found.returncode == 0 and "survived" in found.stdout, f"{found.returncode}: {found.stderr[-500:]}"
