@@ -1,5 +1,6 @@
 /* The web server of the live view, on libmicrohttpd: hands requests to request.c and sends what they get,
  * among it one endless stream of events to everybody who looks on. */
+#include "live/lines.h"
 #include "live/live.h"
 #include "live/request.h"
 
@@ -17,8 +18,6 @@
 #include <unistd.h>
 
 enum {
-    VISITORS = 48,    /* streams at once; every connection needs some memory */
-    CONNECTIONS = 96, /* of all kinds */
     CONNECTION_MEMORY = 16 * 1024,
     IDLE = 20 /* seconds after which a silent connection is closed */
 };
@@ -30,6 +29,7 @@ typedef struct visitor {
     struct visitor *next;
     struct server *server;
     struct MHD_Connection *connection;
+    mw_line *line;
     mw_message *message; /* being sent */
     size_t sent;
     unsigned long serial; /* of the last one sent */
@@ -40,11 +40,24 @@ typedef struct server {
     mw_session *session;
     struct MHD_Daemon *daemon;
     mw_door door;
+    mw_lines lines;
     pthread_mutex_t lock;
     visitor *visitors;
     int count;
     bool closing;
 } server;
+
+static double seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static mw_line *line_of(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info ? info->socket_context : NULL;
+}
 
 /* ---- answers ---- */
 
@@ -80,22 +93,27 @@ static ssize_t read_event(void *context, uint64_t position, char *buffer, size_t
     if (!v->message) {
         pthread_mutex_lock(&s->lock);
         mw_message *latest = mw_session_latest(s->session);
-        const bool breathe = v->breathe, closing = s->closing;
+        const bool breathe = v->breathe, closing = s->closing || mw_lines_gone(&s->lines, v->line);
         const bool fresh = latest && latest->serial != v->serial && !closing;
         if (!fresh) mw_message_release(latest);
         v->breathe = false;
         if (!fresh && !breathe && !closing) {
             v->suspended = true;
+            mw_lines_turn(&s->lines, v->line, MW_LINE_WAITS, seconds());
             MHD_suspend_connection(v->connection);
         }
         pthread_mutex_unlock(&s->lock);
         if (closing) return MHD_CONTENT_READER_END_OF_STREAM;
-        if (!fresh && breathe && most >= 3) return (ssize_t)(memcpy(buffer, ":\n\n", 3), 3);
+        if (!fresh && breathe && most >= 3) {
+            mw_lines_turn(&s->lines, v->line, MW_LINE_HEARS, seconds());
+            return (ssize_t)(memcpy(buffer, ":\n\n", 3), 3);
+        }
         if (!fresh) return 0;
         v->message = latest;
         v->serial = latest->serial;
         v->sent = 0;
     }
+    mw_lines_turn(&s->lines, v->line, MW_LINE_HEARS, seconds()); /* what came before is on its way */
     const size_t left = v->message->size - v->sent, size = left < most ? left : most;
     memcpy(buffer, v->message->text + v->sent, size);
     v->sent += size;
@@ -133,23 +151,21 @@ static void message_is_there(void *context) {
 }
 
 static enum MHD_Result send_events(server *s, struct MHD_Connection *connection) {
-    visitor *v = calloc(1, sizeof *v);
-    if (!v) return MHD_NO;
-    *v = (visitor){.server = s, .connection = connection};
-    pthread_mutex_lock(&s->lock);
-    const bool room = s->count < VISITORS;
-    const int count = room ? ++s->count : s->count;
-    if (room) {
-        v->next = s->visitors;
-        s->visitors = v;
-    }
-    pthread_mutex_unlock(&s->lock);
-    if (!room) {
-        free(v);
+    mw_line *line = line_of(connection);
+    if (!mw_lines_listen(&s->lines, line, seconds())) {
         static char full[] = "too many visitors\n";
         return finish(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "text/plain; charset=utf-8",
                       MHD_create_response_from_buffer(sizeof full - 1, full, MHD_RESPMEM_PERSISTENT));
     }
+    visitor *v = calloc(1, sizeof *v);
+    if (!v) return MHD_NO;
+    *v = (visitor){.server = s, .connection = connection, .line = line};
+    pthread_mutex_lock(&s->lock);
+    const int count = ++s->count;
+    v->next = s->visitors;
+    s->visitors = v;
+    pthread_mutex_unlock(&s->lock);
+    wake(s, false); /* one who has to go for it may sleep */
     struct MHD_Response *response =
         MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 32 * 1024, read_event, v, leave);
     if (!response) {
@@ -208,6 +224,8 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection, 
     };
     const mw_answer a =
         upload ? mw_upload_answer(upload, s->session) : mw_request_answer(&request, &s->door, s->session);
+    if (a.kind != MW_ANSWER_BODY && a.kind != MW_ANSWER_EVENTS)
+        mw_lines_turn(&s->lines, line_of(connection), MW_LINE_GETS, seconds());
     if (a.kind != MW_ANSWER_BODY) return send_answer(s, connection, &a);
     *own = calloc(1, sizeof *upload);
     return *own ? MHD_YES : MHD_NO;
@@ -215,11 +233,24 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection, 
 
 static void completed(void *context, struct MHD_Connection *connection, void **own,
                       enum MHD_RequestTerminationCode code) {
-    (void)context;
-    (void)connection;
+    server *s = context;
     (void)code;
     free(*own);
     *own = NULL;
+    mw_lines_turn(&s->lines, line_of(connection), MW_LINE_ASKS, seconds()); /* it may ask for more */
+}
+
+static void comes_and_goes(void *context, struct MHD_Connection *connection, void **line,
+                           enum MHD_ConnectionNotificationCode code) {
+    server *s = context;
+    if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
+        mw_lines_leave(&s->lines, *line);
+        *line = NULL;
+        return;
+    }
+    *line = mw_lines_join(
+        &s->lines, MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd,
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr, seconds());
 }
 
 /* ---- running ---- */
@@ -257,7 +288,7 @@ static mw_status open_port(int *line, int *port, struct sockaddr_storage *addres
     const int again = 1;
     *line = socket(address->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (*line < 0 || setsockopt(*line, SOL_SOCKET, SO_REUSEADDR, &again, sizeof again) != 0 ||
-        bind(*line, (struct sockaddr *)address, size) != 0 || listen(*line, CONNECTIONS) != 0 ||
+        bind(*line, (struct sockaddr *)address, size) != 0 || listen(*line, MW_LINES) != 0 ||
         getsockname(*line, (struct sockaddr *)address, &size) != 0) {
         const int reason = errno;
         if (*line >= 0) close(*line);
@@ -285,10 +316,10 @@ static mw_status listen_on(server *s, const mw_live_options *o, char *url, size_
              port, o->host ? "?token=" : "", s->door.token);
     s->daemon =
         MHD_start_daemon(MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, answer, s,
-                         MHD_OPTION_LISTEN_SOCKET, line, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,
+                         MHD_OPTION_LISTEN_SOCKET, line, MHD_OPTION_CONNECTION_LIMIT, (unsigned)MW_LINES,
                          MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
                          MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE, MHD_OPTION_NOTIFY_COMPLETED,
-                         completed, NULL, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+                         completed, s, MHD_OPTION_NOTIFY_CONNECTION, comes_and_goes, s, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
     if (s->daemon) return MW_OK;
     close(line);
     return mw_fail(error, MW_ERR_IO, "cannot start a server on %s, port %d", host, port);
@@ -298,6 +329,7 @@ static void serve(server *s, const mw_live_options *o) {
     const struct timespec nap = {0, 50000000};
     for (int i = 1; !*o->stop; i++) {
         nanosleep(&nap, NULL);
+        mw_lines_check(&s->lines, seconds());
         if (i % (int)(breath / 0.05) == 0) wake(s, true);
     }
 }
@@ -312,6 +344,7 @@ mw_status mw_live_run(const mw_live_options *o, mw_error *error) {
     char url[400];
     MW_TRY(mw_session_create(&s.session, o->folder, o->bundle, o->seed, o->threads, error));
     pthread_mutex_init(&s.lock, NULL);
+    mw_lines_init(&s.lines);
     const mw_status status = listen_on(&s, o, url, sizeof url, error);
     if (status == MW_OK) {
         mw_session_notify(s.session, message_is_there, &s);
@@ -326,5 +359,6 @@ mw_status mw_live_run(const mw_live_options *o, mw_error *error) {
     }
     mw_session_free(s.session);
     pthread_mutex_destroy(&s.lock);
+    mw_lines_destroy(&s.lines);
     return status;
 }

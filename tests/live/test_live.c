@@ -417,6 +417,45 @@ static void silent_ones(void **state) {
     for (int i = 0; i < 24; i++) close(lines[i]);
 }
 
+static int watch(void) {
+    char text[128];
+    const int line = join(), little = 4096;
+    setsockopt(line, SOL_SOCKET, SO_RCVBUF, &little, sizeof little);
+    snprintf(text, sizeof text, "GET /events HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n", port);
+    assert_true(send(line, text, strlen(text), MSG_NOSIGNAL) > 0);
+    return line;
+}
+
+/* More than there is room for, with requests that do not end: the oldest give way at once. */
+static void unfinished_requests(void **state) {
+    (void)state;
+    int lines[150];
+    for (int i = 0; i < 150; i++) {
+        const char part[] = "GET / HTTP/1.1\r\nX-Slow: ";
+        lines[i] = join();
+        if (send(lines[i], part, sizeof part - 1, MSG_NOSIGNAL) <= 0) continue;
+    }
+    for (int i = 0; i < 5; i++) expect_well();
+    assert_int_equal(command("{\"do\":\"step\"}"), 200);
+    for (int i = 0; i < 150; i++) close(lines[i]);
+}
+
+/* Visitors who never read what they are sent, in number: another one gets the stream and what comes in it. */
+static void visitors_who_never_read(void **state) {
+    (void)state;
+    int lines[96];
+    for (int i = 0; i < 96; i++) lines[i] = watch();
+    for (int i = 0; i < 3; i++) assert_int_equal(command("{\"do\":\"step\"}"), 200);
+    const int line = watch();
+    assert_int_equal(hear(line, "\n\n\r\n"), 200);
+    assert_non_null(strstr(reply, "text/event-stream"));
+    expect_well();
+    close(line);
+    for (int i = 0; i < 96; i++) close(lines[i]);
+    assert_int_equal(command("{\"do\":\"step\"}"), 200);
+    expect_well();
+}
+
 static void token_is_needed(void **state) {
     (void)state;
     char request[512];
@@ -503,6 +542,8 @@ int main(void) {
                                        cmocka_unit_test(commands_work),
                                        cmocka_unit_test(refused_is_nothing),
                                        cmocka_unit_test(silent_ones),
+                                       cmocka_unit_test(unfinished_requests),
+                                       cmocka_unit_test(visitors_who_never_read),
                                        cmocka_unit_test(forced_is_another_future),
                                        cmocka_unit_test(set_stays_set),
                                        cmocka_unit_test(token_is_needed),
