@@ -22,7 +22,7 @@ for path in "$source"/tests/fuzz/fuzz_*.c; do
     json | safetensors | command) runs=10000 ;;
     training | prey | snapshot | bundle | http) runs=3000 ;;
     hdf5) runs=30 ;;
-    report | zoo) runs=300 ;;
+    report | zoo | duel) runs=300 ;;
     *) runs=1000 ;;
     esac
     mkdir "$work/$target"
