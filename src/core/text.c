@@ -1,5 +1,5 @@
-/* A stream into memory; see mawam/file.h. The C library's own loses what it has no memory for and says nothing:
- * neither ferror nor fclose know of it. */
+/* A stream into memory; see mawam/file.h. The C library's own loses what it has no memory for and says
+ * nothing: neither ferror nor fclose know of it. */
 #include "core/error.h"
 #include "mawam/file.h"
 

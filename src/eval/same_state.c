@@ -178,9 +178,8 @@ static mw_status survey_build(survey *v, const mw_bundle *bundle, mw_error *erro
     v->capacity = o->anchors + MAX_ENVS * MAX_MARKS;
     v->anchors = calloc((size_t)v->capacity, sizeof *v->anchors);
     v->again = calloc((size_t)(MAX_ENVS * v->plan.candidates), sizeof *v->again);
-    v->start =
-        calloc((size_t)(v->plan.candidates * v->worlds->info->agents * v->worlds->info->obs_size),
-               sizeof *v->start);
+    v->start = calloc((size_t)(v->plan.candidates * v->worlds->info->agents * v->worlds->info->obs_size),
+                      sizeof *v->start);
     if (!v->anchors || !v->again || !v->start)
         return mw_fail(error, MW_ERR_MEMORY, "cannot keep %d anchors", o->anchors);
     return MW_OK;

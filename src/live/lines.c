@@ -29,7 +29,8 @@ static bool same_place(const mw_line *a, const mw_line *b) {
     return !memcmp(a->address, b->address, sizeof a->address);
 }
 
-/* Whose turn it is to go: of those who ask the oldest, else of those who do not read. NULL: everybody may stay. */
+/* Whose turn it is to go: of those who ask the oldest, else of those who do not read. NULL: everybody may
+ * stay. */
 static mw_line *idlest(const mw_lines *lines, const mw_line *like, double now) {
     mw_line *asks = NULL, *gets = NULL;
     for (mw_line *line = lines->newest; line; line = line->next) {

@@ -1,7 +1,7 @@
-/* Who is connected to the live view, from where, since when and for what; and who has to go so that others get
- * in: whoever is overdue with a request or with reading, and where there are too many, of one address or of
- * all, the one that has been at it longest. Knows sockets and nothing of what is said over them. Any thread
- * may call these functions. */
+/* Who is connected to the live view, from where, since when and for what; and who has to go so that others
+ * get in: whoever is overdue with a request or with reading, and where there are too many, of one address or
+ * of all, the one that has been at it longest. Knows sockets and nothing of what is said over them. Any
+ * thread may call these functions. */
 #ifndef MW_LIVE_LINES_H
 #define MW_LIVE_LINES_H
 

@@ -314,12 +314,12 @@ static mw_status listen_on(server *s, const mw_live_options *o, char *url, size_
     }
     snprintf(url, size, address.ss_family == AF_INET6 ? "http://[%s]:%d/%s%s" : "http://%s:%d/%s%s", host,
              port, o->host ? "?token=" : "", s->door.token);
-    s->daemon =
-        MHD_start_daemon(MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, answer, s,
-                         MHD_OPTION_LISTEN_SOCKET, line, MHD_OPTION_CONNECTION_LIMIT, (unsigned)MW_LINES,
-                         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
-                         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE, MHD_OPTION_NOTIFY_COMPLETED,
-                         completed, s, MHD_OPTION_NOTIFY_CONNECTION, comes_and_goes, s, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+    s->daemon = MHD_start_daemon(MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
+                                 answer, s, MHD_OPTION_LISTEN_SOCKET, line, MHD_OPTION_CONNECTION_LIMIT,
+                                 (unsigned)MW_LINES, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+                                 (size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE,
+                                 MHD_OPTION_NOTIFY_COMPLETED, completed, s, MHD_OPTION_NOTIFY_CONNECTION,
+                                 comes_and_goes, s, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
     if (s->daemon) return MW_OK;
     close(line);
     return mw_fail(error, MW_ERR_IO, "cannot start a server on %s, port %d", host, port);

@@ -64,7 +64,11 @@ static int steps_of(const char *path) {
         memcpy(&crc, bytes + at + 12 + length, 4);
         assert_int_equal(crc, masked(bytes + at + 12, length));
         const char *event = (const char *)bytes + at + 12;
-        if (records == 0) assert_memory_equal(event + 9, "\x1a\x0d" "brain.Event:2", 15);
+        if (records == 0)
+            assert_memory_equal(event + 9,
+                                "\x1a\x0d"
+                                "brain.Event:2",
+                                15);
         if (records > 0 && memmem(event, length, "a/loss", 6)) assert_int_equal(event[10], ++steps);
         at += length + 16;
     }

@@ -13,10 +13,12 @@ enum { ROUNDS = 50 };
 
 /* Stands in front of the C library's. */
 static int threads_left = 1 << 20;
-int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *context) {
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
+                   void *context) {
     if (threads_left <= 0) return EAGAIN;
     threads_left--;
-    return ((__typeof__(&pthread_create))dlsym(RTLD_NEXT, "pthread_create"))(thread, attributes, start, context);
+    return ((__typeof__(&pthread_create))dlsym(RTLD_NEXT, "pthread_create"))(thread, attributes, start,
+                                                                             context);
 }
 
 typedef struct {
@@ -170,6 +172,7 @@ static void shares(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(runs_and_barriers), cmocka_unit_test(after_fork),
                                        cmocka_unit_test(after_fork_at_a_barrier),
-                                       cmocka_unit_test(after_fork_without_threads), cmocka_unit_test(shares)};
+                                       cmocka_unit_test(after_fork_without_threads),
+                                       cmocka_unit_test(shares)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

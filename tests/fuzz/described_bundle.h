@@ -137,8 +137,7 @@ static size_t write_bundle(const char *path, const char *text, const json_t *roo
         add_normalizer(&t, "obs", shape.obs);
         if (!shape.discrete) add_normalizer(&t, "act", shape.act);
     }
-    if (mw_safetensors_write(path, t.list, t.count, metadata, 2, &error) != MW_OK)
-        remove(path);
+    if (mw_safetensors_write(path, t.list, t.count, metadata, 2, &error) != MW_OK) remove(path);
     return t.floats;
 }
 

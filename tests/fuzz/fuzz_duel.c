@@ -1,7 +1,7 @@
 /* A bundle and what is done with it: a file that describes a bundle of a built-in task, its first byte for
- * the weights, and a file of operations on the live view's worlds, two bytes each. What opens obeys or refuses
- * every one of them and stands where it says, then plays on to the end of an episode; some of them are
- * evaluated and diagnosed too. */
+ * the weights, and a file of operations on the live view's worlds, two bytes each. What opens obeys or
+ * refuses every one of them and stands where it says, then plays on to the end of an episode; some of them
+ * are evaluated and diagnosed too. */
 #include "described_bundle.h"
 #include "small_duel.h"
 
@@ -30,10 +30,11 @@ static void print_all(const mw_duel *duel) {
 }
 
 static mw_status operate(mw_duel *duel, uint8_t what, uint8_t how, mw_error *error) {
-    static const char *const settings[] = {"candidates", "horizon", "sampling_steps", "temperature", "caution",
-                                           "warm_start", "scorer",  "choice",         "target",      "recombine",
-                                           "return_to_go"};
-    static const char *const values[] = {"1", "2", "4", "0", "-1", "on", "off", "rwm", "oracle", "random", "1e6"};
+    static const char *const settings[] = {"candidates", "horizon",    "sampling_steps", "temperature",
+                                           "caution",    "warm_start", "scorer",         "choice",
+                                           "target",     "recombine",  "return_to_go"};
+    static const char *const values[] = {"1",   "2",   "4",      "0",      "-1", "on",
+                                         "off", "rwm", "oracle", "random", "1e6"};
     const int step = how % (duel->last + 2);
     const float place[2] = {(float)(how % 7) - 3, (float)(how % 5) - 2};
     switch (what % 8) {
@@ -110,7 +111,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 /* A small bundle of one of two tasks, and a few operations. */
 static size_t fresh(uint8_t *data, size_t most, unsigned seed) {
     static uint8_t text[1 << 14];
-    static const uint8_t operations[] = {0, 0, 0, 0, 3, 16, 4, 1, 12, 2, 44, 5, 2, 1, 6, 1, 5, 0, 0, 0, 135, 7, 1, 0};
+    static const uint8_t operations[] = {0, 0, 0, 0, 3, 16, 4, 1, 12,  2, 44, 5,
+                                         2, 1, 6, 1, 5, 0,  0, 0, 135, 7, 1,  0};
     save_task_bundle(fuzz_path("fresh"), seed % 2 ? "3m" : "spread", seed % 4 < 2 ? 0 : 3);
     text[0] = seed & 4 ? 129 : 1;
     const size_t size = description_of(fuzz_path("fresh"), text + 1, sizeof text - 1);

@@ -41,8 +41,9 @@ static uint64_t mix_moment(uint64_t hash, const mw_duel *duel, const mw_duel_mom
 static uint64_t state_of(const mw_duel *duel) {
     static unsigned char bytes[1 << 18];
     uint64_t hash = 0xcbf29ce484222325u;
-    const uint64_t numbers[] = {duel->seed,         duel->episode,       (uint64_t)duel->step, (uint64_t)duel->first,
-                                (uint64_t)duel->last, (uint64_t)duel->arm, duel->changed};
+    const uint64_t numbers[] = {
+        duel->seed,           duel->episode,       (uint64_t)duel->step, (uint64_t)duel->first,
+        (uint64_t)duel->last, (uint64_t)duel->arm, duel->changed};
     hash = mix(mix(hash, numbers, sizeof numbers), &duel->plan, sizeof duel->plan);
     for (int s = 0; s < MW_DUEL_SIDES; s++) {
         const mw_duel_side *side = &duel->side[s];
@@ -55,8 +56,9 @@ static uint64_t state_of(const mw_duel *duel) {
         assert_true(mw_planner_snapshot_size(side->planner) <= sizeof bytes);
         mw_planner_snapshot(side->planner, 0, bytes);
         hash = mix(hash, bytes, mw_planner_snapshot_size(side->planner));
-        hash = duel->world->discrete ? mix(hash, side->index, n * sizeof *side->index)
-                                     : mix(hash, side->real, n * (size_t)duel->world->act_size * sizeof *side->real);
+        hash = duel->world->discrete
+                   ? mix(hash, side->index, n * sizeof *side->index)
+                   : mix(hash, side->real, n * (size_t)duel->world->act_size * sizeof *side->real);
     }
     for (int t = duel->first; t <= duel->last; t++) hash = mix_moment(hash, duel, mw_duel_at(duel, t));
     return hash;
@@ -106,13 +108,15 @@ static uint32_t below(mw_rng *rng, uint32_t n) {
 
 /* A command as a visitor may give it, most of them valid. */
 static void draw_command(char *text, size_t size, mw_rng *rng, const mw_duel *duel) {
-    static const char *const settings[] = {"candidates", "horizon", "sampling_steps", "temperature", "caution",
-                                           "warm_start", "scorer",  "nothing"};
+    static const char *const settings[] = {"candidates", "horizon",    "sampling_steps", "temperature",
+                                           "caution",    "warm_start", "scorer",         "nothing"};
     static const char *const values[] = {"1", "2", "5", "8", "0", "on", "off", "rwm", "none", "65"};
     static const char *const bundles[] = {"a.safetensors", "b.safetensors", "c.safetensors"};
     const int step = duel->first + (int)below(rng, (uint32_t)(duel->last - duel->first + 2));
     switch (below(rng, 12)) {
-    case 0: snprintf(text, size, "{\"do\":\"seek\",\"step\":%d}", step); return;
+    case 0:
+        snprintf(text, size, "{\"do\":\"seek\",\"step\":%d}", step);
+        return;
     case 1:
     case 2:
         snprintf(text, size, "{\"do\":\"force\",\"step\":%d,\"candidate\":%u}", step, below(rng, 4));
@@ -126,8 +130,8 @@ static void draw_command(char *text, size_t size, mw_rng *rng, const mw_duel *du
         snprintf(text, size, "{\"do\":\"arm\",\"name\":\"%s\"}", mw_arm_name((int)below(rng, 6)));
         return;
     case 6:
-        snprintf(text, size, "{\"do\":\"place\",\"step\":%d,\"role\":\"%s\",\"id\":%u,\"x\":0.25,\"y\":-1}", step,
-                 below(rng, 2) ? "agent" : "landmark", below(rng, 4));
+        snprintf(text, size, "{\"do\":\"place\",\"step\":%d,\"role\":\"%s\",\"id\":%u,\"x\":0.25,\"y\":-1}",
+                 step, below(rng, 2) ? "agent" : "landmark", below(rng, 4));
         return;
     case 7:
         if (below(rng, 3) == 0)
@@ -135,7 +139,9 @@ static void draw_command(char *text, size_t size, mw_rng *rng, const mw_duel *du
         else
             snprintf(text, size, "{\"do\":\"bundle\",\"name\":\"%s\"}", bundles[below(rng, 3)]);
         return;
-    default: snprintf(text, size, "{\"do\":\"step\"}"); return;
+    default:
+        snprintf(text, size, "{\"do\":\"step\"}");
+        return;
     }
 }
 
@@ -148,8 +154,8 @@ static void expect_json(const char *text, size_t size) {
 
 /* What visitors are sent, whole or not at all. Ends the faults. */
 static void read_all(mw_session *session) {
-    mw_status (*const texts[])(mw_session *, char **, size_t *, mw_error *) = {
-        mw_session_about, mw_session_history, mw_session_recording};
+    mw_status (*const texts[])(mw_session *, char **, size_t *,
+                               mw_error *) = {mw_session_about, mw_session_history, mw_session_recording};
     char *text[3];
     size_t size[3];
     mw_status status[3];
@@ -199,7 +205,8 @@ static long go_on(uint64_t seed, int operations) {
         const mw_status expected = mw_session_command(whole, text, strlen(text), &other);
         if (status != MW_OK && status != expected) { /* or a fault that was told as a refusal */
             failed++;
-            if (state_of(faulty->duel) != before) fail_msg("seed %d, %d: %s changed something", (int)seed, k, text);
+            if (state_of(faulty->duel) != before)
+                fail_msg("seed %d, %d: %s changed something", (int)seed, k, text);
             assert_int_equal(mw_session_command(faulty, text, strlen(text), &error), expected);
         }
         if (state_of(faulty->duel) != state_of(whole->duel))
@@ -228,6 +235,7 @@ static void goes_on_after_faults(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(limits_of_files), cmocka_unit_test(goes_on_after_faults)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(limits_of_files),
+                                       cmocka_unit_test(goes_on_after_faults)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -55,8 +55,8 @@ typedef struct {
     double begun, said; /* seconds of the training */
     bool started;
     mw_events events; /* not opened: not wanted */
-    bool began;    /* the training, and what is written of it */
-    double logged; /* the mean that was logged last */
+    bool began;       /* the training, and what is written of it */
+    double logged;    /* the mean that was logged last */
 } display;
 
 static void show_estimate(void *context, const mw_training_estimate *e) {
