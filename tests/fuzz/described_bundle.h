@@ -77,8 +77,13 @@ static void add_part(tensor_list *t, const json_t *part, const mw_model_shape *s
     const char *name = json_string_value(json_object_get(part, "kind"));
     const mw_model_class *class = name ? mw_model_class_at(mw_model_class_index(name)) : NULL;
     if (!class) return;
-    if (mw_fields_read(class->fields, &config, json_object_get(part, "configuration"), "", &error) != MW_OK)
-        return;
+    mw_fields_defaults(class->fields, &config); /* what an older version did not know, as the loader adds it
+                                                 */
+    json_t *whole = mw_fields_json(class->fields, &config), *given = json_object_get(part, "configuration");
+    if (json_is_object(given)) json_object_update(whole, given);
+    const mw_status read = mw_fields_read(class->fields, &config, whole, "", &error);
+    json_decref(whole);
+    if (read != MW_OK) return;
     if (mw_model_make(&model, class, &config, shape, &error) != MW_OK) return;
     for (int i = 0; i < model->params->count; i++) {
         const mw_param *p = &model->params->list[i];
