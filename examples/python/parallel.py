@@ -1,4 +1,4 @@
-"""Random play through PettingZoo's parallel interface, with legal actions only. usage: parallel.py [TASK]"""
+"""Random play through PettingZoo's parallel interface, which draws legal actions only. usage: parallel.py [TASK]"""
 import sys
 
 import mawam
@@ -7,7 +7,7 @@ env = mawam.parallel_env(sys.argv[1] if len(sys.argv) > 1 else "3m")
 observations, infos = env.reset(seed=42)
 returns = dict.fromkeys(env.agents, 0.0)
 while env.agents:
-    actions = {agent: env.action_space(agent).sample(infos[agent].get("action_mask")) for agent in env.agents}
+    actions = {agent: env.action_space(agent).sample() for agent in env.agents}
     observations, rewards, terminations, truncations, infos = env.step(actions)
     for agent, reward in rewards.items():
         returns[agent] += reward

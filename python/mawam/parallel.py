@@ -7,10 +7,10 @@ from typing import Any, Dict, List, Optional, Tuple
 
 import numpy as np
 
-from mawam._library import ArgumentError
+from mawam._library import ArgumentError, truth
 from mawam.env import Env, WorldOptions
 from mawam.picture import picture
-from mawam.spaces import Space, space_of_actions, space_of_observations
+from mawam.spaces import Space, space_of_actions, space_of_observations, space_with_mask
 
 try:
     from pettingzoo import ParallelEnv as _Base
@@ -41,13 +41,16 @@ PerAgent = Dict[str, Any]
 class ParallelEnv(_Base):
     """One world of a task. All agents act at once and leave together, when the episode terminates or is truncated.
 
-    infos[agent]["action_mask"] tells which discrete actions are legal; infos[agent] also holds "won" and "step".
+    Where actions may be illegal (battles), an observation is {"observation", "action_mask"}, as masked learners and
+    PettingZoo's own tests want it, and action_space(agent).sample() draws a legal action. flat=True: the observation
+    alone. infos[agent] holds the mask either way, and "won" and "step".
     """
 
     metadata: Dict[str, Any] = {"render_modes": ["rgb_array"], "name": "mawam", "is_parallelizable": True,
                                 "render_fps": 10}
 
-    def __init__(self, task: str, render_mode: Optional[str] = None, world: Optional[WorldOptions] = None) -> None:
+    def __init__(self, task: str, render_mode: Optional[str] = None, world: Optional[WorldOptions] = None,
+                 flat: bool = False) -> None:
         """render_mode: None or "rgb_array"."""
         if render_mode not in (None, "rgb_array"):
             raise ArgumentError(f"render_mode: expected None or 'rgb_array'; found {render_mode!r}")
@@ -56,12 +59,14 @@ class ParallelEnv(_Base):
         self.metadata = dict(type(self).metadata, name=f"mawam_{task}")
         self.possible_agents: List[str] = [f"agent_{i}" for i in range(self.env.info.agents)]
         self.agents: List[str] = []
-        features = self.env.features
-        self.observation_spaces = {agent: space_of_observations(features) for agent in self.possible_agents}
+        self.masked = self.env.info.discrete and not truth("flat", flat)  # observations hold the mask
+        self.observation_spaces = {agent: self._space() for agent in self.possible_agents}
         self.action_spaces = {agent: space_of_actions(self.env.info) for agent in self.possible_agents}
-        low = np.tile([f.low for f in features], self.env.info.agents).astype(np.float32)
-        high = np.tile([f.high for f in features], self.env.info.agents).astype(np.float32)
-        self.state_space = type(next(iter(self.observation_spaces.values())))(low, high, dtype=np.float32)
+        self.state_space = space_of_observations(self.env.features * self.env.info.agents)
+
+    def _space(self) -> Space:
+        plain = space_of_observations(self.env.features)
+        return space_with_mask(plain, self.env.info.act_size) if self.masked else plain
 
     def observation_space(self, agent: str) -> Space:
         """Of one agent; always the same object."""
@@ -75,7 +80,7 @@ class ParallelEnv(_Base):
         """Starts an episode: observations and infos of all agents. Without a seed another one every time."""
         obs, infos = self.env.reset(secrets.randbits(63) if seed is None else seed)
         self.agents = list(self.possible_agents)
-        return self._each(obs), self._infos(infos)
+        return self._seen(obs, infos)
 
     def step(self, actions: PerAgent) -> Tuple[PerAgent, PerAgent, PerAgent, PerAgent, PerAgent]:
         """One step of all who play: observations, rewards, terminations, truncations, infos. Nobody playing: five
@@ -87,8 +92,9 @@ class ParallelEnv(_Base):
                                 f"found those of {', '.join(map(str, actions)) or 'nobody'}")
         obs, rewards, terminated, truncated, infos = self.env.step(self._joint(actions))
         present = self.agents
-        result = (self._each(obs), {agent: float(reward) for agent, reward in zip(present, rewards)},
-                  dict.fromkeys(present, bool(terminated)), dict.fromkeys(present, bool(truncated)), self._infos(infos))
+        seen, told = self._seen(obs, infos)
+        result = (seen, {agent: float(reward) for agent, reward in zip(present, rewards)},
+                  dict.fromkeys(present, bool(terminated)), dict.fromkeys(present, bool(truncated)), told)
         if terminated or truncated:
             self.agents = []
         return result
@@ -96,15 +102,16 @@ class ParallelEnv(_Base):
     def _joint(self, actions: PerAgent) -> np.ndarray:
         return np.stack([np.asarray(actions[agent]) for agent in self.possible_agents])
 
-    def _each(self, rows: np.ndarray) -> PerAgent:
-        return dict(zip(self.possible_agents, rows))
-
-    def _infos(self, infos: Dict[str, Any]) -> PerAgent:
-        each: PerAgent = {agent: {"won": infos["won"], "step": infos["step"]} for agent in self.possible_agents}
+    def _seen(self, obs: np.ndarray, infos: Dict[str, Any]) -> Tuple[PerAgent, PerAgent]:
+        """Observations and infos of all agents, and what their action spaces draw from."""
+        seen: PerAgent = dict(zip(self.possible_agents, obs))
+        told: PerAgent = {agent: {"won": infos["won"], "step": infos["step"]} for agent in self.possible_agents}
         if "action_mask" in infos:
             for agent, mask in zip(self.possible_agents, infos["action_mask"].astype(np.int8)):
-                each[agent]["action_mask"] = mask
-        return each
+                told[agent]["action_mask"] = self.action_spaces[agent].legal = mask
+                if self.masked:
+                    seen[agent] = {"observation": seen[agent], "action_mask": mask}
+        return seen, told
 
     def state(self) -> np.ndarray:
         """What all agents see together, as one row."""
@@ -120,6 +127,7 @@ class ParallelEnv(_Base):
         self.env.close()
 
 
-def parallel_env(task: str, render_mode: Optional[str] = None, world: Optional[WorldOptions] = None) -> ParallelEnv:
+def parallel_env(task: str, render_mode: Optional[str] = None, world: Optional[WorldOptions] = None,
+                 flat: bool = False) -> ParallelEnv:
     """A task as a parallel environment by PettingZoo's rules."""
-    return ParallelEnv(task, render_mode, world)
+    return ParallelEnv(task, render_mode, world, flat)

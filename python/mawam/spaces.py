@@ -1,5 +1,5 @@
 """Spaces of observations and actions: gymnasium's where it is installed, small equals otherwise."""
-from typing import TYPE_CHECKING, Any, List, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Dict as Mapping, List, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from mawam.env import EnvInfo, Feature
 
 try:
-    from gymnasium.spaces import Box, Discrete, MultiDiscrete, Space
+    from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete, Space
 except ImportError:
 
     class Space:  # type: ignore[no-redef]
@@ -48,6 +48,8 @@ except ImportError:
 
         def sample(self, mask: Optional[np.ndarray] = None) -> np.ndarray:
             """Uniform where both bounds are finite; normal, beyond a bound exponential, elsewhere."""
+            if self.dtype.kind in "iu":
+                return self.np_random.integers(self.low, self.high, endpoint=True, dtype=self.dtype)
             below, above = np.isfinite(self.low), np.isfinite(self.high)
             far = self.np_random.exponential(size=self.shape)
             low, high = np.where(below, self.low, 0), np.where(above, self.high, 0)
@@ -68,6 +70,33 @@ except ImportError:
 
         def __repr__(self) -> str:
             return f"Box({self.low.min()}, {self.high.max()}, {self.shape}, {self.dtype})"
+
+    class Dict(Space):  # type: ignore[no-redef]
+        """Dictionaries with a value of its own space under every name."""
+
+        def __init__(self, spaces: Mapping[str, Space]) -> None:
+            self.spaces = dict(spaces)
+            super().__init__((), object)
+
+        def __getitem__(self, name: str) -> Space:
+            return self.spaces[name]
+
+        def seed(self, seed: Optional[int] = None) -> None:
+            """Starts the drawing anew, in every space in another way."""
+            for index, space in enumerate(self.spaces.values()):
+                space.seed(None if seed is None else seed + index)
+
+        def sample(self, mask: Optional[Mapping[str, np.ndarray]] = None) -> Mapping[str, Any]:
+            """Draws a value of every space."""
+            return {name: space.sample(None if mask is None else mask[name]) for name, space in self.spaces.items()}
+
+        def contains(self, value: Any) -> bool:
+            """The same names, and values of their spaces."""
+            return (isinstance(value, dict) and value.keys() == self.spaces.keys()
+                    and all(value[name] in space for name, space in self.spaces.items()))
+
+        def __repr__(self) -> str:
+            return f"Dict({', '.join(f'{name!r}: {space!r}' for name, space in self.spaces.items())})"
 
     class Discrete(Space):  # type: ignore[no-redef]
         """Whole numbers 0 to n - 1."""
@@ -114,6 +143,18 @@ except ImportError:
             return f"MultiDiscrete({self.nvec.tolist()})"
 
 
+class LegalDiscrete(Discrete):
+    """Actions of one agent. Without a mask it draws one that is legal now: who samples blindly plays on."""
+
+    legal: Optional[np.ndarray] = None  # int8 [n], kept by the environment; None: all are
+
+    def sample(self, mask: Optional[np.ndarray] = None, *others: Any, **named: Any) -> np.int64:
+        """Uniform among those whose mask is not 0."""
+        if mask is None and not others and not named:
+            mask = self.legal
+        return super().sample(mask, *others, **named)
+
+
 def space_of_observations(features: "List[Feature]", agents: Optional[int] = None) -> Space:
     """Of one agent, or of some in rows. Features' ranges are those of play; sums of floats may touch their edges."""
     low = np.array([feature.low for feature in features], np.float32)
@@ -128,7 +169,12 @@ def space_of_actions(info: "EnvInfo", agents: Optional[int] = None) -> Space:
     rows = () if agents is None else (agents,)
     if not info.discrete:
         return Box(-1.0, 1.0, shape=rows + (info.act_size,), dtype=np.float32)
-    return Discrete(info.act_size) if agents is None else MultiDiscrete(np.full(rows, info.act_size), dtype=np.int32)
+    return LegalDiscrete(info.act_size) if agents is None else MultiDiscrete(np.full(rows, info.act_size), dtype=np.int32)
+
+
+def space_with_mask(observations: Space, actions: int) -> Space:
+    """Of observations in the form that masked learners know: {"observation", "action_mask"}."""
+    return Dict({"observation": observations, "action_mask": Box(0, 1, (actions,), np.int8)})
 
 
 def batched_space(space: Space, count: int) -> Space:
