@@ -12,7 +12,7 @@ MOST     ?= 50
 PREFIX   ?= /usr/local
 DESTDIR  ?=
 
-.PHONY: all deps demo study zoo test test-browser fingerprints bench arm asan tsan fuzz fuzzers faults campaign format declarations picture numbers install uninstall deb clean FORCE
+.PHONY: all deps demo study zoo test test-browser fingerprints bench arm asan tsan fuzz fuzzers faults campaign format declarations picture numbers install uninstall deb wheel clean FORCE
 
 all: $(BUILD)/.configured
 	@ninja -C $(BUILD) -j $(JOBS)
@@ -143,6 +143,21 @@ deb: $(BUILD)/.configured
 	@ninja -C $(BUILD) -j $(JOBS) installed
 	@cd $(BUILD) && cpack -G DEB > .deb.log 2>&1 || { cat .deb.log; exit 1; }
 	@ls -l $(BUILD)/*.deb
+
+# One wheel with the library, the program, behaviours and BUNDLES inside, for pip on any machine with glibc 2.36 or newer: no
+# compiler and no other library is needed. HDF5, MuJoCo and the web server are loaded when something asks for them. What
+# it needs is checked as auditwheel would, and it is tried in an empty virtual environment without compiler or network.
+BUNDLES  := spread-medium 3m-medium 2ant-medium
+PLATFORM := manylinux_2_36_$(shell uname -m)
+wheel: WHEEL := $(BUILD)-wheel
+wheel:
+	@cmake/need.sh $(PACKAGES) python3-numpy python3-venv binutils
+	@cmake $(CONFIG) $(OPTIONS) -DMAWAM_LOAD=ON -DMAWAM_TESTS=OFF -DCMAKE_INSTALL_LIBDIR=lib -B $(WHEEL) > $(WHEEL).log 2>&1 || { cat $(WHEEL).log; exit 1; }
+	@ninja -C $(WHEEL) -j $(JOBS) installed > $(WHEEL).log 2>&1 || { cat $(WHEEL).log; exit 1; }
+	@rm -rf $(WHEEL)/prefix $(WHEEL)/*.whl
+	@cmake --install $(WHEEL) --prefix $(WHEEL)/prefix --strip > $(WHEEL).log || { cat $(WHEEL).log; exit 1; }
+	@/usr/bin/python3 -B python/backend.py $(WHEEL)/prefix $(WHEEL) $(PLATFORM) $(BUNDLES)
+	@tests/public/wheel.sh $(WHEEL)/*.whl
 
 clean:
 	rm -rf build build-* build*.log demo

@@ -6,6 +6,7 @@ with the library's own message.
 import ctypes
 import operator
 import os
+import shutil
 import sys
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Type, TypeVar, Union
@@ -82,19 +83,29 @@ _BY_STATUS: List[Type[Error]] = [
 # ---- loading ---------------------------------------------------------------------------------------------------------
 
 
+def _prefixes() -> List[Path]:
+    """Where mawam may be installed: Python's own prefix, that of the program on PATH, the user's and the machine's."""
+    program = shutil.which("mawam")
+    found = [Path(sys.prefix)]
+    if program:
+        found.append(Path(os.path.realpath(program)).parent.parent)
+    return found + [Path(os.path.expanduser("~/.local")), Path("/usr/local")]
+
+
 def places() -> List[str]:
     """Where the library is looked for, in this order.
 
-    $MAWAM_LIBRARY alone if it is set; else beside the package, in the build tree that the package lies in, in the lib
-    folders of Python's prefix and of /usr/local, and wherever the system's loader looks.
+    $MAWAM_LIBRARY alone if it is set; else in the package, in the build tree that the package lies in, in the lib
+    folders of Python's prefix, of the prefix of `mawam` on PATH, of ~/.local and of /usr/local, and wherever the
+    system's loader looks.
     """
     given = os.environ.get("MAWAM_LIBRARY")
     if given:
         return [given]
     package = Path(__file__).resolve().parent
-    folders = [package, package.parent.parent / "build", Path(sys.prefix) / "lib", Path("/usr/local/lib")]
-    soname = "libmawam.so." + __version__.split(".")[0]
-    return [str(folder / "libmawam.so") for folder in folders] + [soname]
+    folders = [package / "lib", package.parent.parent / "build"] + [prefix / "lib" for prefix in _prefixes()]
+    found = [str(folder / "libmawam.so") for folder in folders]
+    return list(dict.fromkeys(found)) + ["libmawam.so." + __version__.split(".")[0]]
 
 
 def _open() -> ctypes.CDLL:
@@ -107,7 +118,7 @@ def _open() -> ctypes.CDLL:
             return ctypes.CDLL(place)
         except OSError as error:
             refusals.append(str(error))
-    raise ImportError("libmawam.so was not found; build it (make) or set MAWAM_LIBRARY. Looked at:\n  "
+    raise ImportError("libmawam.so was not found; install it (make install) or set MAWAM_LIBRARY. Looked at:\n  "
                       + "\n  ".join(refusals))
 
 

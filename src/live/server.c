@@ -3,10 +3,10 @@
 #include "live/lines.h"
 #include "live/live.h"
 #include "live/request.h"
+#include "live/web.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <microhttpd.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -342,6 +342,7 @@ mw_status mw_live_check(const mw_live_options *o, mw_error *error) {
 mw_status mw_live_run(const mw_live_options *o, mw_error *error) {
     server s = {0};
     char url[400];
+    MW_TRY(mw_live_web(error));
     MW_TRY(mw_session_create(&s.session, o->folder, o->bundle, o->seed, o->threads, error));
     pthread_mutex_init(&s.lock, NULL);
     mw_lines_init(&s.lines);

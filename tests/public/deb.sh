@@ -16,3 +16,12 @@ mawam() { env -i HOME="$folder" PATH="$(getconf PATH)" "$folder/unpacked/usr/bin
 mawam bundle info spread-medium > info || fail "the packaged bundle is not found"
 mawam data make spread-medium -o data --transitions 50 --threads 1 > made || fail "the packaged behaviours are not found"
 [ -f unpacked/usr/share/man/man1/mawam-eval.1 ] || [ -f unpacked/usr/share/man/man1/mawam-eval.1.gz ] || fail "no manual"
+packages=unpacked/usr/lib/python3/dist-packages
+[ -f $packages/mawam/__init__.py ] || fail "no Python package"
+[ -z "$(find unpacked -name '__pycache__')" ] || fail "compiled Python is packaged"
+if /usr/bin/python3 -c 'import numpy' 2> /dev/null; then
+    library=$(find "$folder/unpacked" -name libmawam.so)
+    env -i HOME="$folder" PATH="$(getconf PATH)" PYTHONPATH=$packages MAWAM_LIBRARY="$library" /usr/bin/python3 -B -c '
+import mawam
+mawam.Bundle("spread-medium")' || fail "the packaged Python package finds no library or bundle"
+fi

@@ -34,9 +34,22 @@ def test_the_environment_comes_first(monkeypatch):
     monkeypatch.delenv("MAWAM_LIBRARY")
     places = _library.places()
     package = os.path.dirname(_library.__file__)
-    assert places[0] == f"{package}/libmawam.so"
+    assert places[0] == f"{package}/lib/libmawam.so"
     assert places[1].endswith("build/libmawam.so")
     assert places[-1] == "libmawam.so.0"
+
+
+def test_installations_are_places(monkeypatch, tmp_path):
+    monkeypatch.delenv("MAWAM_LIBRARY", raising=False)
+    (tmp_path / "prefix/bin").mkdir(parents=True)
+    (tmp_path / "prefix/bin/mawam").write_text("")
+    (tmp_path / "prefix/bin/mawam").chmod(0o755)
+    (tmp_path / "bin").symlink_to(tmp_path / "prefix/bin")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    places = _library.places()
+    of_program, of_user = f"{tmp_path.resolve()}/prefix/lib/libmawam.so", f"{tmp_path}/home/.local/lib/libmawam.so"
+    assert places.index(of_program) < places.index(of_user) < places.index("/usr/local/lib/libmawam.so")
 
 
 def test_a_star_brings_no_modules():

@@ -195,6 +195,7 @@ mw_status mw_export_hdf5(const mw_dataset *dataset, const char *path, const mw_e
     MW_TRY(mw_options_take(&options, sizeof options, sizeof options, given, "mw_export_options_init", error));
     MW_NEED(dataset);
     MW_NEED(path);
+    MW_TRY(mw_hdf5_need(error));
     if (mw_file_exists(path) && !options.overwrite)
         return mw_fail(error, MW_ERR_ARGUMENT, "'%s' is there already; 'overwrite' replaces it", path);
     mw_writer writer;

@@ -3,8 +3,37 @@
 
 #ifdef MAWAM_HAVE_HDF5
 
+#include "core/machine/loaded.h"
+
 #include <stdlib.h>
 #include <string.h>
+
+#ifdef MAWAM_LOAD
+mw_hdf5_names mw_hdf5_table;
+
+mw_status mw_hdf5_need(mw_error *error) {
+    static const char *const files[] = {"libhdf5_serial.so.103", "libhdf5.so.103", "libhdf5_serial.so",
+                                        "libhdf5.so", NULL};
+    static const char *const names[] = {MW_HDF5_NAMES};
+    static mw_loaded object = {.what = "HDF5 1.10",
+                               .variable = "MAWAM_HDF5",
+                               .package = "libhdf5-103-1",
+                               .files = files,
+                               .names = names,
+                               .table = (void **)&mw_hdf5_table};
+    unsigned major, minor, patch;
+    MW_TRY(mw_loaded_need(&object, error));
+    if (H5get_libversion(&major, &minor, &patch) < 0 || major != 1 || minor != 10)
+        return mw_fail(error, MW_ERR_MISMATCH, "this needs HDF5 1.10; what was loaded is %u.%u.%u", major,
+                       minor, patch);
+    return MW_OK;
+}
+#else
+mw_status mw_hdf5_need(mw_error *error) {
+    (void)error;
+    return MW_OK;
+}
+#endif
 
 const char *mw_hdf5_place(const mw_hdf5_reader *in, char *buffer, size_t size, const char *episode,
                           const char *name, const char *member) {

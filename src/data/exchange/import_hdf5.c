@@ -464,6 +464,7 @@ mw_status mw_import_hdf5(const mw_import_request *request, mw_import_report *rep
         status = mw_fail(error, MW_ERR_IO, "cannot open '%s': %s", s.in.path, strerror(errno));
     else if (!S_ISREG(info.st_mode))
         status = mw_fail(error, MW_ERR_IO, "cannot read '%s': it is not a regular file", s.in.path);
+    if (status == MW_OK) status = mw_hdf5_need(error);
     if (status == MW_OK) {
         const size_t size = (size_t)info.st_size;
         s.in.limit = UNPACKED_BASE + UNPACKED_FACTOR * size;

@@ -2,6 +2,7 @@
 #include "env/ant/engine.h"
 
 #include "core/machine/child.h"
+#include "core/machine/loaded.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -76,7 +77,29 @@ bool mw_engine_run(void (*body)(void *context), void *context, char message[MW_E
 
 /* ---- the version ---- */
 
+#ifdef MAWAM_LOAD
+mw_mujoco_names mw_mujoco_table;
+
+static mw_status need_engine(mw_error *error) {
+    static const char *const files[] = {"libmujoco.so.2.2.2", "libmujoco.so", NULL}, *const names[] = {
+                                                                                         MW_MUJOCO_NAMES};
+    static mw_loaded object = {.what = "MuJoCo 2.2",
+                               .variable = "MAWAM_MUJOCO",
+                               .package = "libmujoco2.2.2",
+                               .files = files,
+                               .names = names,
+                               .table = (void **)&mw_mujoco_table};
+    return mw_loaded_need(&object, error);
+}
+#else
+static mw_status need_engine(mw_error *error) {
+    (void)error;
+    return MW_OK;
+}
+#endif
+
 mw_status mw_engine_series(char series[MW_ENGINE_SERIES], mw_error *error) {
+    MW_TRY(need_engine(error));
     const char *running = mj_versionString();
     if (mj_version() != mjVERSION_HEADER)
         return mw_fail(error, MW_ERR_MISMATCH,

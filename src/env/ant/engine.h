@@ -5,9 +5,14 @@
 
 #include "core/error.h"
 
+#ifdef MAWAM_LOAD
+#include <loaded/mujoco.h>
+#else
 #include <mujoco/mujoco.h>
+#endif
 
-/* "2.2": the running engine's version without the patch number, which is the part that rules depend on. */
+/* Loads the engine if that has to be done, and says whether it is the one that mawam was built for.
+ * "2.2": the running engine's version without the patch number, which is the part that rules depend on. */
 #define MW_ENGINE_SERIES 16
 mw_status mw_engine_series(char series[MW_ENGINE_SERIES], mw_error *error);
 
