@@ -7,8 +7,8 @@
     obs, _ = env.reset(seed=1)
     actions = planner.act(obs)
 
-Errors of the library are exceptions of this package (`mawam.Error`). Arrays that the library reads are checked, never
-converted silently; arrays that show its memory are read-only. docs/python.md has the rest.
+Errors of the library are exceptions of this package (`mawam.Error`). Small arrays and lists are converted where no value
+changes; arrays that show the library's memory are read-only. docs/python.md has the rest.
 """
 from types import ModuleType as _Module
 
@@ -31,9 +31,10 @@ from mawam.parallel import ParallelEnv, parallel_env
 from mawam.picture import picture
 from mawam.plan import Bundle, Candidates, Effort, Part, Planner, Routes, SettingInfo, pack_bundle, plan_settings
 from mawam.plan import scorers
-from mawam.replay import Replay
+from mawam.progress import show_progress
+from mawam.replay import Page, Replay
 from mawam.study import StudyEvent, report_study, run_study, study_parts
-from mawam.sweep import CostProgress, SweepProgress, planning_cost, sweep
+from mawam.sweep import CostProgress, Sweep, SweepProgress, planning_cost, sweep
 from mawam.train import (Estimate, Progress, TrainedPart, Training, check_settings, methods, train, training_log,
                          training_settings)
 from mawam.vector import VectorEnv

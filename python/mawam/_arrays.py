@@ -1,7 +1,7 @@
 """Arrays between numpy and the library: views of its memory, and checks of what is handed to it.
 
-An array of another shape or type is refused with both named, never converted behind the caller's back: the library
-reads its memory as it lies.
+The library reads an array's memory as it lies. A small one of another type or order, or a list, is converted first if
+no value changes; a large one is refused, because converting it again and again would cost more than the call.
 """
 from ctypes import addressof, c_char
 from typing import Any, Optional, Sequence, Tuple
@@ -12,6 +12,7 @@ from mawam._library import ArgumentError
 
 Shape = Tuple[int, ...]
 PLAIN = (np.ndarray, np.memmap)  # arrays that are nothing but their memory
+LARGEST = 1 << 20  # bytes of an array that is converted
 _byte = c_char.from_buffer
 
 
@@ -64,9 +65,23 @@ def address(what: str, array: Any, shape: Shape, dtype: np.dtype) -> int:
     raise refuse(what, array, shape, dtype)
 
 
+def lent(what: str, values: Any, shape: Shape, dtype: np.dtype) -> Tuple[int, Any]:
+    """Where values lie as the library expects them, and what must live as long as it reads them: the array itself, or a
+    converted copy of a small one."""
+    try:
+        return address(what, values, shape, dtype), values
+    except ArgumentError:
+        if isinstance(values, np.ndarray) and values.nbytes > LARGEST:
+            raise
+    array = taken(what, values, shape, dtype)
+    return array.__array_interface__["data"][0], array
+
+
 def taken(what: str, values: Any, shape: Shape, dtype: np.dtype) -> np.ndarray:
     """Values for a small call, where lists, other strides and places will do: the shape must fit, and whole numbers
     must stay the numbers they are."""
+    if isinstance(values, np.ma.MaskedArray):  # its mask would be lost
+        raise refuse(what, values, shape, dtype)
     array = np.asarray(values)
     whole = dtype.kind in "iu"
     if array.shape != shape or array.dtype.kind not in ("iub" if whole else "iubf"):

@@ -7,7 +7,7 @@ import ctypes
 import json
 import os
 import warnings
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 import numpy as np
 
@@ -15,8 +15,10 @@ from mawam import _abi
 from mawam._arrays import view
 from mawam._library import Handle, Owner, PathLike, as_dict, call, captured, encode, lib, names, options
 from mawam._library import optional, record, text, whole
+from mawam._show import facts, frame, histogram, shortly
 from mawam._work import Work
 from mawam.env import BYTE, FLOAT, INDEX, Env, WorldOptions, check_env, world_pointer
+from mawam.progress import Listener, Shown
 
 ENDED_BY_LIMIT, ENDED_BY_WORLD, ENDED_BY_VICTORY = 0, 1, 3
 
@@ -43,6 +45,7 @@ class RulesReport(NamedTuple):
     outside: int  # those out of their feature's range
 
 
+@shortly
 class Episode(NamedTuple):
     """One episode of T steps: obs[t] is what was seen before actions[t], which earned rewards[t]."""
 
@@ -163,8 +166,27 @@ class Dataset(Owner):
         """What people want to see of it; an environment of its task names the features."""
         return DataReport(self, env)
 
+    def episode_returns(self) -> np.ndarray:
+        """Of every episode: the sum over steps of the mean reward of the agents."""
+        return np.add.reduceat(self.rewards.mean(axis=1, dtype=np.float64), self.offsets[:-1])
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame with a row for every episode."""
+        return frame({"return": self.episode_returns(), "length": np.array(self.lengths),
+                      "outcome": np.array(self.outcomes)})
+
     def __repr__(self) -> str:
+        if self._handle is None:
+            return f"<Dataset {self.task}-{self.quality}: closed>"
         return f"<Dataset {self.task}-{self.quality}: {self.episodes} episodes, {self.steps} steps>"
+
+    def _repr_html_(self) -> str:
+        kind = f"{self.act_size} {'discrete actions' if self.discrete else 'real action values'}"
+        shown = facts(f"Dataset {self.task}-{self.quality}", {
+            "rules": self.rules, "episodes": f"{self.episodes} of at most {self.episode_limit} steps, {self.steps} steps",
+            "sizes": f"{self.agents} agents, {self.obs_size} features, {kind}",
+            "returns": f"mean {self.returns.mean:.5g}, std {self.returns.std:.4g}", "made by": self.made_by})
+        return shown + histogram("returns of episodes", self.episode_returns())
 
 
 class DataReport(Owner):
@@ -184,6 +206,12 @@ class DataReport(Owner):
     def text(self) -> str:
         """For people."""
         return captured(lambda stream: lib.mw_data_report_text(self._pointer, stream))
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        return "<DataReport: print it, or as_dict()>"
 
     def as_dict(self) -> Dict[str, Any]:
         """For programs."""
@@ -225,14 +253,16 @@ class Made(NamedTuple):
 
 def make_dataset(setting: str, folder: PathLike, *, transitions: int = 0, seed: int = 0, threads: int = 0,
                  overwrite: bool = False, behaviors: Optional[PathLike] = None, world: Optional[WorldOptions] = None,
-                 progress: Optional[Callable[[Tuple[int, int]], Any]] = None) -> Made:
+                 progress: Listener = None) -> Made:
     """The behaviour of a setting ("spread-medium"; see settings) plays until there are enough transitions (0: the
-    setting's). progress((steps, total)) is told how far it is. The same seed gives the same bits."""
+    setting's). progress: see show_progress; a function is told (steps, total). The same seed gives the same bits."""
     work, result = Work(world), _abi.STRUCT["mw_make_result"]()
     given = options("mw_make_options", behaviors=behaviors, world=world_pointer(world), transitions=transitions,
                     seed=seed, threads=threads, overwrite=overwrite, stop=work.stop, command="mawam.make_dataset",
                     progress=work.reports([ctypes.c_long, ctypes.c_long], lambda done, total: (done, total)))
-    work.run(progress, lib.mw_dataset_make, encode(setting), encode(folder), ctypes.byref(given), ctypes.byref(result))
+    with Shown(progress, f"making {setting}", lambda seen: (seen[0] / max(1, seen[1]), f"{seen[0]} steps")) as shown:
+        work.run(shown.told, lib.mw_dataset_make, encode(setting), encode(folder), ctypes.byref(given),
+                 ctypes.byref(result))
     return record(Made, result)
 
 

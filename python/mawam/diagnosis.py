@@ -9,6 +9,7 @@ from mawam import _abi
 from mawam._arrays import copied, taken
 from mawam._library import Assignments, Owner, PathLike, Settings, as_dict, call, captured, encode, lib
 from mawam._library import opened, options, record, several, text, truth, whole
+from mawam._show import Table, frame, number, shortly
 from mawam._work import Work
 from mawam.data import Dataset
 from mawam.env import FLOAT, WorldOptions, world_pointer
@@ -31,6 +32,7 @@ class Ranking(NamedTuple):
     normalized_regret: float
 
 
+@shortly
 class Judge(NamedTuple):
     """One scorer's judgement of all candidates."""
 
@@ -39,6 +41,7 @@ class Judge(NamedTuple):
     predicted: np.ndarray  # [anchors][M]
 
 
+@shortly
 class SameState(NamedTuple):
     """Candidates of the same state, scored and executed in the simulator."""
 
@@ -57,6 +60,7 @@ class SameState(NamedTuple):
     judges: Dict[str, Judge]  # by scorer
 
 
+@shortly
 class Snippets(NamedTuple):
     """The world model rolled out under recorded actions."""
 
@@ -92,10 +96,65 @@ class Diagnosis:
         """As a JSON file, like the program's."""
         call(lib.mw_diagnosis_save, ctypes.byref(self._struct), _COMMAND, encode(path))
 
+    def tables(self) -> List[Table]:
+        """What the program prints: a table of judges for every same-state test, one of horizons for the snippets."""
+        tests = [("as drawn", self.drawn), ("as planned", self.planned)]
+        found = [_judges(words, test) for words, test in tests if test is not None]
+        return found + ([] if self.snippets is None else [_horizons(self.snippets)])
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame with a row for every judge of every test, and for every horizon of the snippets."""
+        rows = [dict(test=name, scorer=scorer, count=test.anchors, horizon=test.horizon, chosen=judge.chosen,
+                     **judge.ranking._asdict())
+                for name, test in (("drawn", self.drawn), ("planned", self.planned)) if test is not None
+                for scorer, judge in test.judges.items()]
+        if self.snippets is not None:
+            rows += [dict(test="snippets", scorer=self.snippets.scorer, count=self.snippets.count, horizon=h + 1,
+                          rollout_mse=self.snippets.error[h], **ranking._asdict())
+                     for h, ranking in enumerate(self.snippets.ranking)]
+        return frame(rows)
+
+    def __str__(self) -> str:
+        return "\n".join(table.text() for table in self.tables())
+
+    def _repr_html_(self) -> str:
+        return "".join(table.html() for table in self.tables())
+
+    def __repr__(self) -> str:
+        found = [f"{scorer} ranks candidates {name} with Spearman {judge.ranking.spearman_within:.2f}"
+                 for name, test in (("as drawn", self.drawn), ("as planned", self.planned)) if test is not None
+                 for scorer, judge in list(test.judges.items())[:1]]
+        found += [f"{self.snippets.count} snippets"] if self.snippets is not None else []
+        return f"<Diagnosis: {', '.join(found) or 'nothing was asked for'}>"
+
     def __del__(self) -> None:
         for part in getattr(self, "_parts", ())[1:3]:
             if part is not None:
                 lib.mw_same_state_free(ctypes.byref(part))
+
+
+def _judges(words: str, test: SameState) -> Table:
+    rows = [(scorer, judge.ranking.top1, judge.ranking.top2, judge.ranking.spearman_within,
+             judge.ranking.pair_accuracy_within, judge.ranking.regret, judge.ranking.normalized_regret, judge.chosen)
+            for scorer, judge in test.judges.items()]
+    rows.append(("random", 1 / test.candidates, 2 / test.candidates, 0, 0.5, test.random_regret,
+                 test.random_normalized_regret, test.average))
+    rows.append(("best", 1, 1, 1, 1, 0, 0, test.best))
+    forms = (".3f", ".3f", ".3f", ".3f", ".4g", ".3f", ".4g")
+    above = [f"same state, candidates {words}, rules {test.rules}: {test.anchors} states of {test.episodes} episodes, "
+             f"M={test.candidates}, H={test.horizon}", "Spearman and pairs: means over states"]
+    return Table(above, ["", "top 1", "top 2", "Spearman", "pairs", "regret", "norm.", "return"],
+                 [[row[0]] + [number(value, form) for value, form in zip(row[1:], forms)] for row in rows])
+
+
+def _horizons(snippets: Snippets) -> Table:
+    of = "held-out episodes" if snippets.held_out else "episodes that may have been trained on"
+    forms = (".3f", ".3f", ".3f", ".3f", ".3f", ".4g", ".3f", ".4g")
+    rows = [[str(h + 1)] + [number(value, form) for value, form in zip(
+        (r.pearson, r.spearman, r.top1, r.top2, r.pair_accuracy, r.regret, r.normalized_regret, snippets.error[h]), forms)]
+            for h, r in enumerate(snippets.ranking)]
+    return Table([f"snippets: {snippets.count} of {of}, ranked in groups of 8"],
+                 ["H", "Pearson", "Spearman", "top 1", "top 2", "pairs", "regret", "norm.", "MSE"], rows)
 
 
 def _same_state(result: Any) -> SameState:
@@ -167,6 +226,12 @@ class Routing(Owner):
 
         self._bundle: Any = bundle._handle
         self._handle = work.make(None, run, lib.mw_routing_free)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        return "<Routing: print it, as_dict(), or save_page(path)>"
 
     def text(self) -> str:
         """Tables for people."""

@@ -8,7 +8,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 import numpy as np
 
 from mawam import _abi
-from mawam._arrays import address, taken
+from mawam._arrays import lent, taken
 from mawam._library import ArgumentError, Handle, Owner, PathLike, as_dict, call, encode, failure, lib, names
 from mawam._library import opened, options, record, text, whole
 
@@ -169,6 +169,11 @@ class Env(Owner):
             return getattr(self.info, name)
         raise AttributeError(f"{type(self).__name__} has no {name!r}")
 
+    def __repr__(self) -> str:
+        kind = f"{self.info.act_size} {'discrete' if self.info.discrete else 'real'} actions"
+        closed = ", closed" if self._handle is None else ""
+        return f"<Env {self.info.task}: {self.info.agents} agents, {self.info.obs_size} features, {kind}{closed}>"
+
     # ---- play ----
 
     def reset(self, seed: int = 0) -> Tuple[np.ndarray, Dict[str, Any]]:
@@ -266,8 +271,8 @@ class Env(Owner):
     def places(self, obs: np.ndarray) -> np.ndarray:
         """Places [k][2] in the picture that a joint observation [n][o] tells of, as far as it holds any."""
         found = np.empty((256, 2), FLOAT)
-        count = lib.mw_env_places(self._pointer, address("obs", obs, (self.info.agents, self.info.obs_size), FLOAT),
-                                  found.__array_interface__["data"][0], len(found))
+        at, _kept = lent("obs", obs, (self.info.agents, self.info.obs_size), FLOAT)
+        count = lib.mw_env_places(self._pointer, at, found.__array_interface__["data"][0], len(found))
         return found[:count].copy()
 
     def draw(self) -> List[Shape]:

@@ -1,8 +1,9 @@
 """Evaluation: every arm of a bundle plays the same episodes, so that differences between arms are paired."""
 import ctypes
 import json
+import math
 import os
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -10,9 +11,12 @@ from mawam import _abi
 from mawam._arrays import copied
 from mawam._library import ArgumentError, Assignments, Handle, Owner, PathLike, Settings, call, captured, encode
 from mawam._library import lib, names, opened, options, record, text, truth
+from mawam._show import Table, frame, number, shortly
 from mawam._work import Work
 from mawam.env import WorldOptions, world_pointer
 from mawam.plan import Bundle
+from mawam.progress import Listener, Shown
+from mawam.replay import Page
 
 # Laid out as mw_eval_episode.
 EPISODE = np.dtype({"names": ["world", "total", "length", "won"], "formats": ["u8", "f8", "i4", "?"],
@@ -29,6 +33,7 @@ class Arm(NamedTuple):
     plans: bool  # the controller draws candidates
 
 
+@shortly
 class ArmResult(NamedTuple):
     """How one arm came out. Means are over all episodes, standard deviations over the seeds' means; what does not apply
     is NaN."""
@@ -106,9 +111,62 @@ class Evaluation(Owner):
         """As a JSON file, like the program's."""
         call(lib.mw_eval_result_save, self._pointer, b"mawam.evaluate", encode(path))
 
+    def table(self) -> Table:
+        """What the program prints: a row for every arm."""
+        scaled = any(math.isfinite(arm.score) for arm in self.arms.values())
+        head = ["arm", "return"] + ["normalised"] * scaled + ["won %"] * (self.family == "battle")
+        rows = []
+        for name, arm in self.arms.items():
+            row = [name, _spread(arm.total, arm.total_std, ".5g")]
+            row += [_spread(arm.score, arm.score_std, ".1f")] * scaled
+            row += [_spread(100 * arm.won, 100 * arm.won_std, ".1f")] * (self.family == "battle")
+            row += [_interval(arm.gain), number(100 * arm.relative_gain, "+.1f") + "%" * math.isfinite(arm.relative_gain),
+                    number(arm.oracle_share, ".2f"), _milliseconds(arm.decision)]
+            rows.append(row)
+        above = [f"{self.task}-{self.quality} ({self.rules})"]
+        above += [f"trained under other rules, accepted: {self.accepted_rules}"] * bool(self.accepted_rules)
+        above += [f"packed of the bundle {self.packed_of}"] * bool(self.packed_of)
+        above.append(f"{self.seeds} seed{'s' * (self.seeds != 1)} from {self.first_seed} x {self.episodes} "
+                     f"episode{'s' * (self.episodes != 1)} = {self.seeds * self.episodes} of each arm; +-: over seeds; "
+                     "gain: paired, with its 95%")
+        above.append("bootstrap interval over episodes")
+        return Table(above, head + ["gain [95%]", "relative", "share", "ms p50 / p95"], rows)
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame with a row for every arm."""
+        rows = []
+        for name, arm in self.arms.items():
+            row = {"task": self.task, "quality": self.quality, "arm": name, "episodes": self.seeds * self.episodes}
+            for field, value in arm._asdict().items():
+                if isinstance(value, dict):
+                    row.update({f"{field}_{key}": part for key, part in value.items()})
+                elif field != "episodes":
+                    row["return" + field[5:] if field.startswith("total") else field] = value
+            rows.append(row)
+        return frame(rows)
+
+    def __str__(self) -> str:
+        return self.table().text()
+
+    def _repr_html_(self) -> str:
+        return self.table().html()
+
     def __repr__(self) -> str:
         returns = ", ".join(f"{name} {arm.total:.4g}" for name, arm in self.arms.items())
-        return f"<Evaluation {self.task}-{self.quality}: {returns}>"
+        return f"<Evaluation {self.task}-{self.quality}: {returns}; print it for intervals>"
+
+
+def _spread(value: float, std: float, form: str) -> str:
+    return number(value, form) + (f" +- {number(std, form)}" if math.isfinite(value) and math.isfinite(std) else "")
+
+
+def _interval(gain: Dict[str, float]) -> str:
+    words = number(gain["mean"], "+.4g")
+    return words + (f" [{gain['low']:.4g}, {gain['high']:.4g}]" if math.isfinite(gain["low"]) else "")
+
+
+def _milliseconds(decision: Dict[str, float]) -> str:
+    return f"{decision['p50']:.1f} / {decision['p95']:.1f}" if math.isfinite(decision["p50"]) else "-"
 
 
 def _options(bundle: Bundle, settings: Optional[Settings], world: Optional[WorldOptions],
@@ -123,13 +181,13 @@ def evaluate(bundle: Bundle, *, arms: Union[str, Sequence[str], None] = None, se
              first_seed: Optional[int] = None, settings: Optional[Settings] = None, envs: int = 0, threads: int = 0,
              timed: Optional[int] = None, accept_rules: bool = False, world: Optional[WorldOptions] = None,
              behaviors: Optional[PathLike] = None,
-             progress: Optional[Callable[[Tuple[str, int, int]], Any]] = None) -> Evaluation:
+             progress: Listener = None) -> Evaluation:
     """Plays the arms (None: the standard ones that the bundle can serve, or without a policy to plan with its models
     that play by themselves) on the same episodes.
 
     episodes: of each seed, 0: those of the Family. settings: of planning, {"candidates": 16}. timed: decisions
-    timed alone. accept_rules: play although the bundle was trained under other rules. progress((arm, done, total)) is
-    told how far it is.
+    timed alone. accept_rules: play although the bundle was trained under other rules. progress: see show_progress; a
+    function is told (arm, done, total).
     """
     table = names(lib.mw_arm_name)
     work, given = _options(bundle, settings, world, arms=arm_set(arms), seeds=seeds, episodes=episodes, envs=envs,
@@ -141,12 +199,18 @@ def evaluate(bundle: Bundle, *, arms: Union[str, Sequence[str], None] = None, se
     def run(result: Any, error: Any) -> int:
         return lib.mw_bundle_evaluate(result, bundle._pointer, ctypes.byref(given), error)
 
-    return Evaluation(work.make(progress, run, lib.mw_eval_result_free))
+    with Shown(progress, f"playing {bundle.task}-{bundle.quality}", _words) as shown:
+        return Evaluation(work.make(shown.told, run, lib.mw_eval_result_free))
+
+
+def _words(report: Tuple[str, int, int]) -> Tuple[float, str]:
+    arm, done, total = report
+    return done / total if total else math.nan, f"{arm}, {done}/{total}"
 
 
 def replay_page(bundle: Bundle, path: PathLike, *, seed: Optional[int] = None, settings: Optional[Settings] = None,
                 threads: int = 0, accept_rules: bool = False, world: Optional[WorldOptions] = None,
-                overwrite: bool = False) -> None:
+                overwrite: bool = False) -> Page:
     """One planned episode as a self-contained HTML page with the candidates of every decision, beside the policy alone;
     a film strip of a few moments if the path ends with .svg. overwrite: replace a file that is there."""
     if not truth("overwrite", overwrite) and os.path.exists(encode(path)):
@@ -158,3 +222,4 @@ def replay_page(bundle: Bundle, path: PathLike, *, seed: Optional[int] = None, s
 
     replay = work.make(None, run, lib.mw_replay_free)
     call(lib.mw_replay_write, replay.pointer, encode(path))
+    return Page(os.fsdecode(encode(path)))

@@ -68,6 +68,9 @@ class ParallelEnv(_Base):
         plain = space_of_observations(self.env.features)
         return space_with_mask(plain, self.env.info.act_size) if self.masked else plain
 
+    def __repr__(self) -> str:
+        return f"<ParallelEnv {self.env.info.task}: {', '.join(self.possible_agents)}>"
+
     def observation_space(self, agent: str) -> Space:
         """Of one agent; always the same object."""
         return self.observation_spaces[agent]

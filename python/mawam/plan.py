@@ -1,18 +1,25 @@
 """Bundles of frozen models, and planners that decide with them: candidates from the policy, scores, choice."""
 import ctypes
+import html
 import json
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
 from mawam import _abi
-from mawam._arrays import address, copied, taken
+from mawam._arrays import address, copied, lent, taken
 from mawam._library import ArgumentError, Handle, Owner, PathLike, call, encode, failure, lib, names, options, prepared
 from mawam._library import as_dict, opened, record, text, typed, whole
+from mawam._show import facts, shortly
 from mawam.env import BYTE, FLOAT, Env, WorldOptions, check_env, world_pointer
+from mawam.fan import fan
 from mawam.machine import data_path
 
 
+SettingValue = Union[bool, int, float, str]
+
+
+@shortly
 class Part(NamedTuple):
     """One model of a bundle."""
 
@@ -30,8 +37,8 @@ class SettingInfo(NamedTuple):
     range: str
 
 
-class Candidates(NamedTuple):
-    """The candidates of a decision, copied: M of them over H steps."""
+@shortly
+class _Candidates(NamedTuple):
 
     chosen: int
     scores: np.ndarray  # [M]: imagined team return, or as the scorer judges
@@ -39,6 +46,19 @@ class Candidates(NamedTuple):
     proposed: np.ndarray  # [M][H + 1][n][o]: observations drawn by the policy, from the present one on
     imagined: Optional[np.ndarray]  # [M][H][n][o]: predicted by the world model; None where there are no rollouts
     weights: Optional[np.ndarray]  # [M]: the mean of all with these was executed; None: the chosen one
+
+
+class Candidates(_Candidates):
+    """The candidates of a decision, copied: M of them over H steps. A notebook draws where they lead."""
+
+    task: str = ""
+
+    def svg(self) -> str:
+        """The fan of all candidates, the chosen one in colour; their scores where the task's world has no places."""
+        return fan(self.task, self)
+
+    def _repr_html_(self) -> str:
+        return self.svg()
 
 
 class Effort(NamedTuple):
@@ -94,15 +114,28 @@ class Bundle(Owner):
         return found
 
     @property
-    def plan(self) -> Dict[str, str]:
-        """How it plans unless told otherwise: every setting as it would be typed, real numbers with six digits."""
+    def plan(self) -> Dict[str, SettingValue]:
+        """How it plans unless told otherwise: every setting with its value, real numbers to six digits."""
         pointer = self._pointer
         settings = lib.mw_bundle_plan(pointer)
-        return _typed_settings(settings)
+        return _plan_values(settings)
 
     def __repr__(self) -> str:
         parts = ", ".join(part.name for part in self.parts) if self._handle else "closed"
         return f"<Bundle {self.task}-{self.quality}: {parts}>"
+
+    def _repr_html_(self) -> str:
+        if self._handle is None:
+            return html.escape(repr(self))
+        kind = f"{self.act_size} {'discrete' if self.discrete else 'real'} actions"
+        about = {"rules": self.rules, "method": self.method,
+                 "sizes": f"{self.agents} agents, {self.obs_size} features and {kind} each",
+                 "plan": " ".join(f"{name}={typed(value)}" for name, value in self.plan.items())}
+        for part in self.parts:
+            held = part.provenance.get("provenance", {}).get("details", {}).get("held") or {}
+            about[part.name] = f"{part.parameters} weights" + "".join(
+                f", {name} {value:.4g}" for name, value in held.items() if isinstance(value, float))
+        return facts(f"Bundle {self.task}-{self.quality}", about)
 
 
 def pack_bundle(source: PathLike, target: PathLike, bits: int = 8) -> None:
@@ -110,11 +143,23 @@ def pack_bundle(source: PathLike, target: PathLike, bits: int = 8) -> None:
     call(lib.mw_bundle_pack, encode(data_path("bundles", source)), encode(target), whole("bits", bits, ctypes.c_int))
 
 
-def _typed_settings(settings: ctypes.Structure) -> Dict[str, str]:
+def _value(setting: SettingInfo, words: str) -> SettingValue:
+    """A setting's value by its kind, of which its range speaks; words stay words ("auto", a scorer's name)."""
+    if setting.range == "on or off":
+        return words == "on"
+    try:
+        if setting.range.startswith("a whole number"):
+            return int(words)
+        return float(words) if setting.range.startswith("a number") else words
+    except ValueError:
+        return words
+
+
+def _plan_values(settings: ctypes.Structure) -> Dict[str, SettingValue]:
     value, found = ctypes.create_string_buffer(256), {}
     for setting in plan_settings():
         call(lib.mw_plan_settings_get, ctypes.byref(settings), encode(setting.name), value, len(value))
-        found[setting.name] = text(value.value)
+        found[setting.name] = _value(setting, text(value.value))
     return found
 
 
@@ -145,8 +190,8 @@ class Planner(Owner):
             needs.append(pointers)
         self._handle = Handle(lib.mw_planner_create, lib.mw_planner_free, bundle._pointer, ctypes.byref(given),
                               needs=needs)
-        self.envs, self.discrete = envs, bundle.discrete
-        self.settings: Dict[str, str] = _typed_settings(given.plan)
+        self.envs, self.discrete, self.task = envs, bundle.discrete, bundle.task
+        self.settings: Dict[str, SettingValue] = _plan_values(given.plan)
         self.as_drawn: bool = lib.mw_plan_as_drawn(ctypes.byref(given.plan))  # without offsets and warm starts
         self._sizes = (bundle.agents, bundle.obs_size, bundle.act_size)
         self._prepare()
@@ -174,22 +219,22 @@ class Planner(Owner):
         if not 0 <= whole("env", env, ctypes.c_int) < self.envs:
             raise ArgumentError(f"env: expected 0 to {self.envs - 1}; found {env}")
 
-    def _batch(self, what: str, array: Any, shape: Tuple[int, ...], dtype: np.dtype) -> int:
-        """The address of [envs][...], or of [...] for one environment."""
-        if self.envs == 1 and isinstance(array, np.ndarray) and array.shape == shape[1:]:
+    def _batch(self, what: str, array: Any, shape: Tuple[int, ...], dtype: np.dtype) -> Tuple[int, Any]:
+        """The address of [envs][...], or of [...] for one environment, and what holds the values there."""
+        if self.envs == 1 and np.ndim(array) == len(shape) - 1:
             shape = shape[1:]
-        return address(what, array, shape, dtype)
+        return lent(what, array, shape, dtype)
 
     def act(self, obs: np.ndarray, legal: Optional[np.ndarray] = None,
             active: Union[np.ndarray, Sequence[bool], None] = None) -> np.ndarray:
-        """One decision from obs [envs][n][o] (float32): actions [envs][n][d] or indices [envs][n].
+        """One decision from obs [envs][n][o]: actions [envs][n][d] or indices [envs][n].
 
-        legal [envs][n][d] (uint8) masks discrete actions; active [envs]: who decides, None: all. With one environment
+        legal [envs][n][d] masks discrete actions; active [envs]: who decides, None: all. With one environment
         the first dimension may be missing everywhere.
         """
-        batch = obs.ndim == 3 if isinstance(obs, np.ndarray) else True
-        obs_at = self._batch("obs", obs, self._obs_shape, FLOAT)
-        legal_at = None if legal is None else self._batch("legal", legal, self._legal_shape, BYTE)
+        batch = np.ndim(obs) == 3
+        obs_at, obs = self._batch("obs", obs, self._obs_shape, FLOAT)
+        legal_at, legal = (None, None) if legal is None else self._batch("legal", legal, self._legal_shape, BYTE)
         playing = None if active is None else taken("active", active, (self.envs,), BYTE)
         actions = np.zeros(self._action_shape, self._action_type)
         at = ctypes.c_void_p(address("actions", actions, self._action_shape, actions.dtype))
@@ -222,9 +267,11 @@ class Planner(Owner):
             raise ArgumentError(f"there is no decision for environment {env} to look into")
         n, o, d = self._sizes
         m, h = seen.count, seen.horizon
-        return Candidates(seen.chosen, copied(seen.scores, (m,), FLOAT), copied(seen.actions, (m, h, n, d), FLOAT),
-                          copied(seen.proposed, (m, h + 1, n, o), FLOAT), copied(seen.imagined, (m, h, n, o), FLOAT),
-                          copied(seen.weights, (m,), FLOAT))
+        found = Candidates(seen.chosen, copied(seen.scores, (m,), FLOAT), copied(seen.actions, (m, h, n, d), FLOAT),
+                           copied(seen.proposed, (m, h + 1, n, o), FLOAT), copied(seen.imagined, (m, h, n, o), FLOAT),
+                           copied(seen.weights, (m,), FLOAT))
+        found.task = self.task
+        return found
 
     def take(self, candidate: int, env: int = 0) -> np.ndarray:
         """Overrules the last decision of one environment before it is executed: another candidate's first joint
@@ -235,6 +282,21 @@ class Planner(Owner):
         call(lib.mw_planner_take, self._pointer, env, whole("candidate", candidate, ctypes.c_int),
              None if self.discrete else at, at if self.discrete else None)
         return action
+
+    def __repr__(self) -> str:
+        if self._handle is None:
+            return "<Planner: closed>"
+        plan = " ".join(f"{name}={typed(self.settings[name])}" for name in ("candidates", "horizon", "scorer"))
+        return f"<Planner {self.task}: {plan}, for {self.envs} environment{'s' * (self.envs != 1)}>"
+
+    def _repr_html_(self) -> str:
+        if self._handle is None:
+            return html.escape(repr(self))
+        about = facts(f"Planner {self.task}", {name: typed(value) for name, value in self.settings.items()})
+        try:
+            return self.candidates().svg() + about
+        except ArgumentError:  # no decision yet
+            return about
 
     def snapshot(self, env: int = 0) -> bytes:
         """What is remembered of one environment's episode."""

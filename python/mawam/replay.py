@@ -1,6 +1,9 @@
 """Replays: one self-contained HTML page that plays an episode, recorded frame by frame as an environment draws it."""
 import ctypes
-from typing import Any, Optional, Sequence
+import html
+import os
+import tempfile
+from typing import Any, NamedTuple, Optional, Sequence
 
 import numpy as np
 
@@ -9,8 +12,22 @@ from mawam._library import ArgumentError, Handle, Owner, PathLike, call, encode,
 from mawam.env import FLOAT, Env, check_env
 
 
+class Page(NamedTuple):
+    """A replay that was written: a notebook shows it."""
+
+    path: str
+
+    def _repr_html_(self) -> str:
+        with open(self.path, encoding="utf-8") as file:
+            content = file.read()
+        if self.path.endswith(".svg"):
+            return content
+        return (f'<iframe srcdoc="{html.escape(content)}" width="100%" height="640" style="border:1px solid #ccc">'
+                "</iframe>")
+
+
 class Replay(Owner):
-    """A page in the making. See replay_page for a planned episode in one call."""
+    """A page in the making, which a notebook shows as far as it is. See replay_page for a planned episode in one call."""
 
     def __init__(self, env: Env, subtitle: str = "") -> None:
         """subtitle: one line under the task's name."""
@@ -47,6 +64,14 @@ class Replay(Owner):
         """Adds what another replay has recorded, to be seen beside this one step by step."""
         call(lib.mw_replay_beside, self._pointer, opened(Replay, other)._pointer, encode(label))
 
-    def write(self, path: PathLike) -> None:
+    def write(self, path: PathLike) -> Page:
         """The page; a film strip of a few moments if the path ends with .svg."""
         call(lib.mw_replay_write, self._pointer, encode(path))
+        return Page(os.fsdecode(encode(path)))
+
+    def _repr_html_(self) -> str:
+        with tempfile.TemporaryDirectory() as folder:
+            return self.write(os.path.join(folder, "replay.html"))._repr_html_()
+
+    def __repr__(self) -> str:
+        return "<Replay: write(path) makes a page of it>" if self._handle else "<Replay: closed>"

@@ -1,12 +1,13 @@
 """The study: for every setting make data, train, evaluate, diagnose, and a report over all of them."""
 import ctypes
-from typing import Any, Callable, List, NamedTuple, Optional, Sequence
+from typing import Any, List, NamedTuple, Optional, Sequence
 
 from mawam import _abi
 from mawam._library import Assignments, PathLike, Settings, call, encode, lib, names, options, several, text, truth
 from mawam._work import Work
 from mawam.behavior import setting_pointer
 from mawam.evaluation import arm_set
+from mawam.progress import Listener, Shown
 
 _WHAT = ("starts", "runs", "done", "kept", "failed")
 
@@ -35,7 +36,7 @@ def _event(pointer: int) -> StudyEvent:
 
 def run_study(folder: PathLike, settings: Optional[Sequence[str]] = None, *, quick: bool = False, resume: bool = False,
               training: Optional[Settings] = None, arms: Optional[Sequence[str]] = None,
-              progress: Optional[Callable[[StudyEvent], Any]] = None, **others: Any) -> int:
+              progress: Listener = None, **others: Any) -> int:
     """Runs settings (None: all) in a folder and returns how many failed. training: its settings; `others` are further
     fields of mw_study_options by name, for instance seeds=2, episodes=4, anchors=0, threads=2."""
     assignments = Assignments(training)
@@ -46,7 +47,9 @@ def run_study(folder: PathLike, settings: Optional[Sequence[str]] = None, *, qui
                     resume=resume, budget=0 if truth("quick", quick) else 1, arms=arm_set(arms),
                     command="mawam.run_study", stop=work.stop, progress=work.reports([ctypes.c_void_p], _event),
                     **assignments.fields, **others)
-    work.run(progress, lib.mw_study_run, ctypes.byref(given), ctypes.byref(failed))
+    with Shown(progress, "study", lambda seen: ((seen.index + seen.done) / max(1, seen.count),
+                                                f"{seen.setting}: {seen.stage} {seen.what}")) as shown:
+        work.run(shown.told, lib.mw_study_run, ctypes.byref(given), ctypes.byref(failed))
     return failed.value
 
 

@@ -1,20 +1,24 @@
 """Training: from a dataset to a bundle. Every bit of the weights follows from data, settings and seed, whatever the
 threads and interruptions."""
 import ctypes
+import html
 import json
 import os
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
 from mawam import _abi
-from mawam._library import Assignments, FormatError, PathLike, Settings, call, captured, encode, lib, names, options
+from mawam._library import ArgumentError, Assignments, FormatError, PathLike, Settings, call, captured, encode, lib, names, options
 from mawam._library import opened, record, text, truth
+from mawam._events import TrainingEvents
+from mawam._show import chart, frame, shortly
 from mawam._work import Work
 from mawam.data import Dataset
 from mawam.env import WorldOptions, world_pointer
 from mawam.machine import data_path
 from mawam.plan import Bundle
+from mawam.progress import Listener, Shown
 
 Log = Dict[str, Dict[str, np.ndarray]]
 
@@ -49,6 +53,7 @@ class TrainedPart(NamedTuple):
     best_step: int  # 0: nothing was held out, or the last weights were kept
 
 
+@shortly
 class Training(NamedTuple):
     """What a training left."""
 
@@ -68,6 +73,33 @@ class Training(NamedTuple):
     def bundle(self) -> Bundle:
         """Opens the bundle."""
         return Bundle(self.path)
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame with a row for every line of the log."""
+        lines = [dict(zip(columns, values), part=part) for part, columns in self.log.items()
+                 for values in zip(*columns.values())]
+        return frame(lines)
+
+    def __str__(self) -> str:
+        lines = []
+        for part in self.parts:
+            held = ", ".join(f"{name} {value:.4g}" for name, value in part.held.items() if np.isfinite(value))
+            kept = f" at step {part.best_step}, which was kept" if part.best_step > 0 else ""
+            lines.append(f"{part.name}: {'held-out ' + held if held else 'not validated'}{kept}"
+                         + ("" if part.trained else "; not finished"))
+        end = f"{self.path} written after {self.seconds:.0f} s" if self.complete else "no bundle yet, parts are missing"
+        if self.finished_before:
+            end = f"{self.path} is finished already"
+        return "\n".join(lines + [end])
+
+    def _repr_html_(self) -> str:
+        charts = []
+        for part, columns in self.log.items():
+            curves = [(name, columns["step"], values) for name, values in columns.items()
+                      if name not in ("step", "seconds", "rate", "norm") and np.isfinite(values).sum() > 1]
+            if curves:
+                charts.append(chart(f"{part}: losses over steps", curves))
+        return "".join(charts) + "<pre>" + html.escape(str(self)) + "</pre>"
 
 
 def methods() -> List[str]:
@@ -129,6 +161,11 @@ def _report(path: PathLike, report: Any) -> Training:
                     text(report.remark), parts)
 
 
+def _words(report: Progress) -> Tuple[float, str]:
+    losses = ", ".join(f"{name} {value:.3g}" for name, value in report.means.items())
+    return report.done, f"{report.part} {report.step}/{report.steps}{', ' if losses else ''}{losses}"
+
+
 def _models(only: Optional[Sequence[str]]) -> int:
     chosen = ctypes.c_uint(0)
     if only:
@@ -148,18 +185,26 @@ def train(dataset: Dataset, output: PathLike, *, settings: Optional[Settings] = 
           method: Optional[str] = None, only: Optional[Sequence[str]] = None, with_bundle: Optional[PathLike] = None,
           seed: int = 0, threads: int = 0, resume: bool = False, overwrite: bool = False, wide: bool = False,
           force: bool = False, accept_rules: bool = False, world: Optional[WorldOptions] = None,
-          begin: Optional[Callable[[Estimate], Any]] = None,
-          progress: Optional[Callable[[Progress], Any]] = None) -> Training:
+          begin: Optional[Callable[[Estimate], Any]] = None, progress: Listener = None,
+          log: Optional[str] = None) -> Training:
     """Checks the dataset, trains, and writes the bundle FILE.safetensors with its log and curves beside it.
 
     settings: {"flow.dim": 64}, see training_settings. quick: fewer steps. only: some models, with_bundle gives the
     others as they are. overwrite: replace a finished bundle; force: also where memory does not suffice; accept_rules:
-    train on data of other rules than the world's too. begin is told what is needed before the first step, progress
-    after every step; an exception in them or Ctrl-C saves a checkpoint, which resume=True continues to the same
-    bits.
+    train on data of other rules than the world's too. log="tensorboard": losses also in FILE.tfevents. begin is told
+    what is needed before the first step; progress: see show_progress, a function is told after every step. An
+    exception in them or Ctrl-C saves a checkpoint, which resume=True continues to the same bits.
     """
+    if log not in (None, "tensorboard"):
+        raise ArgumentError(f"log: expected None or 'tensorboard'; found {log!r}")
+    events = TrainingEvents(output, resume) if log else None
+    shown = Shown(progress, f"training {os.path.basename(os.fspath(output))}", _words)
+
     def told(report: Any) -> None:
-        listener: Any = begin if isinstance(report, Estimate) else progress
+        started = isinstance(report, Estimate)
+        if events is not None:
+            events.begin() if started else events.tell(report)
+        listener: Any = begin if started else shown.told
         if listener is not None:
             listener(report)
 
@@ -172,5 +217,11 @@ def train(dataset: Dataset, output: PathLike, *, settings: Optional[Settings] = 
                     accept_rules=accept_rules, world=world_pointer(world), command="mawam.train", stop=work.stop,
                     begin=work.reports([ctypes.c_void_p], _estimate),
                     progress=work.reports([ctypes.c_void_p], _progress), **{"with": other}, **assignments.fields)
-    work.run(told, lib.mw_bundle_train, dataset._pointer, encode(output), ctypes.byref(given), ctypes.byref(report))
+    try:
+        with shown:
+            work.run(told, lib.mw_bundle_train, dataset._pointer, encode(output), ctypes.byref(given),
+                     ctypes.byref(report))
+    finally:
+        if events is not None:
+            events.close()
     return _report(output, report)

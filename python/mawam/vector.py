@@ -8,7 +8,7 @@ from typing import Any, Dict, Optional, Sequence, Tuple, Union
 import numpy as np
 
 from mawam import _abi
-from mawam._arrays import address, taken
+from mawam._arrays import address, lent, taken
 from mawam._library import ArgumentError, Handle, Owner, call, encode, failure, lib, prepared, truth, whole
 from mawam.env import BYTE, FLOAT, OUTCOME, Env, EnvInfo, WorldOptions, env_info, world_pointer
 from mawam.spaces import Space, batched_space, space_of_actions, space_of_observations
@@ -70,6 +70,9 @@ class VectorEnv(Owner):
         self._advance = prepared("mw_env_batch_advance")
         self._arguments = (ctypes.c_void_p(self._pointer), ctypes.byref(self._arrays), ctypes.byref(self._error))
 
+    def __repr__(self) -> str:
+        return f"<VectorEnv {self.info.task}: {self.num_envs} environments{', closed' * (self._handle is None)}>"
+
     def close(self) -> None:
         """Lets go of the environments; the arrays stay."""
         super().close()
@@ -119,7 +122,7 @@ class VectorEnv(Owner):
         return self.obs, self._infos
 
     def _point(self, actions: np.ndarray) -> None:
-        place = address("actions", actions, self._action_shape, self._action_type)
+        place, actions = lent("actions", actions, self._action_shape, self._action_type)
         if self._discrete:
             self._action.index = place
         else:
@@ -127,8 +130,8 @@ class VectorEnv(Owner):
         self._actions = actions
 
     def step(self, actions: np.ndarray) -> Step:
-        """One step of all with actions [E][n] (int32) or [E][n][d] (float32): obs, rewards, terminated, truncated,
-        infos. An array that is filled anew for every step is checked once."""
+        """One step of all with actions [E][n] or [E][n][d]: obs, rewards, terminated, truncated,
+        infos. An array that is filled anew for every step, int32 or float32, is checked once."""
         if actions is not self._actions:
             self._point(actions)
         handle = self._handle  # held until the call is over

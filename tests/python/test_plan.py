@@ -72,7 +72,9 @@ def test_a_closed_bundle_can_still_be_shown(tiny_path):
 
 def test_settings_are_the_bundles_unless_given(bundle):
     planner = mawam.Planner(bundle, candidates=3, warm_start=np.bool_(False), threads=1)
-    assert planner.settings["candidates"] == "3" and planner.settings["warm_start"] == "off"
+    assert planner.settings["candidates"] == 3 and planner.settings["warm_start"] is False
+    assert isinstance(planner.settings["guidance"], float) and planner.settings["scorer"] == "rwm"
+    assert mawam.Planner(bundle, threads=1, **planner.settings).settings == planner.settings
     assert planner.settings["guidance"] == bundle.plan["guidance"]
     with pytest.raises(mawam.ArgumentError, match="width"):
         mawam.Planner(bundle, width=3)
@@ -97,14 +99,30 @@ def test_the_simulator_judges(bundle):
         mawam.Planner(bundle, scorer="oracle", envs_played=[mawam.Env("spread")] * 2)
 
 
+def test_observations_are_converted(bundle):
+    obs = np.stack([mawam.Env("spread").reset(seed=seed)[0] for seed in (1, 2)])
+    found = []
+    for same in (obs, obs.astype(np.float64), obs.tolist(), np.asfortranarray(obs), np.repeat(obs, 2, axis=2)[:, :, ::2]):
+        found.append(mawam.Planner(bundle, candidates=2, envs=2, threads=1).act(same))
+    assert all(np.array_equal(found[0], other) for other in found)
+    one = mawam.Planner(bundle, candidates=2, threads=1)
+    assert one.act(obs[0].tolist()).shape == (3, 2)
+    battle = mawam.Bundle("3m-medium")
+    env = mawam.Env("3m")
+    seen, infos = env.reset(seed=1)
+    masks = infos["action_mask"], infos["action_mask"].astype(bool), infos["action_mask"].tolist()
+    found = [mawam.Planner(battle, candidates=2, threads=1).act(seen, mask) for mask in masks]
+    assert np.array_equal(found[0], found[1]) and np.array_equal(found[0], found[2])
+
+
 def test_wrong_arrays_are_refused_with_both_shapes(bundle):
     planner = mawam.Planner(bundle, envs=2, threads=1)
     obs = np.zeros((2, 3, 18), np.float32)
-    for bad in (obs[:1], obs.astype(np.float64), obs[:, :, :17], obs.tolist(), None):
+    for bad in (obs[:1], obs[:, :, :17], obs[:, :, :17].tolist(), obs.astype(str), None):
         with pytest.raises(mawam.ArgumentError, match=r"obs: expected .* float32 array of shape \(2, 3, 18\); found"):
             planner.act(bad)
-    with pytest.raises(mawam.ArgumentError, match=r"legal: expected .* uint8 array of shape \(2, 3, 2\); found bool"):
-        planner.act(obs, np.ones((2, 3, 2), bool))
+    with pytest.raises(mawam.ArgumentError, match=r"legal: expected .* uint8 array of shape \(2, 3, 2\); found float"):
+        planner.act(obs, np.ones((2, 3, 2), np.float32))
     with pytest.raises(mawam.ArgumentError, match=r"active: .*\(2,\); found .*\(3,\)"):
         planner.act(obs, active=[1, 1, 1])
     for call in (lambda: planner.begin(0, env=2), lambda: planner.reward(0.0, env=-1), lambda: planner.candidates(2)):
