@@ -94,6 +94,19 @@ MW_API mw_plan_settings mw_bundle_plan(const mw_bundle *bundle); /* what the bun
 MW_API const char *mw_scorer_name(int index);
 MW_API const char *mw_scorer_help(int index);
 
+/* What a judge or a proposer of your own is asked: all candidates of one decision, `group` of them for every
+ * environment that decides. Arrays are the planner's and valid during the call. */
+typedef struct mw_plan_call {
+    int count, horizon; /* candidates in all, and steps of each */
+    int group;          /* consecutive candidates are of one environment */
+    int agents, obs_size, act_size;
+    const int *envs;      /* [count / group]: which environment */
+    const float *obs;     /* [count][n][o]: where each begins, in the units of the data */
+    const uint8_t *legal; /* [count / group][n][d] of the first action; NULL: everything is, or unknown */
+    const uint64_t *keys; /* [count]: random numbers that follow from seed, episode, step and candidate */
+    float *actions;       /* [count][horizon][n][d] */
+} mw_plan_call;
+
 typedef struct mw_planner_options {
     size_t size; /* of this struct, set by init */
     uint64_t seed;
@@ -107,6 +120,17 @@ typedef struct mw_planner_options {
                       */
     double (*clock)(void *context); /* seconds, for the deadline; NULL: the system's monotonic clock */
     void *clock_context;
+    /* A judge in place of plan.scorer: scores[count], the higher the better, of call->actions, one-hot where
+     * they are discrete. The settings caution and value_after speak of the bundle's own judge and do not
+     * count then. */
+    mw_status (*score)(void *context, const mw_plan_call *call, float *scores, mw_error *error);
+    void *score_context;
+    /* A proposer in place of the bundle's policy: writes call->actions; of discrete ones preferences, of
+     * which the highest is taken, at the first step among those that are legal. Offsets and warm starts
+     * follow as ever. Both are called by the thread that asks for a decision; a status other than MW_OK ends
+     * that with it. */
+    mw_status (*propose)(void *context, const mw_plan_call *call, mw_error *error);
+    void *propose_context;
     mw_plan_settings plan; /* the last member, because it grows at its own end */
 } mw_planner_options;
 
@@ -159,7 +183,7 @@ typedef struct mw_candidates {
                              0 */
     const float *actions; /* [count][horizon][n][d], one-hot if discrete */
     const float *proposed; /* [count][horizon + 1][n][o] observations drawn by the policy, from the current
-                              one on */
+                              one on; NULL where another proposer gave the actions */
     const float *imagined; /* [count][horizon][n][o] observations predicted by the world model, after each
                               action; NULL where there are no rollouts of all steps */
     const float *weights;  /* [count], of sum 1: the mean of all with these was executed; NULL: the chosen one

@@ -306,6 +306,9 @@ mw_bundle_part_summary:
 mw_setting_info:
     text name symbol help
     char range[128]
+mw_plan_call:
+    int count horizon group agents obs_size act_size
+    pointer envs obs legal keys actions
 mw_planner_options:
     size size
     uint64 seed
@@ -313,7 +316,7 @@ mw_planner_options:
     bool imagine sequential
     pointer envs_played env_options
     double deadline
-    pointer clock clock_context
+    pointer clock clock_context score score_context propose propose_context
     mw_plan_settings plan
 mw_effort:
     int candidates sampling_steps

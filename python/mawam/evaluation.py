@@ -81,35 +81,19 @@ def arm_set(chosen: Union[str, Sequence[str], None]) -> int:
     return found.value
 
 
-class Evaluation(Owner):
-    """The outcome: `arms` by name, and all of it as JSON."""
+class Outcome:
+    """Of an evaluation, in a world of mawam's or of one's own: `arms` by name."""
 
-    def __init__(self, handle: Handle) -> None:
-        """Made by evaluate."""
-        self._handle = handle
-        about = lib.mw_eval_describe(self._pointer)
-        self.task, self.rules, self.quality, self.family = map(
-            text, (about.task, about.rules, about.quality, about.family))
-        self.accepted_rules = text(about.accepted_rules)  # of the training, where they were others
-        self.packed_of = text(about.packed_of)  # checksum of the bundle before it was packed, if it was
-        self.first_seed, self.seeds, self.episodes = about.first_seed, about.seeds, about.episodes
-        self.arms: Dict[str, ArmResult] = {}
-        for index, name in enumerate(names(lib.mw_arm_name)):
-            pointer = lib.mw_eval_arm(self._pointer, index)
-            if pointer and _abi.STRUCT["mw_eval_report"].from_address(pointer).played:
-                self.arms[name] = self._arm(_abi.STRUCT["mw_eval_report"].from_address(pointer))
-
-    def _arm(self, report: Any) -> ArmResult:
-        return record(ArmResult, report, episodes=copied(report.episodes, (self.seeds, self.episodes), EPISODE))
-
-    def as_dict(self) -> Dict[str, Any]:
-        """All of it, every episode included."""
-        return json.loads(captured(lambda stream: call(lib.mw_eval_result_print, self._pointer, b"mawam.evaluate",
-                                                       stream)))
-
-    def save(self, path: PathLike) -> None:
-        """As a JSON file, like the program's."""
-        call(lib.mw_eval_result_save, self._pointer, b"mawam.evaluate", encode(path))
+    task: str
+    rules: str
+    quality: str
+    family: str
+    accepted_rules: str = ""  # of the training, where they were others
+    packed_of: str = ""  # checksum of the bundle before it was packed, if it was
+    first_seed: int
+    seeds: int
+    episodes: int
+    arms: Dict[str, ArmResult]
 
     def table(self) -> Table:
         """What the program prints: a row for every arm."""
@@ -153,7 +137,37 @@ class Evaluation(Owner):
 
     def __repr__(self) -> str:
         returns = ", ".join(f"{name} {arm.total:.4g}" for name, arm in self.arms.items())
-        return f"<Evaluation {self.task}-{self.quality}: {returns}; print it for intervals>"
+        return f"<{type(self).__name__} {self.task}-{self.quality}: {returns}; print it for intervals>"
+
+
+class Evaluation(Owner, Outcome):
+    """The outcome: `arms` by name, and all of it as JSON."""
+
+    def __init__(self, handle: Handle) -> None:
+        """Made by evaluate."""
+        self._handle = handle
+        about = lib.mw_eval_describe(self._pointer)
+        self.task, self.rules, self.quality, self.family = map(
+            text, (about.task, about.rules, about.quality, about.family))
+        self.accepted_rules, self.packed_of = text(about.accepted_rules), text(about.packed_of)
+        self.first_seed, self.seeds, self.episodes = about.first_seed, about.seeds, about.episodes
+        self.arms = {}
+        for index, name in enumerate(names(lib.mw_arm_name)):
+            pointer = lib.mw_eval_arm(self._pointer, index)
+            if pointer and _abi.STRUCT["mw_eval_report"].from_address(pointer).played:
+                self.arms[name] = self._arm(_abi.STRUCT["mw_eval_report"].from_address(pointer))
+
+    def _arm(self, report: Any) -> ArmResult:
+        return record(ArmResult, report, episodes=copied(report.episodes, (self.seeds, self.episodes), EPISODE))
+
+    def as_dict(self) -> Dict[str, Any]:
+        """All of it, every episode included."""
+        return json.loads(captured(lambda stream: call(lib.mw_eval_result_print, self._pointer, b"mawam.evaluate",
+                                                       stream)))
+
+    def save(self, path: PathLike) -> None:
+        """As a JSON file, like the program's."""
+        call(lib.mw_eval_result_save, self._pointer, b"mawam.evaluate", encode(path))
 
 
 def _spread(value: float, std: float, form: str) -> str:
@@ -180,15 +194,20 @@ def _options(bundle: Bundle, settings: Optional[Settings], world: Optional[World
 def evaluate(bundle: Bundle, *, arms: Union[str, Sequence[str], None] = None, seeds: int = 5, episodes: int = 0,
              first_seed: Optional[int] = None, settings: Optional[Settings] = None, envs: int = 0, threads: int = 0,
              timed: Optional[int] = None, accept_rules: bool = False, world: Optional[WorldOptions] = None,
-             behaviors: Optional[PathLike] = None,
-             progress: Listener = None) -> Evaluation:
+             behaviors: Optional[PathLike] = None, progress: Listener = None,
+             env: Any = None) -> Outcome:
     """Plays the arms (None: the standard ones that the bundle can serve, or without a policy to plan with its models
     that play by themselves) on the same episodes.
 
     episodes: of each seed, 0: those of the Family. settings: of planning, {"candidates": 16}. timed: decisions
     timed alone. accept_rules: play although the bundle was trained under other rules. progress: see show_progress; a
-    function is told (arm, done, total).
+    function is told (arm, done, total). env: a world of your own, an object with PettingZoo's parallel interface or what
+    makes one (mawam.own says what it needs); seeds, episodes, first_seed, settings, threads, arms and progress count.
     """
+    if env is not None:
+        from mawam.own import evaluate_own
+        return evaluate_own(opened(Bundle, bundle), env, arms, seeds, episodes or 20, first_seed, settings, threads,
+                            progress)
     table = names(lib.mw_arm_name)
     work, given = _options(bundle, settings, world, arms=arm_set(arms), seeds=seeds, episodes=episodes, envs=envs,
                            first_seed=first_seed, threads=threads, timed=timed, behaviors=behaviors,
@@ -210,11 +229,15 @@ def _words(report: Tuple[str, int, int]) -> Tuple[float, str]:
 
 def replay_page(bundle: Bundle, path: PathLike, *, seed: Optional[int] = None, settings: Optional[Settings] = None,
                 threads: int = 0, accept_rules: bool = False, world: Optional[WorldOptions] = None,
-                overwrite: bool = False) -> Page:
+                overwrite: bool = False, env: Any = None) -> Page:
     """One planned episode as a self-contained HTML page with the candidates of every decision, beside the policy alone;
-    a film strip of a few moments if the path ends with .svg. overwrite: replace a file that is there."""
+    a film strip of a few moments if the path ends with .svg. overwrite: replace a file that is there. env: a world of
+    your own as in evaluate; it is drawn by its own draw() or positions()."""
     if not truth("overwrite", overwrite) and os.path.exists(encode(path)):
         raise ArgumentError(f"'{os.fsdecode(path)}' is there already; 'overwrite' replaces it")
+    if env is not None:
+        from mawam.own_page import replay_own
+        return replay_own(opened(Bundle, bundle), env, os.fsdecode(encode(path)), seed or 0, settings, threads)
     work, given = _options(bundle, settings, world, first_seed=seed, threads=threads, accept_rules=accept_rules)
 
     def run(replay: Any, error: Any) -> int:

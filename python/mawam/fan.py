@@ -53,11 +53,13 @@ def fan(task: str, candidates: Any) -> str:
     """All candidates' futures from the present state on, the chosen one in colour, others the fainter the worse."""
     scores, chosen = candidates.scores, candidates.chosen
     title = f"candidate {chosen} of {len(scores)}, score {scores[chosen]:.4g}"
-    env, shapes = _world(task, candidates.proposed[0, 0])
+    env, shapes = _world(task, candidates.obs)
     imagined = candidates.imagined is not None
-    futures = (np.concatenate([candidates.proposed[:, :1], candidates.imagined], axis=1) if imagined
-               else candidates.proposed)
-    places = paths(env, futures) if env is not None else np.empty((0, 0, 0, 2))
+    futures = candidates.imagined if imagined else candidates.proposed
+    places = np.empty((0, 0, 0, 2))
+    if env is not None and futures is not None:
+        begin = np.broadcast_to(candidates.obs, (len(scores), 1) + candidates.obs.shape)
+        places = paths(env, np.concatenate([begin, futures if imagined else futures[:, 1:]], axis=1))
     if not places.size:
         return bars(title, scores, chosen)
     if places.shape[2] == 1:  # one place of all agents: side by side, to tell candidates apart

@@ -8,11 +8,12 @@ import numpy as np
 
 from mawam import _abi
 from mawam._arrays import address, copied, lent, taken
-from mawam._library import ArgumentError, Handle, Owner, PathLike, call, encode, failure, lib, names, options, prepared
-from mawam._library import as_dict, opened, record, text, typed, whole
+from mawam._library import ArgumentError, Error, Handle, Owner, PathLike, call, encode, failure, fill, lib, names
+from mawam._library import as_dict, options, prepared, opened, record, text, typed, whole
 from mawam._show import facts, shortly
 from mawam.env import BYTE, FLOAT, Env, WorldOptions, check_env, world_pointer
 from mawam.fan import fan
+from mawam.hooks import Hooks, Proposer, Scorer
 from mawam.machine import data_path
 
 
@@ -43,7 +44,7 @@ class _Candidates(NamedTuple):
     chosen: int
     scores: np.ndarray  # [M]: imagined team return, or as the scorer judges
     actions: np.ndarray  # [M][H][n][d], one-hot if discrete
-    proposed: np.ndarray  # [M][H + 1][n][o]: observations drawn by the policy, from the present one on
+    proposed: Optional[np.ndarray]  # [M][H + 1][n][o]: observations drawn by the policy, from the present one on
     imagined: Optional[np.ndarray]  # [M][H][n][o]: predicted by the world model; None where there are no rollouts
     weights: Optional[np.ndarray]  # [M]: the mean of all with these was executed; None: the chosen one
 
@@ -52,6 +53,7 @@ class Candidates(_Candidates):
     """The candidates of a decision, copied: M of them over H steps. A notebook draws where they lead."""
 
     task: str = ""
+    obs: Optional[np.ndarray] = None  # [n][o]: the observation that was decided on
 
     def svg(self) -> str:
         """The fan of all candidates, the chosen one in colour; their scores where the task's world has no places."""
@@ -169,14 +171,24 @@ class Planner(Owner):
 
     def __init__(self, bundle: Bundle, *, seed: int = 0, envs: int = 1, threads: int = 0, imagine: bool = False,
                  sequential: bool = False, deadline: float = 0.0, envs_played: Optional[Sequence[Env]] = None,
-                 world: Optional[WorldOptions] = None, **settings: Any) -> None:
+                 world: Optional[WorldOptions] = None, scorer: Union[str, Scorer, None] = None,
+                 proposer: Optional[Proposer] = None, **settings: Any) -> None:
         """Settings are those of plan_settings, for instance candidates=16; what is not given is the bundle's.
+
+        scorer: one of scorers() by name, or a function that judges all candidates; proposer: a function that gives the
+        candidates in place of the bundle's policy (mawam.hooks says what they get and return).
 
         imagine: roll the candidates out in the world model even if scores do not need it. deadline: milliseconds that a
         decision may take, 0: as long as it takes. envs_played: the environments themselves, for scorers that simulate.
         """
         given = options("mw_planner_options", opened(Bundle, bundle)._pointer, seed=seed, envs=envs, threads=threads,
                         imagine=imagine, sequential=sequential, deadline=deadline, env_options=world_pointer(world))
+        if isinstance(scorer, str):
+            settings["scorer"], scorer = scorer, None
+        self._hooks: Optional[Hooks] = None
+        if scorer is not None or proposer is not None:
+            self._hooks = Hooks(scorer, proposer, bundle.discrete)
+            fill(given, self._hooks.fields)
         for name, value in settings.items():
             call(lib.mw_plan_settings_set, ctypes.addressof(given) + type(given).plan.offset, encode(name),
                  encode(typed(value)))
@@ -188,19 +200,31 @@ class Planner(Owner):
             pointers = (ctypes.c_void_p * envs)(*(env._pointer for env in envs_played))
             given.envs_played = ctypes.addressof(pointers)
             needs.append(pointers)
-        self._handle = Handle(lib.mw_planner_create, lib.mw_planner_free, bundle._pointer, ctypes.byref(given),
-                              needs=needs)
+        needs.append(self._hooks)
+        try:
+            self._handle = Handle(lib.mw_planner_create, lib.mw_planner_free, bundle._pointer, ctypes.byref(given),
+                                  needs=needs)
+        except Error as error:  # a planner with a deadline measures itself, hooks included
+            raise self._reason() or error from None
         self.envs, self.discrete, self.task = envs, bundle.discrete, bundle.task
         self.settings: Dict[str, SettingValue] = _plan_values(given.plan)
         self.as_drawn: bool = lib.mw_plan_as_drawn(ctypes.byref(given.plan))  # without offsets and warm starts
         self._sizes = (bundle.agents, bundle.obs_size, bundle.act_size)
         self._prepare()
 
+    def _reason(self) -> Optional[BaseException]:
+        """What a hook has raised, once."""
+        if self._hooks is None:
+            return None
+        raised, self._hooks.raised = self._hooks.raised, None
+        return raised
+
     def _prepare(self) -> None:
         n, o, d = self._sizes
         self._obs_shape, self._legal_shape = (self.envs, n, o), (self.envs, n, d)
         self._action_shape, self._action_type = ((self.envs, n), np.int32) if self.discrete else (
             (self.envs, n, d), np.float32)
+        self._seen = np.zeros(self._obs_shape, FLOAT)
         self._error = _abi.STRUCT["mw_error"]()
         self._act = prepared("mw_planner_act")
 
@@ -244,8 +268,14 @@ class Planner(Owner):
             ctypes.c_void_p(None if playing is None else playing.ctypes.data), None if self.discrete else at,
             at if self.discrete else None, ctypes.byref(self._error))
         if status:
-            raise failure(status, self._error)
+            raise self._reason() or failure(status, self._error)
+        self._saw(obs, playing)
         return actions if batch else actions[0]
+
+    def _saw(self, obs: Any, playing: Optional[np.ndarray]) -> None:
+        """Keeps what was decided on, for pictures."""
+        seen = np.reshape(obs, self._obs_shape)
+        np.copyto(self._seen, seen, where=True if playing is None else playing.astype(bool)[:, None, None])
 
     def reward(self, reward: float, env: int = 0) -> None:
         """What an environment's last action earned: the mean over agents. Only bundles that follow the return-to-go
@@ -270,7 +300,7 @@ class Planner(Owner):
         found = Candidates(seen.chosen, copied(seen.scores, (m,), FLOAT), copied(seen.actions, (m, h, n, d), FLOAT),
                            copied(seen.proposed, (m, h + 1, n, o), FLOAT), copied(seen.imagined, (m, h, n, o), FLOAT),
                            copied(seen.weights, (m,), FLOAT))
-        found.task = self.task
+        found.task, found.obs = self.task, self._seen[env]
         return found
 
     def take(self, candidate: int, env: int = 0) -> np.ndarray:

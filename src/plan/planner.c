@@ -45,6 +45,9 @@ static void carve(mw_planner *p) {
     p->mean = mw_arena_floats(a, h * act);
     p->upper = mw_arena_take(a, most, sizeof *p->upper);
     p->pairs = mw_arena_floats(a, all * h * (size_t)(i->agents * mw_inverse_inputs(&p->inverse_net->config)));
+    p->keys = mw_arena_take(a, p->options.propose ? all : 0, sizeof *p->keys);
+    p->slot_legal = mw_arena_take(a, p->options.propose ? envs * act : 0, sizeof *p->slot_legal);
+    p->preferences = mw_arena_floats(a, p->options.propose && i->discrete ? all * h * act : 0);
     p->inverse = mw_arena_take(a, (size_t)threads, sizeof *p->inverse);
     for (int w = 0; w < threads; w++) {
         mw_mlp_acts acts;
@@ -111,8 +114,12 @@ static mw_status make_scorers(mw_planner *p, mw_error *error) {
                                  .env_options = o->env_options,
                                  .pool = p->pool};
     if (p->plan->choice != MW_CHOICE_BEST) return MW_OK;
-    MW_TRY(check_value(p, error));
-    MW_TRY(mw_scorer_create(&p->scorer, p->plan->scorer, p->bundle, context, error));
+    if (o->score) {
+        MW_TRY(mw_own_scorer_create(&p->scorer, p, error));
+    } else {
+        MW_TRY(check_value(p, error));
+        MW_TRY(mw_scorer_create(&p->scorer, p->plan->scorer, p->bundle, context, error));
+    }
     if (p->plan->value_after > 0) MW_TRY(make_value(p, error));
     const char *other = mw_scorer_imagining(p->bundle);
     if (!o->imagine || imagines_all(p) || !other) return MW_OK;
@@ -161,6 +168,7 @@ mw_status mw_planner_create(mw_planner **out, const mw_bundle *bundle, const mw_
     mw_planner_options options = defaults_of(bundle);
     MW_TRY(mw_options_take(&options, sizeof options, MW_FIELD_END(mw_planner_options, plan.choice), given,
                            "mw_planner_options_init", error));
+    if (options.score) options.plan.value_after = 0, options.plan.caution = 0; /* of the bundle's judge */
     mw_planner *p = calloc(1, sizeof *p);
     if (!p) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a planner");
     p->bundle = bundle;
@@ -296,6 +304,14 @@ static void shift(const mw_planner *p, int q, float *actions) {
     }
 }
 
+/* Real actions of candidates [begin, end), shifted and in range. */
+static void shift_all(mw_planner *p, int begin, int end) {
+    const mw_bundle_info *i = &p->bundle->info;
+    const size_t length = (size_t)(p->plan->horizon * i->agents * i->act);
+    for (int q = begin; q < end; q++) shift(p, q, p->actions + (size_t)q * length);
+    keep_in_range(p->actions + (size_t)begin * length, (long)(end - begin) * (long)length);
+}
+
 /* From sampled observations to actions, for candidates [begin, end). */
 static void invert_share(void *context, int worker) {
     mw_planner *p = context;
@@ -329,8 +345,19 @@ static void invert_share(void *context, int worker) {
     float *actions = p->actions + (size_t)begin * (size_t)(h * n * d);
     memcpy(actions, out, (size_t)rows * (size_t)d * sizeof *out);
     mw_normalizer_inverse(&b->act_normalizer, actions, rows);
-    for (int q = begin; q < end; q++) shift(p, q, actions + (size_t)(q - begin) * (size_t)(h * n * d));
-    keep_in_range(actions, (long)rows * d);
+    shift_all(p, begin, end);
+}
+
+/* The caller's proposer in place of the networks. */
+static mw_status ask(mw_planner *p, mw_error *error) {
+    const mw_bundle_info *i = &p->bundle->info;
+    const int count = p->slot_count * p->drawn;
+    MW_TRY(mw_planner_ask(p, error));
+    if (i->discrete)
+        pick_all(p, 0, p->preferences, count * p->plan->horizon * i->agents);
+    else
+        shift_all(p, 0, count);
+    return MW_OK;
 }
 
 /* A warm start: the rest of an environment's last plan takes the place of its last candidate, and ends with
@@ -390,9 +417,13 @@ mw_status mw_planner_propose(mw_planner *p, const float *obs, const uint8_t *leg
     }
     p->legal = legal;
     mw_pool_run(p->pool, prepare_share, p);
-    MW_TRY(mw_sampler_run(p->sampler, &p->sampling, p->trajectory, p->trajectory, p->context, p->target,
-                          p->slot_count * p->drawn, error));
-    mw_pool_run(p->pool, invert_share, p);
+    if (p->options.propose) {
+        MW_TRY(ask(p, error));
+    } else {
+        MW_TRY(mw_sampler_run(p->sampler, &p->sampling, p->trajectory, p->trajectory, p->context, p->target,
+                              p->slot_count * p->drawn, error));
+        mw_pool_run(p->pool, invert_share, p);
+    }
     for (int s = 0; s < p->slot_count && p->plan->distinct; s++) mw_planner_distinguish(p, s);
     for (int s = 0; s < p->slot_count && starts_warm(p); s++)
         if (p->states[p->slots[s]].warm) start_warm(p, s);
@@ -536,7 +567,7 @@ mw_candidates mw_planner_candidates(const mw_planner *p, int env) {
         .chosen = p->states[env].chosen,
         .scores = p->scores + first,
         .actions = mw_planner_actions(p, env),
-        .proposed = p->proposed + first * (h + 1) * joint,
+        .proposed = p->options.propose ? NULL : p->proposed + first * (h + 1) * joint,
         .imagined = p->scored && (p->imagines || imagines_all(p)) ? p->imagined + first * h * joint : NULL,
         .weights = p->states[env].mean ? p->weights + first : NULL};
 }

@@ -1,5 +1,6 @@
 /* The inside of a planner, shared by the files that make one: set-up and steps (planner.c), candidates that
- * differ (distinct.c), new candidates from scored ones (recombine.c), decisions in time (act.c). */
+ * differ (distinct.c), new candidates from scored ones (recombine.c), the caller's own judge and proposer
+ * (hooks.c), decisions in time (act.c). */
 #ifndef MW_PLAN_PLANNER_STATE_H
 #define MW_PLAN_PLANNER_STATE_H
 
@@ -61,6 +62,9 @@ struct mw_planner {
     float *pairs;          /* [slots*M*H*n] rows of the inverse dynamics */
     mw_mlp_acts *inverse;  /* per worker */
     const uint8_t *legal;  /* the caller's, during a decision */
+    uint64_t *keys;        /* [slots*M], for a proposer of the caller's own */
+    uint8_t *slot_legal;   /* [slots][n][d], for it too */
+    float *preferences;    /* [slots*M][H][n][d]: what it says of discrete actions */
     mw_planner_times times;
     mw_deadline deadline;
     mw_effort effort; /* of the last decision */
@@ -82,6 +86,11 @@ void mw_planner_recombine(mw_planner *planner, int round);
 static inline int mw_planner_room(const mw_planner *planner) {
     return planner->plan->choice == MW_CHOICE_BEST ? planner->plan->candidates : 1;
 }
+
+/* Asks the caller's proposer (mw_planner_options.propose) for actions, or preferences of discrete ones. */
+mw_status mw_planner_ask(mw_planner *planner, mw_error *error);
+/* A scorer that asks the caller's judge (mw_planner_options.score). */
+mw_status mw_own_scorer_create(mw_scorer **scorer, const mw_planner *planner, mw_error *error);
 
 /* A planner with a deadline learns what decisions take before the first one that counts. */
 mw_status mw_planner_measure(mw_planner *planner, mw_error *error);
