@@ -53,8 +53,8 @@ zoo: all
 	  $(BUILD)/mawam bundle pack "$$bundle" --bits 6 --overwrite -o "bundles/$${bundle##*/}" || exit 1; done
 	@$(BUILD)/mawam zoo
 
-# The Python package has tests too; nothing else needs these two. With clang there the fuzz targets are built too, for the short run among the tests; not under sanitizers.
-test: PACKAGES += python3-numpy python3-pytest
+# The Python package has tests too, among them a notebook and data frames; nothing else needs these. With clang there the fuzz targets are built too, for the short run among the tests; not under sanitizers.
+test: PACKAGES += python3-numpy python3-pytest python3-pandas python3-nbclient python3-ipykernel
 test: all
 	@$(if $(OPTIONS),,if command -v clang >/dev/null && cmake/need.sh clang libclang-rt-14-dev; then $(MAKE) --no-print-directory fuzzers; fi)
 	@ctest --test-dir $(BUILD) --output-on-failure --timeout 3600 -j $(JOBS)

@@ -175,17 +175,21 @@ class Dataset(Owner):
         return frame({"return": self.episode_returns(), "length": np.array(self.lengths),
                       "outcome": np.array(self.outcomes)})
 
+    @property
+    def _name(self) -> str:
+        return f"{self.task}-{self.quality}" if self.quality else self.task
+
     def __repr__(self) -> str:
         if self._handle is None:
-            return f"<Dataset {self.task}-{self.quality}: closed>"
-        return f"<Dataset {self.task}-{self.quality}: {self.episodes} episodes, {self.steps} steps>"
+            return f"<Dataset {self._name}: closed>"
+        return f"<Dataset {self._name}: {self.episodes} episodes, {self.steps} steps>"
 
     def _repr_html_(self) -> str:
         kind = f"{self.act_size} {'discrete actions' if self.discrete else 'real action values'}"
-        shown = facts(f"Dataset {self.task}-{self.quality}", {
+        shown = facts(f"Dataset {self._name}", {
             "rules": self.rules, "episodes": f"{self.episodes} of at most {self.episode_limit} steps, {self.steps} steps",
             "sizes": f"{self.agents} agents, {self.obs_size} features, {kind}",
-            "returns": f"mean {self.returns.mean:.5g}, std {self.returns.std:.4g}", "made by": self.made_by})
+            "returns": f"mean {self.returns.mean:.5g}, std {self.returns.std:.4g}", "made by": f"mawam {self.made_by}"})
         return shown + histogram("returns of episodes", self.episode_returns())
 
 

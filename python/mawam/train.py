@@ -96,7 +96,7 @@ class Training(NamedTuple):
         charts = []
         for part, columns in self.log.items():
             curves = [(name, columns["step"], values) for name, values in columns.items()
-                      if name not in ("step", "seconds", "rate", "norm") and np.isfinite(values).sum() > 1]
+                      if name not in ("step", "seconds", "rate", "gradient") and np.isfinite(values).sum() > 1]
             if curves:
                 charts.append(chart(f"{part}: losses over steps", curves))
         return "".join(charts) + "<pre>" + html.escape(str(self)) + "</pre>"

@@ -69,6 +69,12 @@ def test_masks_and_victories(bundle):
     assert won.dtype == bool and found.arms["plan"].won == won.mean()
 
 
+def test_a_robots_loop_in_time(bundle):
+    """A world that mawam does not know, a decision within its deadline every step."""
+    found = mawam.evaluate(bundle, env=Spread, seeds=1, episodes=2, threads=1, arms={"robot": {"deadline": 1000.0}})
+    assert found.arms["robot"].decision["p95"] < 1000 and found.arms["robot"].length == 25
+
+
 def test_arms_of_ones_own(bundle):
     found = few(bundle, arms={"reactive": {"choice": "first"}, "wide": {"candidates": 6},
                               "critic": {"scorer": lambda obs, actions: -np.abs(actions).sum(axis=(1, 2, 3))}})
