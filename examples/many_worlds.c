@@ -30,13 +30,13 @@ int main(int argc, char **argv) {
     check(mw_env_batch_create(&worlds, about.task, NULL, count, 0, &error), &error);
 
     const size_t all = (size_t)count, n = (size_t)about.agents, d = (size_t)about.act_size;
-    float *obs = calloc(all * n * (size_t)about.obs_size, sizeof *obs);
-    float *rewards = calloc(all * n, sizeof *rewards);
-    float *real = about.discrete ? NULL : calloc(all * n * d, sizeof *real);
-    int32_t *index = about.discrete ? calloc(all * n, sizeof *index) : NULL;
-    uint8_t *legal = calloc(all * n * d, 1), *over = calloc(all, 1);
-    uint64_t *seeds = calloc(all, sizeof *seeds), games = 0;
-    mw_outcome *outcomes = calloc(all, sizeof *outcomes);
+    float *obs = (float *)calloc(all * n * (size_t)about.obs_size, sizeof *obs);
+    float *rewards = (float *)calloc(all * n, sizeof *rewards);
+    float *real = about.discrete ? NULL : (float *)calloc(all * n * d, sizeof *real);
+    int32_t *index = about.discrete ? (int32_t *)calloc(all * n, sizeof *index) : NULL;
+    uint8_t *legal = (uint8_t *)calloc(all * n * d, 1), *over = (uint8_t *)calloc(all, 1);
+    uint64_t *seeds = (uint64_t *)calloc(all, sizeof *seeds), games = 0;
+    mw_outcome *outcomes = (mw_outcome *)calloc(all, sizeof *outcomes);
     double earned = 0;
     if (!obs || !rewards || !legal || !over || !seeds || !outcomes || (about.discrete ? !index : !real))
         return fprintf(stderr, "many_worlds: out of memory\n"), 1;

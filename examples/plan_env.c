@@ -26,10 +26,10 @@ int main(int argc, char **argv) {
     check(mw_planner_create(&planner, bundle, &options, &error), &error);
 
     size_t n = (size_t)about.agents, o = (size_t)about.obs_size, d = (size_t)about.act_size;
-    float *obs = calloc(n * o, sizeof *obs), *rewards = calloc(n, sizeof *rewards);
-    float *real = about.discrete ? NULL : calloc(n * d, sizeof *real);
-    int32_t *index = about.discrete ? calloc(n, sizeof *index) : NULL;
-    uint8_t *legal = calloc(n * d, 1);
+    float *obs = (float *)calloc(n * o, sizeof *obs), *rewards = (float *)calloc(n, sizeof *rewards);
+    float *real = about.discrete ? NULL : (float *)calloc(n * d, sizeof *real);
+    int32_t *index = about.discrete ? (int32_t *)calloc(n, sizeof *index) : NULL;
+    uint8_t *legal = (uint8_t *)calloc(n * d, 1);
     if (!obs || !rewards || !legal || (about.discrete ? !index : !real))
         return fprintf(stderr, "plan_env: out of memory\n"), 1;
     mw_outcome outcome = {0};

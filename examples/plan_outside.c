@@ -19,8 +19,9 @@ int main(int argc, char **argv) {
 
     mw_bundle_summary about = mw_bundle_describe(bundle);
     int n = about.agents, values = n * about.obs_size, actions = about.discrete ? n : n * about.act_size;
-    float *obs = calloc((size_t)values, sizeof *obs), *real = calloc((size_t)actions, sizeof *real);
-    int32_t *index = calloc((size_t)n, sizeof *index);
+    float *obs = (float *)calloc((size_t)values, sizeof *obs),
+          *real = (float *)calloc((size_t)actions, sizeof *real);
+    int32_t *index = (int32_t *)calloc((size_t)n, sizeof *index);
     if (!obs || !real || !index) return fprintf(stderr, "plan_outside: out of memory\n"), 1;
     char *line = NULL;
     size_t capacity = 0;

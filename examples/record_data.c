@@ -41,14 +41,13 @@ int main(int argc, char **argv) {
     mw_status status = mw_dataset_writer_open(&writer, argv[1], &spec, false, &error);
     for (int e = 0; status == MW_OK && e < EPISODES; e++) {
         play(obs, act, rewards);
-        status = mw_dataset_writer_add(writer,
-                                       &(mw_episode){.length = STEPS,
-                                                     .obs = &obs[0][0][0],
-                                                     .last_obs = &obs[STEPS][0][0],
-                                                     .real = &act[0][0][0],
-                                                     .rewards = &rewards[0][0],
-                                                     .outcome = MW_ENDED_BY_LIMIT},
-                                       &error);
+        const mw_episode episode = {.length = STEPS,
+                                    .obs = &obs[0][0][0],
+                                    .last_obs = &obs[STEPS][0][0],
+                                    .real = &act[0][0][0],
+                                    .rewards = &rewards[0][0],
+                                    .outcome = MW_ENDED_BY_LIMIT};
+        status = mw_dataset_writer_add(writer, &episode, &error);
     }
     if (status == MW_OK)
         status = mw_dataset_writer_commit(writer, &error);

@@ -1,4 +1,4 @@
-"""Makes wheels of this package with Python's standard library alone, so that neither pip nor `make wheel` needs a network.
+"""Makes wheels of this package with Python's standard library alone: neither pip nor `make wheel` needs a network.
 
 pip calls the functions of PEP 517 and 660 and gets the pure package, which looks for a library on the machine. `make
 wheel` runs this file and gets a wheel with the library, the program, behaviours and some bundles of an installation:

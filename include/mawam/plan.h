@@ -40,6 +40,9 @@ typedef struct mw_bundle_summary {
                                       "": it is not known, and a plan with caution is refused */
 } mw_bundle_summary;
 MW_API mw_bundle_summary mw_bundle_describe(const mw_bundle *bundle);
+/* Checksum of the weights alone, as they are in memory: equal trainings have equal ones, whatever their files
+ * say of time and machine. */
+MW_API void mw_bundle_weights(const mw_bundle *bundle, char out[17]);
 
 typedef struct mw_bundle_part_summary {
     const char *name;       /* "flow", "inverse", "rwm", ... */

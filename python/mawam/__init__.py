@@ -7,8 +7,8 @@
     obs, _ = env.reset(seed=1)
     actions = planner.act(obs)
 
-Errors of the library are exceptions of this package (`mawam.Error`). Small arrays and lists are converted where no value
-changes; arrays that show the library's memory are read-only. docs/python.md has the rest.
+Errors of the library are exceptions of this package (`mawam.Error`). Small arrays and lists are converted where no
+value changes; arrays that show the library's memory are read-only. docs/python.md has the rest.
 """
 from types import ModuleType as _Module
 

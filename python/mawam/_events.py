@@ -1,5 +1,6 @@
-"""Scalars for TensorBoard, written without its libraries: records of a length, its masked checksum, an Event in protocol
-buffers' wire format and the event's masked checksum. The same files as `mawam train --log tensorboard` writes."""
+"""Scalars for TensorBoard, written without its libraries: records of a length, its masked checksum, an Event in
+protocol buffers' wire format and the event's masked checksum. The same files as `mawam train --log tensorboard`
+writes."""
 import os
 import struct
 import time

@@ -1,4 +1,5 @@
-"""How objects of the package show themselves: short in a prompt, as tables where they are printed, as HTML in notebooks.
+"""How objects of the package show themselves: short in a prompt, as tables where they are printed, as HTML in
+notebooks.
 
 Nothing here measures or computes; pictures are SVG, so that they need no library.
 """

@@ -187,7 +187,8 @@ class Dataset(Owner):
     def _repr_html_(self) -> str:
         kind = f"{self.act_size} {'discrete actions' if self.discrete else 'real action values'}"
         shown = facts(f"Dataset {self._name}", {
-            "rules": self.rules, "episodes": f"{self.episodes} of at most {self.episode_limit} steps, {self.steps} steps",
+            "rules": self.rules, "steps": self.steps,
+            "episodes": f"{self.episodes} of at most {self.episode_limit} steps",
             "sizes": f"{self.agents} agents, {self.obs_size} features, {kind}",
             "returns": f"mean {self.returns.mean:.5g}, std {self.returns.std:.4g}", "made by": f"mawam {self.made_by}"})
         return shown + histogram("returns of episodes", self.episode_returns())

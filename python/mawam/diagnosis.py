@@ -150,9 +150,9 @@ def _judges(words: str, test: SameState) -> Table:
 def _horizons(snippets: Snippets) -> Table:
     of = "held-out episodes" if snippets.held_out else "episodes that may have been trained on"
     forms = (".3f", ".3f", ".3f", ".3f", ".3f", ".4g", ".3f", ".4g")
-    rows = [[str(h + 1)] + [number(value, form) for value, form in zip(
-        (r.pearson, r.spearman, r.top1, r.top2, r.pair_accuracy, r.regret, r.normalized_regret, snippets.error[h]), forms)]
-            for h, r in enumerate(snippets.ranking)]
+    values = [(r.pearson, r.spearman, r.top1, r.top2, r.pair_accuracy, r.regret, r.normalized_regret, error)
+              for r, error in zip(snippets.ranking, snippets.error)]
+    rows = [[str(h + 1)] + [number(value, form) for value, form in zip(row, forms)] for h, row in enumerate(values)]
     return Table([f"snippets: {snippets.count} of {of}, ranked in groups of 8"],
                  ["H", "Pearson", "Spearman", "top 1", "top 2", "pairs", "regret", "norm.", "MSE"], rows)
 

@@ -104,8 +104,8 @@ class Outcome:
             row = [name, _spread(arm.total, arm.total_std, ".5g")]
             row += [_spread(arm.score, arm.score_std, ".1f")] * scaled
             row += [_spread(100 * arm.won, 100 * arm.won_std, ".1f")] * (self.family == "battle")
-            row += [_interval(arm.gain), number(100 * arm.relative_gain, "+.1f") + "%" * math.isfinite(arm.relative_gain),
-                    number(arm.oracle_share, ".2f"), _milliseconds(arm.decision)]
+            relative = number(100 * arm.relative_gain, "+.1f") + "%" * math.isfinite(arm.relative_gain)
+            row += [_interval(arm.gain), relative, number(arm.oracle_share, ".2f"), _milliseconds(arm.decision)]
             rows.append(row)
         above = [f"{self.task}-{self.quality} ({self.rules})"]
         above += [f"trained under other rules, accepted: {self.accepted_rules}"] * bool(self.accepted_rules)
@@ -201,8 +201,9 @@ def evaluate(bundle: Bundle, *, arms: Union[str, Sequence[str], None] = None, se
 
     episodes: of each seed, 0: those of the Family. settings: of planning, {"candidates": 16}. timed: decisions
     timed alone. accept_rules: play although the bundle was trained under other rules. progress: see show_progress; a
-    function is told (arm, done, total). env: a world of your own, an object with PettingZoo's parallel interface or what
-    makes one (mawam.own says what it needs); seeds, episodes, first_seed, settings, threads, arms and progress count.
+    function is told (arm, done, total). env: a world of your own, an object with PettingZoo's parallel interface or
+    what makes one (mawam.own says what it needs); seeds, episodes, first_seed, settings, threads, arms and progress
+    count then, and arms may be a mapping of names to keywords of Planner.
     """
     if env is not None:
         from mawam.own import evaluate_own

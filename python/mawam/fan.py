@@ -34,7 +34,8 @@ def _element(shape: Shape, at: Any, scale: float) -> str:
     colour = _COLOURS.get(shape.role, "#bbbbbb")
     (x, y), (u, v) = at(shape.a[:2]), at(shape.b[:2])
     if shape.kind == "circle":
-        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{max(2.0, shape.radius * scale):.1f}" fill="{colour}" opacity=".5"/>'
+        radius = max(2.0, shape.radius * scale)
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" fill="{colour}" opacity=".5"/>'
     if shape.kind == "rect":
         return (f'<rect x="{min(x, u):.1f}" y="{min(y, v):.1f}" width="{abs(u - x):.1f}" height="{abs(v - y):.1f}" '
                 f'fill="{colour}" opacity=".3"/>')
@@ -76,10 +77,12 @@ def fan(task: str, candidates: Any) -> str:
     parts = [_element(shape, at, scale) for shape in shapes]
     order = np.argsort(scores)  # better ones over worse ones
     for rank, m in enumerate(order):
+        opacity = 0.25 + 0.55 * rank / len(order)
         if m != chosen:
-            parts += [_line(places[m, :, k], at, GREY, 1, 0.25 + 0.55 * rank / len(order)) for k in range(places.shape[2])]
+            parts += [_line(places[m, :, k], at, GREY, 1, opacity) for k in range(places.shape[2])]
     parts += [_line(places[chosen, :, k], at, BLUE, 2.5, 1) for k in range(places.shape[2])]
     words = f"{title}; {'imagined by the world model' if imagined else 'as drawn by the policy'}"
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{SIZE}" height="{SIZE + 20}" viewBox="0 0 {SIZE} {SIZE + 20}">'
+    box = f'width="{SIZE}" height="{SIZE + 20}" viewBox="0 0 {SIZE} {SIZE + 20}"'
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" {box}>'
             f'{"".join(parts)}<text x="{MARGIN}" y="{SIZE + 12}" font-size="11" font-family="sans-serif" fill="#444">'
             f"{words}</text></svg>")

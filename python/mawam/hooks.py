@@ -1,4 +1,4 @@
-"""Judges and proposers in Python: functions on arrays of all candidates, called by the planner in place of the bundle's.
+"""Judges and proposers in Python: functions on arrays of all candidates, called in place of the bundle's own.
 
     def scorer(obs, actions):          # [c][n][o], [c][H][n][d] (one-hot if discrete) -> [c], the higher the better
     def proposer(obs, legal, keys):    # [c][n][o], [c][n][d], [c] -> [c][H][n][d]
@@ -86,8 +86,9 @@ class Hooks:
         def work() -> None:
             c = call.contents
             joint = (c.count, c.agents, c.act_size)
-            legal = (np.repeat(view(c.legal, (c.count // c.group,) + joint[1:], _BYTE, None), c.group, axis=0) if c.legal
-                     else np.ones(joint, _BYTE))
+            legal = np.ones(joint, _BYTE)
+            if c.legal:
+                legal = np.repeat(view(c.legal, (c.count // c.group,) + joint[1:], _BYTE, None), c.group, axis=0)
             obs = view(c.obs, (c.count, c.agents, c.obs_size), _FLOAT, None)
             found = _found(self._proposer(obs, legal, view(c.keys, (c.count,), _KEY, None)))
             _writable(c.actions, (c.count, c.horizon) + joint[1:])[:] = self._plans(found, c)
@@ -98,12 +99,13 @@ class Hooks:
         """Any of the forms that a proposer may return as [c][H][n][d]."""
         count, h, n, d = c.count, c.horizon, c.agents, c.act_size
         if self._discrete and found.dtype.kind in "iu" and found.shape in ((count, n), (count, h, n)):
-            if found.size and not 0 <= found.min() <= found.max() < d:
-                raise ArgumentError(f"the proposer's actions must be 0 to {d - 1}; found {found.min()} to {found.max()}")
+            low, high = found.min(), found.max()
+            if not 0 <= low <= high < d:
+                raise ArgumentError(f"the proposer's actions must be 0 to {d - 1}; found {low} to {high}")
             found = np.eye(d, dtype=_FLOAT)[found]
         if found.shape == (count, n, d):
             found = found[:, None]
         if found.shape not in ((count, h, n, d), (count, 1, n, d)) or found.dtype.kind not in "iubf":
-            forms = f"{(count, h, n, d)} or {(count, n, d)}"
-            raise _refuse("proposer", f"actions of shape {forms}" + f", or indices {(count, h, n)}" * self._discrete, found)
+            forms = f"{(count, h, n, d)} or {(count, n, d)}" + f", or indices {(count, h, n)}" * self._discrete
+            raise _refuse("proposer", f"actions of shape {forms}", found)
         return found

@@ -80,8 +80,8 @@ class Check(NamedTuple):
 
 
 def verify(kind: str, folder: PathLike) -> List[Check]:
-    """Compares the running build with recorded numbers: kind "env" (the worlds), "net" (the networks) or
-    "diagnostics"."""
+    """Compares the running build with recorded numbers: kind "env" (the worlds), "net" (the networks),
+    "diagnostics" or "baselines"."""
     found: List[Check] = []
 
     def line(_context: Any, name: bytes, error: float, tolerance: float, ok: bool) -> None:

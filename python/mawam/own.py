@@ -45,8 +45,8 @@ class OwnWorld:
         self.env = env() if isinstance(env, type) or (callable(env) and not hasattr(env, "reset")) else env
         for name in ("reset", "step"):
             if not callable(getattr(self.env, name, None)):
-                raise ArgumentError(f"env: {type(self.env).__name__} has no {name}(); PettingZoo's parallel interface is "
-                                    "needed: possible_agents, reset(seed=...), step(actions)")
+                raise ArgumentError(f"env: {type(self.env).__name__} has no {name}(); needed is PettingZoo's parallel "
+                                    "interface: possible_agents, reset(seed=...), step(actions)")
         self.agents: List[Any] = list(getattr(self.env, "possible_agents", None) or getattr(self.env, "agents", []))
         if len(self.agents) != bundle.agents:
             raise MismatchError(f"env has {len(self.agents)} agents, and the bundle plans for {bundle.agents}")
@@ -78,7 +78,8 @@ class OwnWorld:
                 value, mask = value["observation"], value.get("action_mask", mask)
             flat = np.asarray(value, np.float32).ravel()
             if flat.size != self.bundle.obs_size:
-                raise MismatchError(f"{agent} sees {flat.size} values, and the bundle plans with {self.bundle.obs_size}")
+                raise MismatchError(f"{agent} sees {flat.size} values, and the bundle plans with "
+                                    f"{self.bundle.obs_size}")
             self._obs[row] = flat
             if mask is not None and legal is not None:
                 legal[row] = np.asarray(mask, bool)
@@ -93,7 +94,8 @@ def _planner_arm(name: str) -> Dict[str, Any]:
     arm = {arm.name: arm for arm in every_arm()}.get(name)
     usable = [a.name for a in every_arm() if a.controller == "planner" and "oracle" not in a.settings]
     if arm is None or name not in usable:
-        raise ArgumentError(f"arms: {name!r} cannot play in a world that only Python knows; these can: {', '.join(usable)}")
+        raise ArgumentError(f"arms: {name!r} cannot play in a world that only Python knows; these can: "
+                            + ", ".join(usable))
     return dict(item.split("=", 1) for item in arm.settings.split())
 
 
@@ -137,20 +139,23 @@ def play(world: OwnWorld, planner: Planner, seeds: Tuple[int, int], limit: int =
     return Played(total, length, moment.won, spent)
 
 
+def _over_seeds(values: np.ndarray) -> float:
+    return float(values.mean(axis=1).std(ddof=1)) if len(values) > 1 else math.nan
+
+
 def _result(episodes: np.ndarray, spent: List[float], base: Optional[np.ndarray]) -> ArmResult:
     totals, wins = episodes["total"], episodes["won"].astype(float)
-    def spread(values: np.ndarray) -> float:
-        return float(values.mean(axis=1).std(ddof=1)) if len(values) > 1 else math.nan
-
     gain, relative = dict(_NONE), math.nan
     if base is not None:
         gain = paired_compare(totals.ravel(), base.ravel()).difference
         relative = gain["mean"] / abs(base.mean()) if base.mean() else math.nan
     decision = {"p50": float(np.percentile(spent, 50)), "p95": float(np.percentile(spent, 95))}
     nothing = {"p50": math.nan, "p95": math.nan}
-    return ArmResult(episodes, float(totals.mean()), spread(totals), math.nan, math.nan, float(wins.mean()), spread(wins),
-                     float(episodes["length"].mean()), gain, relative, math.nan, math.nan, math.nan, decision, nothing,
-                     nothing, sum(spent) / 1e3, len(spent))
+    return ArmResult(episodes=episodes, total=float(totals.mean()), total_std=_over_seeds(totals), score=math.nan,
+                     score_std=math.nan, won=float(wins.mean()), won_std=_over_seeds(wins),
+                     length=float(episodes["length"].mean()), gain=gain, relative_gain=relative, relative_low=math.nan,
+                     relative_high=math.nan, oracle_share=math.nan, decision=decision, generation=nothing,
+                     scoring=nothing, seconds=sum(spent) / 1e3, decisions=len(spent))
 
 
 class OwnEvaluation(Outcome):

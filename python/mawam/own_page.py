@@ -67,7 +67,8 @@ _PAGE = """<!doctype html>
 <style>body{font:14px system-ui,sans-serif;margin:1em;color:#222}figure{display:inline-block;margin:0 1em 0 0}
 svg{border:1px solid #ccc;background:#fff}</style>
 <h1 style="font-size:1.2em">TITLE</h1>
-<p><button id="run">play</button> <input id="at" type="range" min="0" value="0" aria-label="step"> <span id="step"></span></p>
+<p><button id="run">play</button> <input id="at" type="range" min="0" value="0" aria-label="step">
+<span id="step"></span></p>
 <div id="films"></div>
 <script type="application/json" id="data">DATA</script>
 <script>
@@ -76,7 +77,8 @@ const words = {plan: "planned", reactive: "the policy alone"}, size = 340;
 const most = Math.max(...names.map(n => films[n].length)) - 1;
 const all = names.flatMap(n => films[n].flatMap(f => f.shapes.flatMap(s =>
   s.k === "circle" ? [[s.a[0] - s.r, s.a[1] - s.r], [s.a[0] + s.r, s.a[1] + s.r]] : [s.a, s.b])));
-const low = [0, 1].map(i => Math.min(0, ...all.map(p => p[i]))), high = [0, 1].map(i => Math.max(0, ...all.map(p => p[i])));
+const low = [0, 1].map(i => Math.min(0, ...all.map(p => p[i])));
+const high = [0, 1].map(i => Math.max(0, ...all.map(p => p[i])));
 const scale = (size - 30) / Math.max(high[0] - low[0], high[1] - low[1], 1e-6);
 const X = x => 15 + (x - low[0]) * scale, Y = y => size - 15 - (y - low[1]) * scale;
 function shape(s) {
@@ -88,15 +90,19 @@ function shape(s) {
 function scores(f) {
   if (!f.scores || f.scores.length < 2) return "";
   const least = Math.min(...f.scores), range = Math.max(...f.scores) - least || 1, w = size / f.scores.length;
-  return f.scores.map((s, i) => `<rect x="${i * w + 2}" y="${58 - 50 * (s - least) / range}" width="${w - 4}" height="${
-    4 + 50 * (s - least) / range}" fill="${i === f.chosen ? "#0072b2" : "#bbb"}"><title>${i}: ${s}</title></rect>`).join("");
+  return f.scores.map((s, i) => {
+    const tall = 4 + 50 * (s - least) / range;
+    return `<rect x="${i * w + 2}" y="${62 - tall}" width="${w - 4}" height="${tall}" fill="${
+      i === f.chosen ? "#0072b2" : "#bbb"}"><title>${i}: ${s}</title></rect>`;
+  }).join("");
 }
 function show(t) {
   document.getElementById("step").textContent = `step ${t} of ${most}`;
   document.getElementById("films").innerHTML = names.map(n => {
     const f = films[n][Math.min(t, films[n].length - 1)];
-    return `<figure><figcaption>${words[n] || n}: return ${f.total.toFixed(3)}</figcaption><svg width="${size}" height="${
-      size}">${f.shapes.map(shape).join("")}</svg><br><svg width="${size}" height="64">${scores(f)}</svg></figure>`;
+    return `<figure><figcaption>${words[n] || n}: return ${f.total.toFixed(3)}</figcaption>
+      <svg width="${size}" height="${size}">${f.shapes.map(shape).join("")}</svg><br>
+      <svg width="${size}" height="64">${scores(f)}</svg></figure>`;
   }).join("");
 }
 const at = document.getElementById("at");

@@ -116,6 +116,13 @@ class Bundle(Owner):
         return found
 
     @property
+    def weights(self) -> str:
+        """Checksum of the weights alone: equal trainings give equal ones."""
+        out = ctypes.create_string_buffer(17)
+        lib.mw_bundle_weights(self._pointer, out)
+        return text(out.value)
+
+    @property
     def plan(self) -> Dict[str, SettingValue]:
         """How it plans unless told otherwise: every setting with its value, real numbers to six digits."""
         pointer = self._pointer

@@ -27,7 +27,8 @@ class Page(NamedTuple):
 
 
 class Replay(Owner):
-    """A page in the making, which a notebook shows as far as it is. See replay_page for a planned episode in one call."""
+    """A page in the making, which a notebook shows as far as it is. See replay_page for a planned episode in one
+    call."""
 
     def __init__(self, env: Env, subtitle: str = "") -> None:
         """subtitle: one line under the task's name."""

@@ -169,7 +169,9 @@ def space_of_actions(info: "EnvInfo", agents: Optional[int] = None) -> Space:
     rows = () if agents is None else (agents,)
     if not info.discrete:
         return Box(-1.0, 1.0, shape=rows + (info.act_size,), dtype=np.float32)
-    return LegalDiscrete(info.act_size) if agents is None else MultiDiscrete(np.full(rows, info.act_size), dtype=np.int32)
+    if agents is None:
+        return LegalDiscrete(info.act_size)
+    return MultiDiscrete(np.full(rows, info.act_size), dtype=np.int32)
 
 
 def space_with_mask(observations: Space, actions: int) -> Space:

@@ -9,8 +9,8 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tu
 import numpy as np
 
 from mawam import _abi
-from mawam._library import ArgumentError, Assignments, FormatError, PathLike, Settings, call, captured, encode, lib, names, options
-from mawam._library import opened, record, text, truth
+from mawam._library import ArgumentError, Assignments, FormatError, PathLike, Settings, call, captured, encode, lib
+from mawam._library import names, options, opened, record, text, truth
 from mawam._events import TrainingEvents
 from mawam._show import chart, frame, shortly
 from mawam._work import Work

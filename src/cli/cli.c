@@ -201,11 +201,18 @@ static int refuse_option(const mw_option *options, const char *word, const char 
     return mw_cli_usage("unknown option '%s'", word);
 }
 
+/* Settings have underscores and options dashes; who types takes either. */
+static bool same_name(const char *known, const char *typed, size_t length) {
+    if (strlen(known) != length) return false;
+    for (size_t i = 0; i < length; i++)
+        if ((known[i] == '-' ? '_' : known[i]) != (typed[i] == '-' ? '_' : typed[i])) return false;
+    return true;
+}
+
 static const char *plan_setting(const char *name, size_t length) {
     mw_setting_info info;
     for (int i = 0; mw_plan_setting_at(i, &info); i++)
-        if ((strlen(info.name) == length && !strncmp(info.name, name, length)) ||
-            (info.symbol && strlen(info.symbol) == length && !strncmp(info.symbol, name, length)))
+        if (same_name(info.name, name, length) || (info.symbol && same_name(info.symbol, name, length)))
             return info.name;
     return NULL;
 }
@@ -303,7 +310,7 @@ static const mw_option *find_option(const mw_option *options, const char *name, 
     for (const mw_option *o = options; o->name; o++) {
         if (o->kind == MW_OPT_PLAN)
             plan = o;
-        else if (strlen(o->name) == length && !strncmp(o->name, name, length))
+        else if (same_name(o->name, name, length))
             return o;
     }
     *setting = plan ? plan_setting(name, length) : NULL;

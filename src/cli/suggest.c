@@ -71,6 +71,9 @@ static void suggest_file(char *out, size_t size, const char *kind, const char *n
             char *end = strrchr(known, '.');
             if (!end || strcmp(end, ".safetensors")) continue;
             *end = 0;
+            const size_t length = strlen(name); /* a task alone means one of its bundles */
+            if (!*out && length && !strncmp(known, name, length) && known[length] == '-')
+                snprintf(out, size, "%s", known);
             mw_cli_nearer(out, size, &best, name, known);
         }
         if (entries) closedir(entries);

@@ -129,6 +129,16 @@ mw_bundle_summary mw_bundle_describe(const mw_bundle *b) {
                                .return_error_from = mw_measured_word(b->return_error_from)};
 }
 
+void mw_bundle_weights(const mw_bundle *b, char out[17]) {
+    uint64_t hash = MW_HASH_START;
+    for (int i = 0; i < b->count; i++) {
+        const mw_model *model = b->parts[i].model;
+        hash = mw_hash(hash, model->kind->name, strlen(model->kind->name));
+        hash = mw_hash(hash, model->values, model->params->total * sizeof *model->values);
+    }
+    snprintf(out, 17, "%016llx", (unsigned long long)hash);
+}
+
 mw_bundle_part_summary mw_bundle_part_describe(const mw_bundle *b, int part) {
     if (part < 0 || part >= b->count) return (mw_bundle_part_summary){0};
     const mw_bundle_part *p = &b->parts[part];

@@ -11,6 +11,7 @@ static void suggestions(void **state) {
     program_expect(2, "eval x --candidate 3", "did you mean --candidates?");
     program_expect(1, "eval spread-medum",
                    "there is no bundle 'spread-medum'; did you mean 'spread-medium'?");
+    program_expect(1, "eval spread", "there is no bundle 'spread'; did you mean 'spread-medium'?");
     program_expect(1, "bundle info 3m-mediun", "did you mean '3m-medium'?");
     program_expect(1, "behavior eval spread-medum",
                    "there is no behaviour 'spread-medum'; did you mean 'spread-medium'?");
@@ -39,6 +40,15 @@ static void suggestions(void **state) {
     program_expect(1, "demo spread-medium nothing-like-it --episodes 1 -o %/shown",
                    "'nothing-like-it' is no");
     assert_int_not_equal(access(scratch("shown"), F_OK), 0);
+}
+
+/* Options have dashes and settings underscores; either may be typed for either. */
+static void dashes_and_underscores(void **state) {
+    (void)state;
+    program_expect(0, "bundle info spread-medium", "checksum ");
+    program_expect(1, "eval no-such --action-offset 0.2 --first_seed 7", "'no-such' is no file");
+    program_expect(2, "eval no-such --action-offset x", "action_offset");
+    program_expect(2, "eval no-such --action.offset 0.2", "unknown option '--action.offset'");
 }
 
 /* Whoever finds the fault, the parser, the command or the library: it is said in one shape. */
@@ -218,6 +228,29 @@ static void texts_of_files(void **state) {
     assert_null(strpbrk(program_output, "\x1b\x9b"));
 }
 
+/* And names of bundles, tasks, settings, arms and scorers, where these are wanted. */
+static void completion_of_names(void **state) {
+    (void)state;
+    static const char *const cases[][3] = {{"eval spread-m", "2", "<spread-medium>"},
+                                           {"eval x --arms rea", "4", "<reactive>"},
+                                           {"eval x --arms reactive,orac", "4", "<reactive,oracle>"},
+                                           {"eval x --scorer rw", "4", "<rwm>"},
+                                           {"env play 5m", "3", "<5m_vs_6m>"},
+                                           {"data make tag-me", "3", "<tag-medium tag-medium-replay>"},
+                                           {"bundle info 2s", "3", "<2s3z-medium>"},
+                                           {"eval x --seeds rea", "4", "<>"}};
+    if (system("bash -c true") != 0) skip();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char command[4096];
+        snprintf(command, sizeof command,
+                 "cd '%s' && MAWAM_DATA='%s' bash -c '. %s/cmake/complete/mawam; COMP_WORDS=(\"%s\" %s); "
+                 "COMP_CWORD=%s; _mawam; echo \"<${COMPREPLY[*]}>\"'",
+                 scratch_folder, SOURCE_DIR, SOURCE_DIR, MAWAM_PROGRAM, cases[i][0], cases[i][1]);
+        assert_int_equal(program_shell(command), 0);
+        if (!strstr(program_output, cases[i][2])) fail_msg("%s: %s", cases[i][0], program_output);
+    }
+}
+
 /* The shell offers what the help lists as options, and nothing else. */
 static void completion(void **state) {
     (void)state;
@@ -240,6 +273,7 @@ static void completion(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(suggestions),
+        cmocka_unit_test(dashes_and_underscores),
         cmocka_unit_test(usage_has_one_shape),
         cmocka_unit_test(numbers),
         cmocka_unit_test(outputs_first),
@@ -250,6 +284,7 @@ int main(void) {
         cmocka_unit_test(texts_of_files),
         cmocka_unit_test(folders_of_a_bundles_name),
         cmocka_unit_test(completion),
+        cmocka_unit_test(completion_of_names),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -279,6 +279,9 @@ static void test_madiff_damage(void **state) {
              error);
     CHECK_FAILS(mw_import_madiff(&request, &report, &error), MW_ERR_FORMAT, error,
                 "path_lengths.npy: row 2 holds -1");
+    unlink(scratch("theirs/path_lengths.npy"));
+    CHECK_FAILS(mw_import_madiff(&request, &report, &error), MW_ERR_IO, error,
+                "path_lengths.npy', which must hold the number of steps of each episode");
     scratch_remove(scratch("theirs"));
     scratch_remove(scratch("imported"));
     assert_int_equal(scratch_count(false), 0);

@@ -200,7 +200,7 @@ def test_what_they_raise_comes_out(bundle):
     with pytest.raises(mawam.ArgumentError, match=r"scorer must return a score for each candidate, shape \(4,\); found "
                                                   r"float64 of shape \(2,\)"):
         mawam.Planner(bundle, candidates=4, threads=1, scorer=lambda obs, actions: np.zeros(2)).act(obs)
-    with pytest.raises(mawam.ArgumentError, match=r"proposer must return actions of shape \(2, 8, 3, 2\) or \(2, 3, 2\)"):
+    with pytest.raises(mawam.ArgumentError, match=r"must return actions of shape \(2, 8, 3, 2\) or \(2, 3, 2\)"):
         mawam.Planner(bundle, candidates=2, horizon=8, threads=1, proposer=lambda *_: np.zeros(3)).act(obs)
     with pytest.raises(mawam.NumericError, match="candidate 0 in environment 0 is not finite"):
         mawam.Planner(bundle, candidates=2, threads=1, scorer=lambda obs, actions: np.full(2, np.nan)).act(obs)

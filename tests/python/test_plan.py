@@ -102,7 +102,8 @@ def test_the_simulator_judges(bundle):
 def test_observations_are_converted(bundle):
     obs = np.stack([mawam.Env("spread").reset(seed=seed)[0] for seed in (1, 2)])
     found = []
-    for same in (obs, obs.astype(np.float64), obs.tolist(), np.asfortranarray(obs), np.repeat(obs, 2, axis=2)[:, :, ::2]):
+    for same in (obs, obs.astype(np.float64), obs.tolist(), np.asfortranarray(obs),
+                 np.repeat(obs, 2, axis=2)[:, :, ::2]):
         found.append(mawam.Planner(bundle, candidates=2, envs=2, threads=1).act(same))
     assert all(np.array_equal(found[0], other) for other in found)
     one = mawam.Planner(bundle, candidates=2, threads=1)

@@ -48,8 +48,8 @@ def test_an_evaluation_prints_the_programs_table():
     program = os.path.join(os.path.dirname(mawam._library.library._name), "mawam")
     if not os.path.exists(program):
         pytest.skip("the program is not beside the library")
-    theirs = subprocess.run([program, "eval", "spread-medium", "--arms", "reactive,plan", "--seeds", "2", "--episodes",
-                             "5", "--threads", "1", "--timed", "0", "--quiet"], capture_output=True, text=True, check=True)
+    command = "eval spread-medium --arms reactive,plan --seeds 2 --episodes 5 --threads 1 --timed 0 --quiet"
+    theirs = subprocess.run([program] + command.split(), capture_output=True, text=True, check=True)
     for arm in ("reactive", "plan"):
         ours, line = [next(line for line in squeezed(words).splitlines() if line.startswith(arm + " "))
                       for words in (printed, theirs.stdout)]
@@ -69,8 +69,8 @@ def test_reprs_have_one_to_three_lines(bundle, dataset):
     planner.act(env.reset(seed=1)[0])
     diagnosis = mawam.diagnose(bundle, dataset, anchors=2, snippets=16, settings={"candidates": 2}, threads=1)
     evaluation = mawam.evaluate(bundle, **FEW)
-    things = [env, mawam.VectorEnv("spread", 2), mawam.parallel_env("3m"), dataset, dataset[0], dataset.report(), bundle,
-              planner, planner.candidates(), diagnosis, diagnosis.drawn, diagnosis.snippets, evaluation,
+    things = [env, mawam.VectorEnv("spread", 2), mawam.parallel_env("3m"), dataset, dataset[0], dataset.report(),
+              bundle, planner, planner.candidates(), diagnosis, diagnosis.drawn, diagnosis.snippets, evaluation,
               evaluation.arms["plan"], mawam.Replay(env), bundle.parts[0],
               mawam.Routing(bundle, dataset, transitions=64, consecutive=64, anchors=0, threads=1)]
     for thing in things:
@@ -211,7 +211,9 @@ def records(path):
 
 
 def test_checksums_are_those_of_the_standard():
-    assert (_events.masked_crc(b"123456789") - 0xA282EAD8) & 0xFFFFFFFF == (0xE3069283 >> 15 | 0xE3069283 << 17) & 0xFFFFFFFF
+    known = 0xE3069283  # CRC-32C of these digits
+    unmasked = (_events.masked_crc(b"123456789") - 0xA282EAD8) & 0xFFFFFFFF
+    assert unmasked == (known >> 15 | known << 17) & 0xFFFFFFFF
 
 
 def test_a_training_talks(dataset, tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""The notebook runs from its first cell to its last, in an empty folder, and its cells show what the committed ones show."""
+"""The notebook runs from its first cell to its last, in an empty folder, and shows what the committed one shows."""
 import json
 import re
 import shutil

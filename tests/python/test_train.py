@@ -98,3 +98,10 @@ def test_a_log_lies_beside_a_bundle_of_any_name(dataset, tmp_path):
     path = tmp_path / "my.bundle"
     mawam.train(dataset, path, settings={**TINY, "flow.steps": 2, "inverse.steps": 2, "rwm.steps": 2}, threads=1)
     assert "flow" in mawam.training_log(path)
+
+
+def test_equal_trainings_have_equal_weights(dataset, tmp_path):
+    """Their files differ in the seconds that they took, and their weights do not."""
+    found = [mawam.train(dataset, tmp_path / f"{name}.safetensors", settings=TINY, seed=seed, threads=threads).bundle()
+             for name, seed, threads in (("one", 3, 1), ("two", 3, 2), ("other", 4, 1))]
+    assert found[0].weights == found[1].weights != found[2].weights and len(found[0].weights) == 16

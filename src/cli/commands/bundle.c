@@ -10,6 +10,7 @@ static const char info_help[] =
     "\n"
     "The task, its rules and sizes, how the bundle plans by itself, and of every part the number of\n"
     "weights, settings and provenance. BUNDLE is a file, or the name of one that comes with mawam.\n"
+    "The checksum is of the weights alone: equal trainings give equal ones.\n"
     "\n"
     "  --json   everything as JSON, the curves of the training included\n"
     "  --csv    the parts and what they were trained on as comma-separated values\n"
@@ -44,6 +45,8 @@ static json_t *part_json(const mw_bundle_part_summary *part) {
 
 static int print_json(const mw_bundle *bundle) {
     const mw_bundle_summary b = mw_bundle_describe(bundle);
+    char weights[17];
+    mw_bundle_weights(bundle, weights);
     json_t *parts = json_array();
     for (int i = 0; parts && i < b.parts; i++) {
         const mw_bundle_part_summary part = mw_bundle_part_describe(bundle, i);
@@ -51,13 +54,14 @@ static int print_json(const mw_bundle *bundle) {
         json_decref(parts);
         parts = NULL;
     }
-    return mw_cli_print(json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:b, s:i, s:o, s:s, s:i, s:s, s:o}",
-                                  "task", b.task, "rules", b.rules, "quality", b.quality, "method", b.method,
-                                  "agents", b.agents, "obs_size", b.obs_size, "act_size", b.act_size,
-                                  "discrete", b.discrete, "episode_limit", b.episode_limit, "plan",
-                                  plan_json(bundle), "return_error_from", b.return_error_from, "packed_bits",
-                                  b.packed_bits, "packed_of", b.packed_of, "parts", parts),
-                        10);
+    return mw_cli_print(
+        json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:b, s:i, s:o, s:s, s:i, s:s, s:o}", "task",
+                  b.task, "rules", b.rules, "quality", b.quality, "method", b.method, "weights", weights,
+                  "agents", b.agents, "obs_size", b.obs_size, "act_size", b.act_size, "discrete", b.discrete,
+                  "episode_limit", b.episode_limit, "plan", plan_json(bundle), "return_error_from",
+                  b.return_error_from, "packed_bits", b.packed_bits, "packed_of", b.packed_of, "parts",
+                  parts),
+        10);
 }
 
 static mw_status out_of_memory(mw_error *error) {
@@ -123,7 +127,9 @@ static int print_text(const mw_bundle *bundle) {
     printf("%s-%s, rules %s, method %s\n", b.task, b.quality, b.rules, b.method);
     printf("%d agents, %d observation features and %d %s actions each, episodes of at most %d steps\n",
            b.agents, b.obs_size, b.act_size, b.discrete ? "discrete" : "real", b.episode_limit);
-    printf("%d parts, %zu weights\n", b.parts, weights);
+    char checksum[17];
+    mw_bundle_weights(bundle, checksum);
+    printf("%d parts, %zu weights, checksum %s\n", b.parts, weights, checksum);
     if (b.packed_bits)
         printf("larger matrices packed in %d bits per weight, of the bundle %s\n", b.packed_bits,
                b.packed_of);

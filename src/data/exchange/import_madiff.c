@@ -11,6 +11,10 @@ enum { OBS, ACTIONS, REWARDS, LENGTHS, LEGALS, DISCOUNTS, LAST_OBS, OUTCOMES, FI
 static const char *const names[FILES] = {"obs.npy",    "actions.npy",   "rewards.npy",  "path_lengths.npy",
                                          "legals.npy", "discounts.npy", "last_obs.npy", "outcomes.npy"};
 #define REQUIRED LEGALS /* the files before are */
+static const char *const contents[REQUIRED] = {
+    "observations [steps][agents][features], all episodes one after the other",
+    "actions [steps][agents][values], or of discrete ones indices [steps][agents]", "rewards [steps][agents]",
+    "the number of steps of each episode, as whole numbers [episodes]"};
 static const char *const extents[FILES][3] = {
     [OBS] = {"steps", "agents", "features"},
     [ACTIONS] = {"steps", "agents", "values"},
@@ -37,7 +41,11 @@ static mw_status open_files(source *s, mw_error *error) {
     for (int i = 0; i < FILES; i++) {
         s->paths[i] = mw_path_join(s->request->source, names[i]);
         if (!s->paths[i]) return mw_fail(error, MW_ERR_MEMORY, "out of memory for a file's name");
-        if (i >= REQUIRED && !mw_file_exists(s->paths[i])) continue;
+        const bool there = mw_file_exists(s->paths[i]);
+        if (i >= REQUIRED && !there) continue;
+        if (!there)
+            return mw_fail(error, MW_ERR_IO, "cannot open '%s', which must hold %s", s->paths[i],
+                           contents[i]);
         MW_TRY(mw_npy_open(&s->files[i], s->paths[i], error));
         s->have[i] = true;
     }
