@@ -13,7 +13,7 @@ from mawam._library import ArgumentError, Assignments, Handle, Owner, PathLike, 
 from mawam._library import lib, names, opened, options, record, text, truth
 from mawam._show import Table, frame, number, shortly
 from mawam._work import Work
-from mawam.env import WorldOptions, world_pointer
+from mawam.env import WorldOptions, family, world_pointer
 from mawam.plan import Bundle
 from mawam.progress import Listener, Shown
 from mawam.replay import Page
@@ -98,23 +98,28 @@ class Outcome:
     def table(self) -> Table:
         """What the program prints: a row for every arm."""
         scaled = any(math.isfinite(arm.score) for arm in self.arms.values())
-        head = ["arm", "return"] + ["normalised"] * scaled + ["won %"] * (self.family == "battle")
+        wins = self._counts_wins()
+        head = ["arm", "return"] + ["normalised"] * scaled + ["won %"] * wins
         rows = []
         for name, arm in self.arms.items():
             row = [name, _spread(arm.total, arm.total_std, ".5g")]
             row += [_spread(arm.score, arm.score_std, ".1f")] * scaled
-            row += [_spread(100 * arm.won, 100 * arm.won_std, ".1f")] * (self.family == "battle")
+            row += [_spread(100 * arm.won, 100 * arm.won_std, ".1f")] * wins
             relative = number(100 * arm.relative_gain, "+.1f") + "%" * math.isfinite(arm.relative_gain)
             row += [_interval(arm.gain), relative, number(arm.oracle_share, ".2f"), _milliseconds(arm.decision)]
             rows.append(row)
         above = [f"{self.task}-{self.quality} ({self.rules})"]
         above += [f"trained under other rules, accepted: {self.accepted_rules}"] * bool(self.accepted_rules)
         above += [f"packed of the bundle {self.packed_of}"] * bool(self.packed_of)
+        count = self.seeds * self.episodes
         above.append(f"{self.seeds} seed{'s' * (self.seeds != 1)} from {self.first_seed} x {self.episodes} "
-                     f"episode{'s' * (self.episodes != 1)} = {self.seeds * self.episodes} of each arm; +-: over seeds; "
-                     "gain: paired, with its 95%")
-        above.append("bootstrap interval over episodes")
+                     f"episode{'s' * (self.episodes != 1)} = {count} of each arm; +-: over seeds; gain: paired, with "
+                     "its 95%")
+        above.append("interval over episodes" + ", which fewer than 8 do not have" * (count < 8))
         return Table(above, head + ["gain [95%]", "relative", "share", "ms p50 / p95"], rows)
+
+    def _counts_wins(self) -> bool:
+        return family(self.family).counts_wins
 
     def to_frame(self) -> Any:
         """A pandas DataFrame with a row for every arm."""

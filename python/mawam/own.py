@@ -155,7 +155,7 @@ def _result(episodes: np.ndarray, spent: List[float], base: Optional[np.ndarray]
                      score_std=math.nan, won=float(wins.mean()), won_std=_over_seeds(wins),
                      length=float(episodes["length"].mean()), gain=gain, relative_gain=relative, relative_low=math.nan,
                      relative_high=math.nan, oracle_share=math.nan, decision=decision, generation=nothing,
-                     scoring=nothing, seconds=sum(spent) / 1e3, decisions=len(spent))
+                     scoring=nothing, seconds=sum(spent) / 1e3, decisions=len(spent), distinct=math.nan)
 
 
 class OwnEvaluation(Outcome):
@@ -165,6 +165,9 @@ class OwnEvaluation(Outcome):
         self.task, self.rules, self.quality, self.family = bundle.task, bundle.rules, bundle.quality, "own"
         self.packed_of, self.first_seed, self.arms = bundle.packed_of, first_seed, arms
         self.seeds, self.episodes = next(iter(arms.values())).episodes.shape
+
+    def _counts_wins(self) -> bool:
+        return any(arm.won > 0 for arm in self.arms.values())
 
     def as_dict(self) -> Dict[str, Any]:
         """All of it, every episode included."""

@@ -43,7 +43,7 @@ class Sweep(Dict[str, Any]):
         """What the program prints."""
         played = self["inputs"]
         above = [f"{self['task']}-{self['quality']}: seeds x episodes for every value: {played['seeds']} x "
-                 f"{played['episodes']}; 95%: bootstrap interval over episodes"]
+                 f"{played['episodes']}; 95%: interval over episodes"]
         return Table(above, ["setting", "value", "arm", "return", "low 95%", "high 95%", "ms p50"],
                      [[row["setting"], str(row["value"]), row["arm"]]
                       + [number(row[name], ".5g") for name in ("return", "return_low", "return_high")]

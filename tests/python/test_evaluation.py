@@ -8,7 +8,7 @@ import pytest
 
 import mawam
 
-FEW = {"arms": ["plan", "reactive"], "seeds": 2, "episodes": 2, "threads": 1, "timed": 0}
+FEW = {"arms": ["plan", "reactive"], "seeds": 2, "episodes": 4, "threads": 1, "timed": 0}
 
 
 def test_arms(bundle):
@@ -21,7 +21,7 @@ def test_evaluation(bundle, tmp_path):
     found = mawam.evaluate(bundle, settings={"candidates": 2}, progress=told.append, **FEW)
     assert set(found.arms) == {"plan", "reactive"} and "plan" in repr(found)
     plan = found.arms["plan"]
-    assert plan.episodes.shape == (2, 2) and plan.episodes["total"].mean() == pytest.approx(plan.total)
+    assert plan.episodes.shape == (2, 4) and plan.episodes["total"].mean() == pytest.approx(plan.total)
     assert np.array_equal(plan.episodes["world"], found.arms["reactive"].episodes["world"])
     assert np.isfinite(plan.gain["mean"]) and np.isnan(plan.gain["low"]) and np.isnan(plan.gain["high"])  # of four
     more = mawam.evaluate(bundle, settings={"candidates": 2}, **{**FEW, "episodes": 4}).arms["plan"]

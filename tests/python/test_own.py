@@ -27,18 +27,18 @@ class Spread:
 
 
 def few(bundle, **others):
-    return mawam.evaluate(bundle, env=Spread, seeds=2, episodes=2, threads=1, settings={"candidates": 3}, **others)
+    return mawam.evaluate(bundle, env=Spread, seeds=2, episodes=4, threads=1, settings={"candidates": 3}, **others)
 
 
 def test_arms_play_the_same_episodes(bundle, tmp_path):
     told = []
     found = few(bundle, progress=told.append)
-    assert list(found.arms) == ["reactive", "random", "plan"] and told[-1] == ("plan", 4, 4)
+    assert list(found.arms) == ["reactive", "random", "plan"] and told[-1] == ("plan", 8, 8)
     plan, base = found.arms["plan"], found.arms["reactive"]
-    assert np.array_equal(plan.episodes["world"], base.episodes["world"]) and plan.episodes.shape == (2, 2)
+    assert np.array_equal(plan.episodes["world"], base.episodes["world"]) and plan.episodes.shape == (2, 4)
     difference = (plan.episodes["total"] - base.episodes["total"]).mean()
     assert plan.gain["mean"] == pytest.approx(difference) and plan.gain["low"] <= difference <= plan.gain["high"]
-    assert np.isnan(base.gain["mean"]) and plan.length == 25 and plan.decisions == 4 * 25
+    assert np.isnan(base.gain["mean"]) and plan.length == 25 and plan.decisions == 8 * 25
     assert "plan" in str(found) and "<table" in found._repr_html_() and "spread" in repr(found)
     found.save(tmp_path / "own.json")
     assert json.loads((tmp_path / "own.json").read_text())["arms"]["plan"]["gain"]["mean"] == pytest.approx(difference)
