@@ -359,7 +359,7 @@ static mw_status choose_arms(unsigned *arms, const mw_bundle *bundle, mw_error *
     return *arms ? MW_OK
                  : mw_fail(error, MW_ERR_ARGUMENT,
                            "this bundle has no %s to draw candidates with, and no model that plays by itself",
-                           mw_bundle_model(bundle, "flow") ? "inverse dynamics" : "flow");
+                           mw_bundle_role(bundle, MW_ROLE_PROPOSER) ? "inverse dynamics" : "flow");
 }
 
 /* Checks what was asked for and fills in what was left to the bundle and the protocol. */

@@ -172,6 +172,7 @@ const mw_model_class mw_inverse_class = {
     .name = "inverse",
     .help = "inverse dynamics: which action leads from one observation to the next",
     .fields = MW_FIELDS(fields),
+    .role = MW_ROLE_INVERSE,
     .normalised = true,
     .make = make,
     .discard = discard,

@@ -37,8 +37,17 @@ typedef struct mw_constants {
     const char *source;   /* who says so */
 } mw_constants;
 
+/* What a model is for the planner; who needs one asks for the role, not for a name. */
+typedef enum mw_role {
+    MW_ROLE_NONE,
+    MW_ROLE_PROPOSER, /* draws joint futures; its configuration is mw_flow_settings */
+    MW_ROLE_INVERSE,  /* finds their actions */
+    MW_ROLE_VALUE     /* what a joint observation is worth */
+} mw_role;
+
 typedef struct mw_model_class {
     const char *name, *help;
+    mw_role role;
     mw_fields fields;              /* of its configuration: structure and training */
     const mw_constants *constants; /* NULL: the same everywhere */
     bool normalised;               /* works in the units of the bundle's normalisers */
@@ -72,6 +81,7 @@ typedef struct mw_model {
 const mw_model_class *mw_model_class_at(int index); /* NULL past the end */
 int mw_model_class_index(const char *name);         /* -1: there is none */
 const char *mw_model_class_name(int index);         /* NULL past the end */
+int mw_model_class_for(mw_role role);               /* its index */
 
 /* ---- one ---- */
 /* The structure alone: how large the weights are is known before they take memory. */

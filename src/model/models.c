@@ -37,6 +37,12 @@ const char *mw_model_class_name(int index) {
     return index >= 0 && index < CLASSES ? classes[index]->name : NULL;
 }
 
+int mw_model_class_for(mw_role role) {
+    int i = 0;
+    while (i < CLASSES && classes[i]->role != role) i++;
+    return i;
+}
+
 int mw_model_class_index(const char *name) {
     return mw_names_find(mw_model_class_name, name);
 }

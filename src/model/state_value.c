@@ -185,6 +185,7 @@ static const mw_fit_class fit_class = {
 const mw_model_class mw_state_value_class = {
     .name = "value",
     .help = "the team's return after a joint observation, for what lies behind the horizon",
+    .role = MW_ROLE_VALUE,
     .fields = MW_FIELDS(fields),
     .make = make,
     .discard = mw_value_discard,

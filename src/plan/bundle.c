@@ -94,6 +94,10 @@ const mw_model *mw_bundle_model(const mw_bundle *b, const char *name) {
     return part ? part->model : NULL;
 }
 
+const mw_model *mw_bundle_role(const mw_bundle *b, mw_role role) {
+    return mw_bundle_model(b, mw_model_class_name(mw_model_class_for(role)));
+}
+
 unsigned mw_bundle_models(const mw_bundle *b) {
     unsigned models = 0;
     for (int i = 0; i < b->count; i++) models |= 1u << mw_model_class_index(b->parts[i].model->kind->name);
@@ -101,7 +105,7 @@ unsigned mw_bundle_models(const mw_bundle *b) {
 }
 
 bool mw_bundle_draws(const mw_bundle *b) {
-    return mw_bundle_model(b, "flow") && mw_bundle_model(b, "inverse");
+    return mw_bundle_role(b, MW_ROLE_PROPOSER) && mw_bundle_role(b, MW_ROLE_INVERSE);
 }
 
 mw_plan_settings mw_bundle_plan(const mw_bundle *b) {

@@ -60,7 +60,8 @@ mw_status mw_bundle_info_check(const mw_bundle_info *info, mw_error *error); /* 
 mw_status mw_bundle_add(mw_bundle *bundle, mw_model *model, mw_provenance *provenance, mw_error *error);
 mw_bundle_part *mw_bundle_find(mw_bundle *bundle, const char *name); /* NULL: it has none */
 const mw_model *mw_bundle_model(const mw_bundle *bundle, const char *name);
-unsigned mw_bundle_models(const mw_bundle *bundle); /* bits by class */
+const mw_model *mw_bundle_role(const mw_bundle *bundle, mw_role role); /* NULL: it has none */
+unsigned mw_bundle_models(const mw_bundle *bundle);                    /* bits by class */
 /* Has it what candidates are drawn with, the flow and the inverse dynamics? Nothing is planned without. */
 bool mw_bundle_draws(const mw_bundle *bundle);
 

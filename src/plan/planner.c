@@ -69,8 +69,8 @@ static mw_status check_options(const mw_planner_options *o, const mw_plan_settin
 }
 
 static mw_status find_models(mw_planner *p, mw_error *error) {
-    p->flow = mw_bundle_model(p->bundle, "flow");
-    p->inverse_model = mw_bundle_model(p->bundle, "inverse");
+    p->flow = mw_bundle_role(p->bundle, MW_ROLE_PROPOSER);
+    p->inverse_model = mw_bundle_role(p->bundle, MW_ROLE_INVERSE);
     if (!p->flow || !p->inverse_model)
         return mw_fail(error, MW_ERR_ARGUMENT, "this bundle has no %s to draw candidates with",
                        p->flow ? "inverse dynamics" : "flow");

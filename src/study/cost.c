@@ -75,7 +75,7 @@ static void scene_free(scene *s) {
 }
 
 static int horizon_of(const mw_cost_options *o, const mw_bundle *bundle) {
-    const mw_model *flow = mw_bundle_model(bundle, "flow");
+    const mw_model *flow = mw_bundle_role(bundle, MW_ROLE_PROPOSER);
     const int generated = flow ? mw_flow_settings_of(flow)->generated : o->horizon;
     return generated < o->horizon ? generated : o->horizon;
 }

@@ -45,8 +45,8 @@ static mw_status describe_task(mw_training *t, mw_error *error) {
             "%s (%s), %d, %d, %d",
             o->task, o->rules, o->agents, o->obs, o->act, i->task, i->rules, i->agents, i->obs, i->act);
     /* what plays is of its data */
-    if (mw_bundle_model(t->other, "flow") &&
-        !(mw_training_trained(t->request) & 1u << mw_model_class_index("flow")))
+    if (mw_bundle_role(t->other, MW_ROLE_PROPOSER) &&
+        !(mw_training_trained(t->request) & 1u << mw_model_class_for(MW_ROLE_PROPOSER)))
         memcpy(i->quality, o->quality, sizeof i->quality);
     return MW_OK;
 }
@@ -64,9 +64,9 @@ static bool takes_units(const mw_training *t) {
 /* The flow's settings in the bundle that will be: trained here, or the other bundle's. NULL: there is none.
  */
 static const mw_flow_settings *flow_of(const mw_training *t) {
-    const int flow = mw_model_class_index("flow");
+    const int flow = mw_model_class_for(MW_ROLE_PROPOSER);
     if (t->other && !(mw_training_trained(t->request) & 1u << flow)) {
-        const mw_model *kept = mw_bundle_model(t->other, "flow");
+        const mw_model *kept = mw_bundle_role(t->other, MW_ROLE_PROPOSER);
         return kept ? mw_flow_settings_of(kept) : NULL;
     }
     return t->preset.parts & 1u << flow ? (const void *)&t->preset.config[flow] : NULL;
@@ -82,7 +82,7 @@ static mw_status check_plan(const mw_training *t, mw_error *error) {
     if (!flow) parts = ~0u;
     MW_TRY(mw_plan_settings_suit(plan, t->info.discrete, error));
     MW_TRY(mw_scorer_check(plan->scorer, parts, error));
-    if (plan->value_after > 0 && !(parts & 1u << mw_model_class_index("value")))
+    if (plan->value_after > 0 && !(parts & 1u << mw_model_class_for(MW_ROLE_VALUE)))
         return mw_fail(error, MW_ERR_ARGUMENT, "plan.value_after is %d, and the value is not among the parts",
                        plan->value_after);
     if (flow && plan->horizon > flow->generated)
@@ -127,8 +127,9 @@ mw_status mw_training_data_prepare(mw_training *t, mw_error *error) {
     mw_provenance_init(&t->state.identity, checksum, r->options.seed, r->preset->held_out,
                        mw_pool_threads(d->pool));
     json_object_set_new(t->state.identity.details, "command", mw_json_words(r->options.command));
-    const mw_bundle_part *flow = t->other ? mw_bundle_find(t->other, "flow") : NULL;
-    if (flow && !(mw_training_trained(r) & 1u << mw_model_class_index("flow")) &&
+    const mw_bundle_part *flow =
+        t->other ? mw_bundle_find(t->other, mw_model_class_name(mw_model_class_for(MW_ROLE_PROPOSER))) : NULL;
+    if (flow && !(mw_training_trained(r) & 1u << mw_model_class_for(MW_ROLE_PROPOSER)) &&
         isnan(r->preset->plan.target) && strcmp(flow->provenance.data, t->state.identity.data))
         return mw_fail(error, MW_ERR_ARGUMENT,
                        "plan.target would come from these data, and the flow is of others; set plan.target");

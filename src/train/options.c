@@ -29,7 +29,7 @@ static mw_status take(mw_train_options *options, const mw_train_options *given, 
 static bool judges_anew(const mw_plan_settings *plan, unsigned trained, unsigned models) {
     const char *judge = mw_scorer_imagining_for(plan->scorer, models);
     return (judge && trained & 1u << mw_model_class_index(judge)) ||
-           (plan->value_after > 0 && trained & 1u << mw_model_class_index("value"));
+           (plan->value_after > 0 && trained & 1u << mw_model_class_for(MW_ROLE_VALUE));
 }
 
 /* What a bundle provides stays as it is: its models and, unless another method is named, its plan, but for
@@ -45,7 +45,8 @@ static void keep_other(mw_preset *preset, const mw_bundle *other, const mw_train
     preset->parts = kept | o->only;
     if (o->method) return;
     preset->plan = other->plan;
-    if (!other->target_given && o->only & 1u << mw_model_class_index("flow")) preset->plan.target = NAN;
+    if (!other->target_given && o->only & 1u << mw_model_class_for(MW_ROLE_PROPOSER))
+        preset->plan.target = NAN;
     if (other->return_error_from != MW_MEASURED_GIVEN && judges_anew(&other->plan, o->only, preset->parts))
         preset->plan.return_error = NAN;
 }

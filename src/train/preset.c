@@ -72,16 +72,18 @@ mw_status mw_preset_set(mw_preset *p, const char *assignment, mw_error *error) {
                : set_one(p, assignment, error);
 }
 
+static void shorten(mw_preset *p, int model) {
+    const mw_field *steps = mw_fields_find(mw_model_class_at(model)->fields, "steps", strlen("steps"));
+    if (!steps) return;
+    int *value = (int *)(void *)(p->config[model].bytes + steps->offset);
+    *value = (*value + 9) / 10;
+}
+
 /* Models that are no parts of the method learn for a tenth of their steps where little is wanted; the table
  * says it of the parts. */
 static void shorten_others(mw_preset *p) {
-    const mw_model_class *class;
-    for (int i = 0; (class = mw_model_class_at(i)); i++) {
-        const mw_field *steps = mw_fields_find(class->fields, "steps", strlen("steps"));
-        if (!steps || p->parts & 1u << i) continue;
-        int *value = (int *)(void *)(p->config[i].bytes + steps->offset);
-        *value = (*value + 9) / 10;
-    }
+    for (int i = 0; mw_model_class_at(i); i++)
+        if (!(p->parts & 1u << i)) shorten(p, i);
 }
 
 /* "spread tag-expert" has all settings of spread, and one of tag. */
@@ -149,6 +151,7 @@ static bool fill_by_model(mw_preset *p, const char *name, const char *task, cons
     fill(p, mw_method_at(0), task, quality, budget);
     snprintf(p->method, sizeof p->method, "%s", name);
     p->parts = 1u << model;
+    mw_fields_defaults(mw_plan_fields, &p->plan); /* nothing plans */
     return true;
 }
 
@@ -161,35 +164,36 @@ mw_status mw_preset_choose(mw_preset *p, const char *name, const char *task, con
     return MW_OK;
 }
 
-/* Steps that the direct predictor is for; 0: the plan's. */
-static int direct_horizon(const mw_preset *p) {
-    const int direct = mw_model_class_index("direct");
-    const mw_field *field = mw_fields_find(mw_model_class_at(direct)->fields, "horizon", strlen("horizon"));
-    return *(const int *)(const void *)(p->config[direct].bytes + field->offset);
+/* A judge of whole sequences learns from those of one length. */
+static mw_status check_length(const mw_preset *p, mw_error *error) {
+    const int judge = mw_model_class_index(p->plan.scorer);
+    const mw_model_class *class = mw_model_class_at(judge);
+    const mw_field *field = class ? mw_fields_find(class->fields, "horizon", strlen("horizon")) : NULL;
+    const int steps = field ? *(const int *)(const void *)(p->config[judge].bytes + field->offset) : 0;
+    if (!steps || steps == p->plan.horizon) return MW_OK;
+    return mw_fail(error, MW_ERR_ARGUMENT, "plan.scorer is %s, for %d steps, and plan.horizon is %d",
+                   class->name, steps, p->plan.horizon);
 }
 
 mw_status mw_preset_check(const mw_preset *p, mw_error *error) {
-    const int flow = mw_model_class_index("flow");
+    const int flow = mw_model_class_for(MW_ROLE_PROPOSER);
     const mw_flow_settings *f = (const mw_flow_settings *)(const void *)&p->config[flow];
     const unsigned judges = p->parts & 1u << flow ? p->parts : ~0u; /* none is missed where nothing plans */
     if (p->parts & 1u << flow && p->plan.horizon > f->generated)
         return mw_fail(error, MW_ERR_ARGUMENT, "plan.horizon %d is more than flow.generated %d",
                        p->plan.horizon, f->generated);
-    if (p->parts & 1u << flow && !(p->parts & 1u << mw_model_class_index("inverse")))
+    if (p->parts & 1u << flow && !(p->parts & 1u << mw_model_class_for(MW_ROLE_INVERSE)))
         return mw_fail(error, MW_ERR_ARGUMENT,
                        "the flow is among the parts, and the inverse dynamics that find its actions are not");
     MW_TRY(mw_scorer_check(p->plan.scorer, judges, error));
-    const int direct = direct_horizon(p);
-    if (!strcmp(p->plan.scorer, "direct") && direct && direct != p->plan.horizon)
-        return mw_fail(error, MW_ERR_ARGUMENT, "plan.scorer is direct, for %d steps, and plan.horizon is %d",
-                       direct, p->plan.horizon);
+    MW_TRY(check_length(p, error));
     if (p->plan.value_after > p->plan.horizon)
         return mw_fail(error, MW_ERR_ARGUMENT, "plan.value_after %d is more than plan.horizon %d",
                        p->plan.value_after, p->plan.horizon);
     if (p->plan.value_after && !mw_scorer_imagines(p->plan.scorer))
         return mw_fail(error, MW_ERR_ARGUMENT,
                        "plan.value_after needs a scorer that imagines, and '%s' does not", p->plan.scorer);
-    if (p->plan.value_after && !(judges & 1u << mw_model_class_index("value")))
+    if (p->plan.value_after && !(judges & 1u << mw_model_class_for(MW_ROLE_VALUE)))
         return mw_fail(error, MW_ERR_ARGUMENT, "plan.value_after is %d, and the value is not among the parts",
                        p->plan.value_after);
     return MW_OK;

@@ -203,6 +203,7 @@ static mw_status check_caution(const mw_preset *preset, const mw_dataset *datase
     const int steps = valued ? plan->value_after : plan->horizon;
     mw_episode_set set = {0};
     if (!(plan->caution > 0) || !isnan(plan->return_error)) return MW_OK;
+    if (!(preset->parts & 1u << mw_model_class_for(MW_ROLE_PROPOSER))) return MW_OK; /* nothing plans */
     if (!mw_scorer_imagining_for(plan->scorer, preset->parts))
         return mw_fail(
             error, MW_ERR_ARGUMENT,
@@ -237,7 +238,7 @@ mw_status mw_training_settle(mw_preset *preset, const mw_dataset *dataset, uint6
     mw_training_data data = {.dataset = dataset, .horizon = preset->plan.horizon, .seed = seed};
     MW_TRY(mw_split_make(&data.split, dataset, preset->held_out, seed, error));
     mw_status status = mw_settle_parts(preset, &data, error);
-    const int flow = mw_model_class_index("flow");
+    const int flow = mw_model_class_for(MW_ROLE_PROPOSER);
     if (status == MW_OK && preset->parts & 1u << flow)
         status = mw_settle_target(&preset->plan, (const void *)&preset->config[flow], &data, error);
     mw_split_free(&data.split);

@@ -222,6 +222,7 @@ const mw_model_class mw_flow_class = {
     .name = "flow",
     .help = "the proposer: draws joint futures from noise, conditioned on the return",
     .fields = MW_FIELDS(fields),
+    .role = MW_ROLE_PROPOSER,
     .normalised = true,
     .make = make,
     .discard = discard,
