@@ -33,10 +33,9 @@ double mw_clone_real(float *out, const float *act, int d, float share) {
     return sum;
 }
 
-double mw_clone_index(float *out, const uint8_t *legal, int32_t act, int d, float share) {
-    const float total = mw_categorical_total(out, legal, d), log = out[act] - total;
-    for (int k = 0; k < d; k++)
-        out[k] = legal[k] ? share * ((float)mw_exp((double)(out[k] - total)) - (k == act)) : 0;
+double mw_clone_index(float *out, float *prob, const uint8_t *legal, int32_t act, int d, float share) {
+    const float log = out[act] - mw_categorical_softmax(prob, out, legal, d);
+    for (int k = 0; k < d; k++) out[k] = legal[k] ? share * (prob[k] - (k == act)) : 0;
     return -(double)log;
 }
 

@@ -78,7 +78,7 @@ typedef struct {
 typedef struct {
     mw_arena arena;
     float *obs, *act, *x;  /* x[b][n][inputs] */
-    float *out, *log_prob; /* [b][n][d]: actions or logits; [b][n] */
+    float *out, *prob, *log_prob; /* [b][n][d]: actions or logits, probabilities; [b][n] */
     int32_t *index;
     uint8_t *legal;
 } batch;
@@ -93,6 +93,7 @@ static const mw_slot_field batch_fields[] = {
     {"x", IN(x), MW_F32, "bnX", 0},
     {"out.act", IN(out), MW_F32, "bnd", 'r'},
     {"out.logits", IN(out), MW_F32, "bnd", 'd'},
+    {"out.prob", IN(prob), MW_F32, "bnd", 'd'},
     {"out.log_prob", IN(log_prob), MW_F32, "bn", 'd'},
 };
 
@@ -177,7 +178,8 @@ static void loss(const mw_fit *f, void *slot, void *own, int begin, int end, flo
         float *y = out + (size_t)row * (size_t)d, *kept = b->out + at * (size_t)d;
         memcpy(kept, y, (size_t)d * sizeof *kept);
         if (s->discrete) {
-            const double off = mw_clone_index(y, b->legal + at * (size_t)d, b->index[at], d, share);
+            const double off = mw_clone_index(y, b->prob + at * (size_t)d, b->legal + at * (size_t)d,
+                                              b->index[at], d, share);
             b->log_prob[at] = (float)-off;
             sum += off;
         } else {

@@ -345,16 +345,18 @@ static mw_status build(mw_fit *f, mw_error *error) {
 
 mw_status mw_fit_create(mw_training_part **out, const mw_model *model, const mw_training_data *data,
                         mw_error *error) {
-    const mw_fit_class *kind = model->kind->fit;
+    const mw_model_class *class = model->kind;
+    const mw_fit_class *kind =
+        model->shape.discrete && class->fit_discrete ? class->fit_discrete : class->fit;
     mw_fit *f = calloc(1, sizeof *f);
     *out = NULL;
-    if (!f) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate the training of the %s", model->kind->name);
+    if (!f) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate the training of the %s", class->name);
     f->kind = kind;
     f->model = model;
     f->data = data;
     f->settings = (const mw_fit_settings *)(const void *)(model->config.bytes + kind->settings);
     f->held_batches = data->split.held.transitions > 0 ? kind->held_batches : 0;
-    f->part = (mw_training_part){.name = model->kind->name,
+    f->part = (mw_training_part){.name = class->name,
                                  .losses = kind->losses,
                                  .minimised = kind->minimised,
                                  .total = model->params->total,

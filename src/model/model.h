@@ -59,7 +59,8 @@ typedef struct mw_model_class {
     void (*pack)(const struct mw_model *model, const float *values, float *packed, bool backward);
     /* Settles what the configuration leaves open; may be NULL. */
     mw_status (*settle)(mw_model_config *config, const mw_training_data *data, mw_error *error);
-    const mw_fit_class *fit; /* how it learns by minibatches; NULL: by `train` */
+    const mw_fit_class *fit;          /* how it learns by minibatches; NULL: by `train` */
+    const mw_fit_class *fit_discrete; /* of discrete actions, where it is another way; NULL: the same */
     /* The model and the data must outlive the part. */
     mw_status (*train)(mw_training_part **part, const struct mw_model *model, const mw_training_data *data,
                        mw_error *error);

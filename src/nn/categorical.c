@@ -27,6 +27,13 @@ float mw_categorical_log(const float *logits, const uint8_t *legal, int d, int32
     return logit(logits, act) - mw_categorical_total(logits, legal, d);
 }
 
+float mw_categorical_softmax(float *prob, const float *logits, const uint8_t *legal, int d) {
+    const float total = mw_categorical_total(logits, legal, d);
+    for (int i = 0; i < d; i++)
+        prob[i] = allowed(legal, i) ? (float)mw_exp((double)(logit(logits, i) - total)) : 0;
+    return total;
+}
+
 int32_t mw_categorical_pick(const float *logits, const uint8_t *legal, int d, float u) {
     const float total = mw_categorical_total(logits, legal, d);
     float passed = 0;

@@ -13,12 +13,18 @@
 enum { STEPS = 4 }; /* of the episode of zeros */
 
 static const mw_recorded_method methods[] = {
-    {"bc_", "bc", "hidden=@hidden batch=@batch joint=@sees_all", {{"policy_loss", 0, 0, 0}}, NULL},
+    {"bc_",
+     "bc",
+     "hidden=@hidden batch=@batch clip=0 joint=@sees_all",
+     {{"policy_loss", 0, 0, 0}},
+     {{0}},
+     NULL},
     {"td3bc_",
      "td3bc",
-     "hidden=@hidden batch=@batch joint=@sees_all discount=@gamma slow=1-@tau noise=@noise "
+     "hidden=@hidden batch=@batch clip=0 joint=@sees_all discount=@gamma slow=1-@tau noise=@noise "
      "noise_clip=@noise_clip climb=@lam delay=@policy_every",
      {{"critic_loss", 0, 0, 0}, {"policy_loss", 0, 1, 1}, {"clone", 0, 1, 2}},
+     {{0}},
      NULL},
 };
 
@@ -82,7 +88,8 @@ static mw_status make_training(mw_baseline_check *k, mw_error *error) {
     k->legal = malloc(cells);
     k->moments = calloc((size_t)s->obs, sizeof *k->moments);
     k->grads = calloc(k->model->params->total, sizeof *k->grads);
-    if (!k->zeros || !k->choices || !k->legal || !k->moments || !k->grads)
+    k->compared = calloc(k->record->file.tensor_count + 1, sizeof *k->compared);
+    if (!k->zeros || !k->choices || !k->legal || !k->moments || !k->grads || !k->compared)
         return mw_fail(error, MW_ERR_MEMORY, "cannot allocate an episode");
     memset(k->legal, 1, cells);
     for (int i = 0; i < s->obs; i++) k->moments[i] = (mw_moments){.std = 1, .scale = 1};
@@ -180,12 +187,18 @@ static mw_status load_batch(const mw_baseline_check *k, int round, void *slot, m
 
 /* ---- comparisons ---- */
 
+void mw_baseline_compared(const mw_baseline_check *k, const char *name) {
+    const mw_tensor *tensor = mw_safetensors_find(&k->record->file, name);
+    if (tensor) k->compared[tensor - k->record->file.tensors] = true;
+}
+
 mw_status mw_baseline_compare(const mw_baseline_check *k, const char *name, const float *seen, size_t count,
                               mw_error *error) {
     const mw_name full = mw_name_of("out.%s", name);
     const mw_tensor *tensor = mw_safetensors_find(&k->record->file, full.text);
     if (!tensor) return MW_OK;
     MW_TRY(mw_record_has(k->record, full.text, count, error));
+    mw_baseline_compared(k, full.text);
     float *expected = malloc((count ? count : 1) * sizeof *expected);
     if (!expected) return mw_fail(error, MW_ERR_MEMORY, "cannot compare '%s'", name);
     mw_dtype_to_floats(tensor->type, tensor->data, count, expected);
@@ -219,8 +232,10 @@ static mw_status compare_weights(const mw_baseline_check *k, const float *values
                                  const char *what, double unit, double tolerance, mw_error *error) {
     double worst;
     char where[64] = "";
-    MW_TRY(mw_record_compare(k->record, k->model->params, values, prefix, unit, &worst, where, sizeof where,
-                             error));
+    const mw_params *params = k->model->params;
+    MW_TRY(mw_record_compare(k->record, params, values, prefix, unit, &worst, where, sizeof where, error));
+    for (int i = 0; i < params->count; i++)
+        mw_baseline_compared(k, mw_name_of("%s%.40s", prefix, params->list[i].name).text);
     mw_verify_check(k->report, worst, tolerance, "%s: %s (%s)", k->record->what, what, where);
     return MW_OK;
 }
@@ -304,6 +319,7 @@ static mw_status check_copies(mw_baseline_check *k, mw_error *error) {
             double off;
             MW_TRY(mw_record_difference(k->record, &params->list[i], o->average, prefixes[p], &off, error));
             if (isnan(off)) continue;
+            mw_baseline_compared(k, mw_name_of("%s%.40s", prefixes[p], params->list[i].name).text);
             worst = fmax(worst, off);
             found++;
         }
@@ -313,6 +329,34 @@ static mw_status check_copies(mw_baseline_check *k, mw_error *error) {
     return MW_OK;
 }
 
+static bool is_result(const char *name) {
+    static const char *const prefixes[] = {"out.", "grad.", "adam3.", "target3.", "average3."};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (!strncmp(name, prefixes[i], strlen(prefixes[i]))) return true;
+    return false;
+}
+
+static bool is_left(const mw_recorded_method *method, const char *name) {
+    for (const mw_recorded_left *l = method->left; l->tensor; l++)
+        if (!strcmp(l->tensor, name)) return true;
+    return false;
+}
+
+/* A result that nothing was compared with proves nothing. */
+static void check_whole(const mw_baseline_check *k) {
+    const mw_safetensors *file = &k->record->file;
+    char missed[256] = "";
+    int count = 0;
+    for (size_t i = 0; i < file->tensor_count; i++) {
+        const char *name = file->tensors[i].name;
+        if (!is_result(name) || k->compared[i] || is_left(k->method, name)) continue;
+        const size_t used = strlen(missed);
+        snprintf(missed + used, sizeof missed - used, "%s%s", count++ ? ", " : ": not ", name);
+    }
+    mw_verify_check(k->report, count, 0, "%s: everything that is recorded is compared%s", k->record->what,
+                    missed);
+}
+
 static mw_status check_method(mw_baseline_check *k, mw_error *error) {
     MW_TRY(make_model(k, error));
     MW_TRY(mw_pool_create(&k->pool, 2, error));
@@ -320,7 +364,9 @@ static mw_status check_method(mw_baseline_check *k, mw_error *error) {
     MW_TRY(mw_record_setting(k->record, "lr", 3e-4f, &k->record->rate, error));
     MW_TRY(load_weights(k, error));
     MW_TRY(check_phases(k, k->fit->slots[0], error));
-    return check_copies(k, error);
+    MW_TRY(check_copies(k, error));
+    check_whole(k);
+    return MW_OK;
 }
 
 static mw_status verify_record(mw_record *r, const mw_recorded_method *method, mw_verify *report,
@@ -330,7 +376,7 @@ static mw_status verify_record(mw_record *r, const mw_recorded_method *method, m
     mw_training_part_free(k.part);
     mw_model_free(k.model);
     mw_pool_free(k.pool);
-    void *owned[] = {k.zeros, k.choices, k.legal, k.moments, k.grads};
+    void *owned[] = {k.zeros, k.choices, k.legal, k.moments, k.grads, k.compared};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
     return status;
 }

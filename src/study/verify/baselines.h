@@ -26,6 +26,7 @@ typedef struct mw_baseline_check {
     float *zeros, *grads;
     int32_t *choices;
     uint8_t *legal;
+    bool *compared; /* [tensors of the record] */
     int64_t length, offsets[2];
     long episode;
     int64_t starts[2];
@@ -38,14 +39,23 @@ typedef struct mw_recorded_loss {
     int phase, turn, index; /* of the method's losses */
 } mw_recorded_loss;
 
+/* A recorded tensor that this build has nothing to compare with, and why. */
+typedef struct mw_recorded_left {
+    const char *tensor, *why;
+} mw_recorded_left;
+
 typedef struct mw_recorded_method {
     const char *kind;     /* how the record's own name for itself begins */
     const char *model;    /* ours */
     const char *settings; /* "field=value ...", or "field=@key": the record's metadata, "field=1-@key" */
     mw_recorded_loss losses[6];
+    mw_recorded_left left[4];
     /* What the tables do not tell: samplers, acting; NULL: nothing. */
     mw_status (*more)(mw_baseline_check *check, mw_error *error);
 } mw_recorded_method;
+
+/* Tensor NAME counts as compared. What of out., grad. and weights after some rounds never is, fails. */
+void mw_baseline_compared(const mw_baseline_check *check, const char *name);
 
 /* Compares count values with tensor out.NAME, if the record has it. */
 mw_status mw_baseline_compare(const mw_baseline_check *check, const char *name, const float *seen,
