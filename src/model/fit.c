@@ -220,6 +220,11 @@ size_t mw_fit_extent(const mw_fit *f, const mw_slot_field *field) {
     return size;
 }
 
+mw_span mw_span_of(const mw_fit *f, int begin, int end) {
+    const size_t n = (size_t)f->model->shape.agents;
+    return (mw_span){(size_t)begin * n, (size_t)(end - begin) * n, (size_t)f->settings->batch * n};
+}
+
 /* The arena comes first in a slot that has a table. */
 static void slot_take(const mw_fit *f, void *slot) {
     mw_arena *arena = slot;

@@ -137,6 +137,12 @@ void mw_fit_transitions_fill(const mw_fit *fit, void *slot, uint64_t step, bool 
 void mw_fit_run(mw_fit *fit, void *slot, mw_step what, double *losses);
 /* One turn of the phase alone. */
 void mw_fit_turn(mw_fit *fit, int turn, void *slot, mw_step what, double *losses);
+/* Rows of agents in part of a batch. */
+typedef struct mw_span {
+    size_t first, count, all; /* all: of the whole batch */
+} mw_span;
+mw_span mw_span_of(const mw_fit *fit, int begin, int end); /* joint rows [begin, end) */
+
 /* After the weights were changed from outside. */
 void mw_fit_refresh(mw_fit *fit);
 
