@@ -17,7 +17,8 @@
     ROW(q)                                                                                                   \
     ROW(state_value)                                                                                         \
     ROW(bc)                                                                                                  \
-    ROW(td3bc)
+    ROW(td3bc)                                                                                               \
+    ROW(cql)
 
 #define DECLARED(name) extern const mw_model_class mw_##name##_class;
 #define LISTED(name)   &mw_##name##_class,

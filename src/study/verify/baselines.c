@@ -12,6 +12,10 @@
 
 enum { STEPS = 4 }; /* of the episode of zeros */
 
+#define CQL                                                                                                  \
+    "hidden=@hidden batch=@batch clip=0 joint=@sees_all discount=@gamma slow=1-@tau alpha=@alpha "           \
+    "decay=@decay reward_scale=@reward_scale uniform=@uniform near=@near? near_noise=@near_noise?"
+
 static const mw_recorded_method methods[] = {
     {"bc_",
      "bc",
@@ -26,6 +30,14 @@ static const mw_recorded_method methods[] = {
      {{"critic_loss", 0, 0, 0}, {"policy_loss", 0, 1, 1}, {"clone", 0, 1, 2}},
      {{0}},
      NULL},
+    {"cql_discrete",
+     "cql",
+     "hidden=@hidden batch=@batch clip=0 joint=@sees_all discount=@gamma slow=1-@tau alpha=@alpha "
+     "reward_scale=@reward_scale?",
+     {{"critic_loss", 0, 0, 0}, {"td", 0, 0, 1}, {"gap", 0, 0, 2}},
+     {{0}},
+     NULL},
+    {"cql_", "cql", CQL, {{"critic_loss", 0, 0, 0}, {"policy_loss", 0, 1, 1}}, {{0}}, NULL},
 };
 
 /* ---- the model and a training that no data is behind ---- */
@@ -38,9 +50,13 @@ static mw_status assign_one(const mw_baseline_check *k, mw_model_config *config,
     double value = 0;
     bool there;
     if (!at) return mw_fields_assign(class->fields, config, text, "", error);
-    MW_TRY(mw_record_number(k->record, at + 1, &there, &value, error));
+    const size_t length = strcspn(at + 1, "?");
+    char key[64];
+    snprintf(key, sizeof key, "%.*s", (int)length, at + 1);
+    MW_TRY(mw_record_number(k->record, key, &there, &value, error));
+    if (!there && at[1 + length]) return MW_OK;
     if (!there)
-        return mw_fail(error, MW_ERR_FORMAT, "%s: metadata '%s' is missing", k->record->file.path, at + 1);
+        return mw_fail(error, MW_ERR_FORMAT, "%s: metadata '%s' is missing", k->record->file.path, key);
     if (at[-1] == '-') value = 1 - value;
     const int name = (int)(strchr(text, '=') - text);
     const mw_field *field = mw_fields_find(class->fields, text, (size_t)name);
@@ -162,6 +178,7 @@ static void to_field(const mw_slot_field *field, const float *from, size_t count
 static mw_status load_field(const mw_baseline_check *k, const mw_slot_field *field, int round, void *slot,
                             mw_error *error) {
     const size_t count = mw_fit_extent(k->fit, field);
+    if (!count) return MW_OK;
     const mw_name name = mw_name_of("in.%s", strchr(field->name, '.') + 1);
     const mw_tensor *tensor = mw_safetensors_find(&k->record->file, name.text);
     const bool each = tensor && tensor->count == MW_RECORDED_STEPS * count;

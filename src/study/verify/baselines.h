@@ -47,7 +47,8 @@ typedef struct mw_recorded_left {
 typedef struct mw_recorded_method {
     const char *kind;     /* how the record's own name for itself begins */
     const char *model;    /* ours */
-    const char *settings; /* "field=value ...", or "field=@key": the record's metadata, "field=1-@key" */
+    const char *settings; /* "field=value ...", or "field=@key": the record's metadata, "field=1-@key";
+                             "@key?" may be missing */
     mw_recorded_loss losses[6];
     mw_recorded_left left[4];
     /* What the tables do not tell: samplers, acting; NULL: nothing. */
