@@ -18,7 +18,8 @@
     ROW(state_value)                                                                                         \
     ROW(bc)                                                                                                  \
     ROW(td3bc)                                                                                               \
-    ROW(cql)
+    ROW(cql)                                                                                                 \
+    ROW(omar)
 
 #define DECLARED(name) extern const mw_model_class mw_##name##_class;
 #define LISTED(name)   &mw_##name##_class,

@@ -38,6 +38,13 @@ static const mw_recorded_method methods[] = {
      {{0}},
      NULL},
     {"cql_", "cql", CQL, {{"critic_loss", 0, 0, 0}, {"policy_loss", 0, 1, 1}}, {{0}}, NULL},
+    {"omar_",
+     "omar",
+     CQL " mix=@mix search_rounds=@search_rounds search_samples=@search_samples search_mean=@search_mean "
+         "search_std=@search_std",
+     {{"critic_loss", 0, 0, 0}, {"policy_loss", 0, 1, 1}, {"imitate", 0, 1, 5}},
+     {{0}},
+     NULL},
 };
 
 /* ---- the model and a training that no data is behind ---- */
