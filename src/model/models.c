@@ -19,7 +19,8 @@
     ROW(bc)                                                                                                  \
     ROW(td3bc)                                                                                               \
     ROW(cql)                                                                                                 \
-    ROW(omar)
+    ROW(omar)                                                                                                \
+    ROW(icq)
 
 #define DECLARED(name) extern const mw_model_class mw_##name##_class;
 #define LISTED(name)   &mw_##name##_class,

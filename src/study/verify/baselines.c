@@ -12,39 +12,55 @@
 
 enum { STEPS = 4 }; /* of the episode of zeros */
 
+/* Tolerances of outputs and of weights that the page of methods with critics states. */
+#define CRITICS .outputs = 1e-5, .weights = 1e-5
+
 #define CQL                                                                                                  \
     "hidden=@hidden batch=@batch clip=0 joint=@sees_all discount=@gamma slow=1-@tau alpha=@alpha "           \
     "decay=@decay reward_scale=@reward_scale uniform=@uniform near=@near? near_noise=@near_noise?"
+#define ICQ "hidden=@hidden batch=@batch clip=0 discount=@gamma slow=1-@tau "
 
 static const mw_recorded_method methods[] = {
-    {"bc_",
-     "bc",
-     "hidden=@hidden batch=@batch clip=0 joint=@sees_all",
-     {{"policy_loss", 0, 0, 0}},
-     {{0}},
-     NULL},
-    {"td3bc_",
-     "td3bc",
-     "hidden=@hidden batch=@batch clip=0 joint=@sees_all discount=@gamma slow=1-@tau noise=@noise "
-     "noise_clip=@noise_clip climb=@lam delay=@policy_every",
-     {{"critic_loss", 0, 0, 0}, {"policy_loss", 0, 1, 1}, {"clone", 0, 1, 2}},
-     {{0}},
-     NULL},
-    {"cql_discrete",
-     "cql",
-     "hidden=@hidden batch=@batch clip=0 joint=@sees_all discount=@gamma slow=1-@tau alpha=@alpha "
-     "reward_scale=@reward_scale?",
-     {{"critic_loss", 0, 0, 0}, {"td", 0, 0, 1}, {"gap", 0, 0, 2}},
-     {{0}},
-     NULL},
-    {"cql_", "cql", CQL, {{"critic_loss", 0, 0, 0}, {"policy_loss", 0, 1, 1}}, {{0}}, NULL},
-    {"omar_",
-     "omar",
-     CQL " mix=@mix search_rounds=@search_rounds search_samples=@search_samples search_mean=@search_mean "
-         "search_std=@search_std",
-     {{"critic_loss", 0, 0, 0}, {"policy_loss", 0, 1, 1}, {"imitate", 0, 1, 5}},
-     {{0}},
-     NULL},
+    {.kind = "bc_",
+     .model = "bc",
+     .settings = "hidden=@hidden batch=@batch clip=0 joint=@sees_all",
+     .losses = {{"policy_loss", 0, 0, 0}},
+     CRITICS},
+    {.kind = "td3bc_",
+     .model = "td3bc",
+     .settings = "hidden=@hidden batch=@batch clip=0 joint=@sees_all discount=@gamma slow=1-@tau "
+                 "noise=@noise noise_clip=@noise_clip climb=@lam delay=@policy_every",
+     .losses = {{"critic_loss", 0, 0, 0}, {"policy_loss", 0, 1, 1}, {"clone", 0, 1, 2}},
+     CRITICS},
+    {.kind = "cql_discrete",
+     .model = "cql",
+     .settings = "hidden=@hidden batch=@batch clip=0 joint=@sees_all discount=@gamma slow=1-@tau "
+                 "alpha=@alpha reward_scale=@reward_scale?",
+     .losses = {{"critic_loss", 0, 0, 0}, {"td", 0, 0, 1}, {"gap", 0, 0, 2}},
+     CRITICS},
+    {.kind = "cql_",
+     .model = "cql",
+     .settings = CQL,
+     .losses = {{"critic_loss", 0, 0, 0}, {"policy_loss", 0, 1, 1}},
+     CRITICS},
+    {.kind = "omar_",
+     .model = "omar",
+     .settings = CQL " mix=@mix search_rounds=@search_rounds search_samples=@search_samples "
+                     "search_mean=@search_mean search_std=@search_std",
+     .losses = {{"critic_loss", 0, 0, 0}, {"policy_loss", 0, 1, 1}, {"imitate", 0, 1, 5}},
+     CRITICS},
+    {.kind = "icq_discrete_",
+     .model = "icq",
+     .settings = ICQ "mixer_hidden=@mixer_hidden temperature=@temperature "
+                     "target_temperature=@target_temperature group=@group",
+     .losses = {{"critic_loss", 0, 0, 0}, {"policy_loss", 0, 1, 1}},
+     CRITICS},
+    {.kind = "icq_real",
+     .model = "icq",
+     .settings = ICQ "temperature=@beta target_cut=@target_cut target_beta=@target_beta "
+                     "target_alpha=@target_alpha",
+     .losses = {{"critic_loss", 0, 0, 0}, {"policy_loss", 0, 1, 1}},
+     CRITICS},
 };
 
 /* ---- the model and a training that no data is behind ---- */
@@ -216,6 +232,14 @@ void mw_baseline_compared(const mw_baseline_check *k, const char *name) {
     if (tensor) k->compared[tensor - k->record->file.tensors] = true;
 }
 
+static double outputs_within(const mw_recorded_method *method) {
+    return method->outputs > 0 ? method->outputs : MW_BASELINE_OUTPUT_TOLERANCE;
+}
+
+static double weights_within(const mw_recorded_method *method) {
+    return method->weights > 0 ? method->weights : MW_BASELINE_ADAM_TOLERANCE;
+}
+
 mw_status mw_baseline_compare(const mw_baseline_check *k, const char *name, const float *seen, size_t count,
                               mw_error *error) {
     const mw_name full = mw_name_of("out.%s", name);
@@ -230,7 +254,7 @@ mw_status mw_baseline_compare(const mw_baseline_check *k, const char *name, cons
     for (size_t i = 0; i < count; i++) largest = fmax(largest, fabs((double)expected[i]));
     for (size_t i = 0; i < count; i++) worst = mw_verify_worst(worst, (double)seen[i], (double)expected[i]);
     free(expected);
-    mw_verify_check(k->report, worst / largest, tensor->type == MW_I32 ? 0 : MW_BASELINE_OUTPUT_TOLERANCE,
+    mw_verify_check(k->report, worst / largest, tensor->type == MW_I32 ? 0 : outputs_within(k->method),
                     "%s: %s", k->record->what, name);
     return MW_OK;
 }
@@ -328,7 +352,7 @@ static mw_status check_phases(mw_baseline_check *k, void *slot, mw_error *error)
     for (f->phase = f->kind->phase_count - 1; f->phase >= 0; f->phase--) MW_TRY(check_rounds(k, slot, error));
     f->phase = 0;
     MW_TRY(compare_weights(k, k->part->optimizer->values, "adam3.", "three rounds", 1,
-                           MW_BASELINE_ADAM_TOLERANCE, error));
+                           weights_within(k->method), error));
     return MW_OK;
 }
 
@@ -348,7 +372,7 @@ static mw_status check_copies(mw_baseline_check *k, mw_error *error) {
             found++;
         }
     if (found)
-        mw_verify_check(k->report, worst, MW_BASELINE_ADAM_TOLERANCE, "%s: slower copies after three rounds",
+        mw_verify_check(k->report, worst, weights_within(k->method), "%s: slower copies after three rounds",
                         k->record->what);
     return MW_OK;
 }

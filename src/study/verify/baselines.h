@@ -53,6 +53,7 @@ typedef struct mw_recorded_method {
     mw_recorded_left left[4];
     /* What the tables do not tell: samplers, acting; NULL: nothing. */
     mw_status (*more)(mw_baseline_check *check, mw_error *error);
+    double outputs, weights; /* tolerances; 0: those above */
 } mw_recorded_method;
 
 /* Tensor NAME counts as compared. What of out., grad. and weights after some rounds never is, fails. */
