@@ -137,6 +137,20 @@ static inline float *learner_field(learner *l, const char *name) {
     return learner_at(l, name);
 }
 
+/* A batch of the bandit that holds both joint actions equally often. */
+static inline void learner_even(learner *l) {
+    float *reward = learner_field(l, "in.reward");
+    void *act = learner_at(l, "in.act");
+    for (int i = 0; i < l->fit->settings->batch * l->n; i++) {
+        reward[i] = l->reward[i % 4];
+        if (l->discrete)
+            ((int32_t *)act)[i] = l->index[i % 4];
+        else
+            ((float *)act)[i] = l->act[i % 4];
+    }
+    l->fit->kind->assemble(l->fit, l->fit->slots[0]);
+}
+
 static inline float *learner_weight(learner *l, const char *name) {
     const mw_param *param = mw_params_find(l->model->params, name);
     if (!param) fail_msg("no weights %s", name);
