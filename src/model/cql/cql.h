@@ -65,6 +65,8 @@ enum { MW_CQL_CRITIC, MW_CQL_POLICY, MW_CQL_TD, MW_CQL_GAP, MW_CQL_Q, MW_CQL_LOS
 int mw_cql_samples(const mw_model *model);           /* K */
 int mw_cql_extent(const mw_fit *fit, char letter);   /* X, C, U, N and K; 0: none of these */
 double mw_cql_cost(const mw_fit *fit, int searched); /* of a step with so many more actions for each row */
+/* Actions begin near zero. */
+void mw_cql_initialise(mw_fit *fit, float *values);
 /* A row of the batch as mw_climb_draw, with the samples' randomness. */
 mw_rng mw_cql_draw(const mw_fit *fit, mw_cql_batch *batch, uint64_t step, size_t row);
 /* With room for so many samples of a row. */

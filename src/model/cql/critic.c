@@ -66,6 +66,16 @@ void mw_cql_spread(const mw_twin *twin, float *rows, const float *from, size_t c
             memcpy(rows + (row * each + k) * inputs, from + row * inputs, inputs * sizeof *rows);
 }
 
+/* As the source: with the usual weights tanh is saturated before the critics know anything. */
+void mw_cql_initialise(mw_fit *f, float *values) {
+    const mw_mlp *policy = &mw_climber_of(f->model)->policy;
+    const mw_dense *last = &policy->layer[policy->layers - 1];
+    const float share = 0.003f * sqrtf((float)last->in); /* of what was drawn from +-1 / sqrt(in) */
+    mw_climb_initialise(f, values);
+    for (int i = 0; i < last->in * last->out; i++) values[last->w + (size_t)i] *= share;
+    for (int i = 0; i < last->out; i++) values[last->b + (size_t)i] *= share;
+}
+
 /* ---- sampled actions ---- */
 
 static void take_uniform(const mw_fit *f, const mw_cql_batch *b, mw_span s) {
