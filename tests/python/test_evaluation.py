@@ -23,9 +23,9 @@ def test_evaluation(bundle, tmp_path):
     plan = found.arms["plan"]
     assert plan.episodes.shape == (2, 4) and plan.episodes["total"].mean() == pytest.approx(plan.total)
     assert np.array_equal(plan.episodes["world"], found.arms["reactive"].episodes["world"])
-    assert np.isfinite(plan.gain["mean"]) and np.isnan(plan.gain["low"]) and np.isnan(plan.gain["high"])  # of four
-    more = mawam.evaluate(bundle, settings={"candidates": 2}, **{**FEW, "episodes": 4}).arms["plan"]
-    assert more.gain["low"] < more.gain["mean"] < more.gain["high"]
+    assert plan.gain["low"] < plan.gain["mean"] < plan.gain["high"]
+    few = mawam.evaluate(bundle, settings={"candidates": 2}, **{**FEW, "episodes": 2}).arms["plan"]  # four in all
+    assert np.isfinite(few.gain["mean"]) and np.isnan(few.gain["low"]) and np.isnan(few.gain["high"])
     assert {arm for arm, _, _ in told} == {"plan", "reactive"}
     found.save(tmp_path / "eval.json")
     assert json.loads((tmp_path / "eval.json").read_text())["task"] == found.as_dict()["task"] == "spread"
