@@ -162,6 +162,7 @@ mw_status mw_fields_assign(mw_fields fields, void *object, const char *text, con
 json_t *mw_field_json(const mw_field *f, const void *object) {
     const void *at = (const char *)object + f->offset;
     const int *number = at;
+    json_t *triple;
     switch (f->kind) {
     case MW_FIELD_INT:
         return json_integer(*number);
@@ -173,7 +174,9 @@ json_t *mw_field_json(const mw_field *f, const void *object) {
     case MW_FIELD_SWITCH:
         return json_boolean(*(const bool *)at);
     case MW_FIELD_TRIPLE:
-        return json_pack("[i,i,i]", number[0], number[1], number[2]);
+        triple = json_array();
+        for (int i = 0; i < 3; i++) json_array_append_new(triple, json_integer(number[i]));
+        return triple;
     default:
         return json_string(at);
     }

@@ -89,8 +89,35 @@ MW_INLINE mw_vec mw_vec_min(mw_vec a, mw_vec b) {
 #endif
 }
 
+#if MW_LANES == 4 /* where there may be no fused multiply-add */
+typedef double mw_wide __attribute__((vector_size(MW_LANES * 8)));
+
+MW_INLINE int mw_any(mw_ivec mask) {
+#if defined(__wasm_simd128__)
+    return __builtin_wasm_any_true_v128((int8_t __attribute__((vector_size(16))))mask);
+#else
+    const int64_t __attribute__((vector_size(16))) halves = (int64_t __attribute__((vector_size(16))))mask;
+    return (halves[0] | halves[1]) != 0;
+#endif
+}
+
+/* With the sum rounded to odd, so that the second rounding, to single, is the only one that counts. */
+static __attribute__((noinline, cold, unused)) mw_vec mw_vec_fma_odd(mw_vec a, mw_vec b, mw_vec c) {
+    typedef int64_t bits __attribute__((vector_size(MW_LANES * 8)));
+    const mw_wide addend = __builtin_convertvector(c, mw_wide),
+                  product = __builtin_convertvector(a, mw_wide) * __builtin_convertvector(b, mw_wide);
+    const mw_wide sum = product + addend, other = sum - product;
+    const mw_wide lost = (product - (sum - other)) + (addend - other); /* exactly; NaN beside infinities */
+    const bits inexact = (lost > 0) | (lost < 0), even = ((bits)sum & 1) - 1;
+    const bits away = (((bits)lost ^ (bits)sum) >> 63) | 1; /* one place up or down in magnitude */
+    return __builtin_convertvector((mw_wide)((bits)sum + (away & inexact & even)), mw_vec);
+}
+#endif
+
 /* a*b + c, rounded once. Where the CPU has no such instruction the product, exact in double precision, is
- * added with rounding to odd, so that the second rounding, to single, is the only one that counts. */
+ * added in it. To round that sum again, to single, can only be wrong where it lies halfway between two
+ * numbers of single precision: the 29 bits that these lack are 100..., or they lack more because they are
+ * tiny. */
 MW_INLINE mw_vec mw_vec_fma(mw_vec a, mw_vec b, mw_vec c) {
 #if MW_LANES == 16
     return (mw_vec)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
@@ -98,16 +125,19 @@ MW_INLINE mw_vec mw_vec_fma(mw_vec a, mw_vec b, mw_vec c) {
     return (mw_vec)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
 #elif defined(__ARM_NEON) && defined(__aarch64__)
     return (mw_vec)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
+#elif defined(__wasm_relaxed_simd__)
+    /* Whether it rounds once or twice is the machine's choice: src/web/link.js asks before this is used. */
+    return __builtin_wasm_fma_f32x4(a, b, c);
 #else
-    typedef double wide __attribute__((vector_size(MW_LANES * 8)));
-    typedef int64_t bits __attribute__((vector_size(MW_LANES * 8)));
-    const wide addend = __builtin_convertvector(c, wide),
-               product = __builtin_convertvector(a, wide) * __builtin_convertvector(b, wide);
-    const wide sum = product + addend, other = sum - product;
-    const wide lost = (product - (sum - other)) + (addend - other); /* exactly; NaN beside infinities */
-    const bits inexact = (lost > 0) | (lost < 0), even = ((bits)sum & 1) - 1;
-    const bits away = (((bits)lost ^ (bits)sum) >> 63) | 1; /* one place up or down in magnitude */
-    return __builtin_convertvector((wide)((bits)sum + (away & inexact & even)), mw_vec);
+    typedef int32_t words __attribute__((vector_size(MW_LANES * 8)));
+    const mw_wide addend = __builtin_convertvector(c, mw_wide),
+                  product = __builtin_convertvector(a, mw_wide) * __builtin_convertvector(b, mw_wide),
+                  sum = product + addend;
+    const mw_vec rounded = __builtin_convertvector(sum, mw_vec);
+    const mw_ivec low = __builtin_shufflevector((words)sum, (words)sum, 0, 2, 4, 6);
+    const mw_ivec halfway = (low & 0x1FFFFFFF) == 0x10000000,
+                  tiny = ((mw_ivec)rounded & 0x7FFFFFFF) <= 0x00800000;
+    return __builtin_expect(mw_any(halfway | tiny), 0) ? mw_vec_fma_odd(a, b, c) : rounded;
 #endif
 }
 

@@ -58,9 +58,12 @@ mw_status mw_bundle_info_check(const mw_bundle_info *info, mw_error *error) {
 
 json_t *mw_bundle_part_json(const mw_bundle_part *part) {
     const mw_model_class *kind = part->model->kind;
-    return json_pack("{s:s, s:s, s:o, s:o}", "name", kind->name, "kind", kind->name, "configuration",
-                     mw_fields_json(kind->fields, &part->model->config), "provenance",
-                     mw_provenance_json(&part->provenance));
+    json_t *json = json_object();
+    json_object_set_new(json, "name", json_string(kind->name));
+    json_object_set_new(json, "kind", json_string(kind->name));
+    json_object_set_new(json, "configuration", mw_fields_json(kind->fields, &part->model->config));
+    json_object_set_new(json, "provenance", mw_provenance_json(&part->provenance));
+    return json;
 }
 
 mw_status mw_bundle_add(mw_bundle *b, mw_model *model, mw_provenance *provenance, mw_error *error) {
