@@ -7,9 +7,9 @@ configure_file(${MAWAM_JANSSON}/jansson.h ${PROJECT_BINARY_DIR}/include/jansson.
 configure_file(${MAWAM_JANSSON_CONFIG}/jansson_config.h ${PROJECT_BINARY_DIR}/include/jansson_config.h COPYONLY)
 
 file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.c)
-list(FILTER sources INCLUDE REGEX "/src/(core|nn|env|data|model|plan|web)/|/src/eval/(arms|controllers|worlds)[.]c")
+list(FILTER sources INCLUDE REGEX "/src/(core|nn|env|data|model|plan|web)/|/src/eval/arms[.]c|/src/live/(commands|duel|frame|moment|recording|stage)[.]c")
 list(FILTER sources EXCLUDE REGEX
-  "/src/(env/ant|data/exchange)/|/src/data/(prefetch|report|writer)[.]c|/src/core/(file|log|pool|turns)[.]c|/src/core/machine/(child|guard|loaded|memory|place)[.]c")
+  "/src/web/web[.]c|/src/(env/ant|data/exchange)/|/src/data/(prefetch|report|writer)[.]c|/src/core/(file|log|pool|turns)[.]c|/src/core/machine/(child|guard|loaded|memory|place)[.]c")
 set(hot ${sources})
 list(FILTER hot INCLUDE REGEX "/src/nn/(adam_update|attention|dense_run|gemm|kernels|ops)[.]c$")
 list(REMOVE_ITEM sources ${hot})
@@ -54,6 +54,11 @@ foreach(level simd relaxed)
   target_compile_definitions(web_hot_${level} PRIVATE MW_LEVEL=only)
   target_compile_options(web_hot_${level} PRIVATE -O3 -g0 ${flags_${level}})
 endforeach()
+
+add_library(web_page OBJECT src/web/web.c)
+target_link_libraries(web_page PRIVATE web_flags)
+target_compile_options(web_page PRIVATE -Os -g0)
+web_module(mawam $<TARGET_OBJECTS:web_page> -mexec-model=reactor)
 
 # For tests/web/decisions.mjs.
 add_library(web_decisions OBJECT tests/web/decisions.c)

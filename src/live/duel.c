@@ -41,8 +41,7 @@ static mw_status make_planner(mw_planner **planner, mw_duel *duel, int which, co
     return mw_planner_create(planner, duel->bundle, &options, error);
 }
 
-static mw_status open_duel(mw_duel *duel, const char *path, uint64_t seed, mw_error *error) {
-    MW_TRY(mw_bundle_load(&duel->bundle, path, error));
+static mw_status open_duel(mw_duel *duel, uint64_t seed, mw_error *error) {
     duel->about = mw_bundle_describe(duel->bundle);
     duel->plan = mw_bundle_plan(duel->bundle);
     duel->arm = MW_ARM_PLAN;
@@ -58,12 +57,16 @@ static mw_status open_duel(mw_duel *duel, const char *path, uint64_t seed, mw_er
     return mw_duel_begin(duel, seed, 0, error);
 }
 
-mw_status mw_duel_open(mw_duel **out, const char *path, uint64_t seed, int threads, mw_error *error) {
+mw_status mw_duel_open(mw_duel **out, mw_bundle *bundle, uint64_t seed, int threads, mw_error *error) {
     *out = NULL;
     mw_duel *duel = calloc(1, sizeof *duel);
-    if (!duel) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate two worlds");
+    if (!duel) {
+        mw_bundle_free(bundle);
+        return mw_fail(error, MW_ERR_MEMORY, "cannot allocate two worlds");
+    }
+    duel->bundle = bundle;
     duel->threads = threads;
-    const mw_status status = open_duel(duel, path, seed, error);
+    const mw_status status = open_duel(duel, seed, error);
     if (status != MW_OK) {
         mw_duel_close(duel);
         return status;

@@ -70,8 +70,9 @@ typedef struct mw_duel {
     size_t kept;              /* bytes */
 } mw_duel;
 
-/* Begins episode 0 of a seed. *duel is NULL after a failure. */
-mw_status mw_duel_open(mw_duel **duel, const char *path, uint64_t seed, int threads, mw_error *error);
+/* Begins episode 0 of a seed. The bundle is the duel's from now on, also after a failure; then *duel is NULL.
+ */
+mw_status mw_duel_open(mw_duel **duel, mw_bundle *bundle, uint64_t seed, int threads, mw_error *error);
 void mw_duel_close(mw_duel *duel);
 
 mw_status mw_duel_begin(mw_duel *duel, uint64_t seed, uint64_t episode, mw_error *error);

@@ -2,8 +2,6 @@
  * a message is made once and sent to all. */
 #include "live/session_state.h"
 
-#include "live/frame.h"
-
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -35,12 +33,9 @@ static void publish(mw_session *session) {
         free(message);
         return;
     }
-    fprintf(text.stream, "data: {\"playing\":%s,\"rate\":%.4g,\"version\":%u,\"notice\":",
-            session->playing ? "true" : "false", session->rate, session->version);
-    mw_frame_text(text.stream, session->notice);
-    fputc(',', text.stream);
-    mw_frame_print(session->duel, text.stream);
-    fputs("}\n\n", text.stream);
+    fputs("data: ", text.stream);
+    mw_stage_frame(&session->stage, text.stream, NULL);
+    fputs("\n\n", text.stream);
     atomic_init(&message->holders, 1);
     if (mw_text_close(&text, NULL) != MW_OK) {
         mw_message_release(message);
@@ -76,32 +71,20 @@ static bool wait_until(mw_session *session, double due) {
     return false;
 }
 
-/* One step, or the next episode. What cannot go on stops and says so. */
-static void tick(mw_session *session) {
-    mw_error error = {0};
-    mw_duel *duel = session->duel;
-    const mw_status status = mw_duel_over(duel) ? mw_duel_begin(duel, duel->seed, duel->episode + 1, &error)
-                                                : mw_duel_advance(duel, &error);
-    if (status != MW_OK) {
-        session->playing = false;
-        snprintf(session->notice, sizeof session->notice, "%.200s", error.message);
-    }
-    publish(session);
-}
-
 static void *run(void *context) {
     mw_session *session = context;
     double last = 0;
     pthread_mutex_lock(&session->lock);
     while (!session->stop) {
-        if (!session->playing || !session->visitors) {
+        if (!session->stage.playing || !session->visitors) {
             pthread_cond_wait(&session->changed, &session->lock);
             continue;
         }
-        const double pause = mw_duel_over(session->duel) ? fmax(1 / session->rate, 1) : 1 / session->rate;
-        if (!wait_until(session, last + pause) || !session->playing || !session->visitors) continue;
+        const double pause = mw_stage_pause(&session->stage);
+        if (!wait_until(session, last + pause) || !session->stage.playing || !session->visitors) continue;
         last = fmax(last + pause, seconds() - pause); /* an even beat, without catching up */
-        tick(session);
+        mw_stage_tick(&session->stage);
+        publish(session);
     }
     pthread_mutex_unlock(&session->lock);
     return NULL;
@@ -126,14 +109,8 @@ mw_status mw_session_create(mw_session **out, const char *folder, const char *bu
                             int threads, mw_error *error) {
     *out = NULL;
     mw_session *session = calloc(1, sizeof *session);
-    char path[2400];
     if (!session) return mw_fail(error, MW_ERR_MEMORY, "cannot allocate a session");
-    snprintf(session->folder, sizeof session->folder, "%s", folder);
-    snprintf(session->bundle, sizeof session->bundle, "%s", bundle);
-    snprintf(path, sizeof path, "%s/%s", session->folder, session->bundle);
-    session->threads = threads;
-    session->rate = 10;
-    mw_status status = mw_duel_open(&session->duel, path, seed, threads, error);
+    mw_status status = mw_stage_open(&session->stage, folder, bundle, seed, threads, error);
     if (status == MW_OK) status = start(session, error);
     if (status != MW_OK) {
         mw_session_free(session);
@@ -153,7 +130,7 @@ void mw_session_free(mw_session *session) {
         pthread_join(session->thread, NULL);
     }
     mw_message_release(session->message);
-    mw_duel_close(session->duel);
+    mw_stage_close(&session->stage);
     free(session);
 }
 
@@ -173,8 +150,8 @@ void mw_session_visitors(mw_session *session, int count) {
 
 mw_status mw_session_command(mw_session *session, const char *text, size_t size, mw_error *error) {
     pthread_mutex_lock(&session->lock);
-    session->notice[0] = 0;
-    const mw_status status = mw_session_execute(session, text, size, error);
+    session->stage.notice[0] = 0;
+    const mw_status status = mw_stage_command(&session->stage, text, size, error);
     session->touched++;
     pthread_cond_signal(&session->changed);
     publish(session);
@@ -184,57 +161,14 @@ mw_status mw_session_command(mw_session *session, const char *text, size_t size,
 
 /* ---- texts ---- */
 
-static int bundles_only(const struct dirent *entry) {
-    const char *end = strrchr(entry->d_name, '.');
-    return entry->d_name[0] != '.' && end && !strcmp(end, ".safetensors") && strlen(entry->d_name) < 256;
-}
-
-int mw_session_bundles(const mw_session *session, struct dirent ***entries) {
-    *entries = NULL;
-    return scandir(session->folder, entries, bundles_only, alphasort);
-}
-
-void mw_session_bundles_free(struct dirent **entries, int count) {
-    for (int i = 0; i < count; i++) free(entries[i]);
-    free(entries);
-}
-
-static mw_status print_about(mw_session *session, FILE *out, mw_error *error) {
-    struct dirent **entries;
-    const int count = mw_session_bundles(session, &entries);
-    (void)error;
-    fprintf(out, "{\"version\":%u,\"bundle\":", session->version);
-    mw_frame_text(out, session->bundle);
-    fputs(",\"bundles\":[", out);
-    for (int i = 0; i < count; i++) {
-        if (i) fputc(',', out);
-        mw_frame_text(out, entries[i]->d_name);
-    }
-    mw_session_bundles_free(entries, count);
-    fputs("],", out);
-    mw_frame_about(session->duel, out);
-    fputc('}', out);
-    return MW_OK;
-}
-
-static mw_status print_history(mw_session *session, FILE *out, mw_error *error) {
-    (void)error;
-    mw_frame_history(session->duel, out);
-    return MW_OK;
-}
-
-static mw_status print_recording(mw_session *session, FILE *out, mw_error *error) {
-    return mw_frame_replay(session->duel, out, error);
-}
-
 /* What `print` says, while nothing changes. */
-static mw_status collect(mw_session *session, mw_status (*print)(mw_session *, FILE *, mw_error *),
-                         char **text, size_t *size, mw_error *error) {
+static mw_status collect(mw_session *session, mw_status (*print)(mw_stage *, FILE *, mw_error *), char **text,
+                         size_t *size, mw_error *error) {
     mw_text made;
     *text = NULL;
     MW_TRY(mw_text_open(&made, error));
     pthread_mutex_lock(&session->lock);
-    const mw_status status = print(session, made.stream, error);
+    const mw_status status = print(&session->stage, made.stream, error);
     pthread_mutex_unlock(&session->lock);
     mw_error full;
     if (mw_text_close(&made, &full) != MW_OK) { /* whatever the printer made of it */
@@ -251,13 +185,13 @@ static mw_status collect(mw_session *session, mw_status (*print)(mw_session *, F
 }
 
 mw_status mw_session_about(mw_session *session, char **text, size_t *size, mw_error *error) {
-    return collect(session, print_about, text, size, error);
+    return collect(session, mw_stage_about, text, size, error);
 }
 
 mw_status mw_session_history(mw_session *session, char **text, size_t *size, mw_error *error) {
-    return collect(session, print_history, text, size, error);
+    return collect(session, mw_stage_history, text, size, error);
 }
 
 mw_status mw_session_recording(mw_session *session, char **text, size_t *size, mw_error *error) {
-    return collect(session, print_recording, text, size, error);
+    return collect(session, mw_stage_recording, text, size, error);
 }

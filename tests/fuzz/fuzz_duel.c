@@ -96,12 +96,14 @@ static void measure(const mw_bundle *bundle) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     mw_error error;
+    mw_bundle *bundle;
     mw_duel *duel;
     const fuzz_files files = fuzz_unpack(data, size);
     if (files.count != 2 || files.size[0] < 2 || size > 32768) return 0;
     const char *path = fuzz_path("bundle");
     const size_t floats = describe_bundle(path, files.data[0] + 1, files.size[0] - 1, files.data[0][0]);
-    if (!floats || mw_duel_open(&duel, path, 1, 1, &error) != MW_OK) return 0;
+    if (!floats || mw_bundle_load(&bundle, path, &error) != MW_OK) return 0;
+    if (mw_duel_open(&duel, bundle, 1, 1, &error) != MW_OK) return 0;
     play(duel, files.data[1], files.size[1], floats);
     if (fuzz_rarely(data, size) && floats < CHEAP / 16) measure(duel->bundle);
     mw_duel_close(duel);

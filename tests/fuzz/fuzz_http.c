@@ -35,8 +35,8 @@ static mw_session *prepare(void) {
 /* As it was after prepare. */
 static void restore(mw_session **session) {
     mw_error error;
-    mw_duel *duel = (*session)->duel;
-    if (strcmp((*session)->bundle, first)) {
+    mw_duel *duel = (*session)->stage.duel;
+    if (strcmp((*session)->stage.bundle, first)) {
         mw_session_free(*session);
         *session = open_session();
         return;
@@ -46,14 +46,14 @@ static void restore(mw_session **session) {
     duel->plan = plan;
     FUZZ_EXPECT(planned || mw_duel_arm(duel, "plan", &error) == MW_OK);
     FUZZ_EXPECT(mw_duel_begin(duel, 1, 0, &error) == MW_OK);
-    (*session)->playing = false;
-    (*session)->rate = 10;
-    (*session)->version = 0;
+    (*session)->stage.playing = false;
+    (*session)->stage.rate = 10;
+    (*session)->stage.version = 0;
 }
 
 static void check_session(const mw_session *session) {
-    FUZZ_EXPECT(session->rate >= 0.5 && session->rate <= 120 && session->visitors == 0);
-    check_duel(session->duel);
+    FUZZ_EXPECT(session->stage.rate >= 0.5 && session->stage.rate <= 120 && session->visitors == 0);
+    check_duel(session->stage.duel);
 }
 
 /* ---- requests ---- */

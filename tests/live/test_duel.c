@@ -68,8 +68,10 @@ static uint64_t state_of(const mw_duel *duel) {
 
 static uint64_t play_out(const char *path, int *steps) {
     mw_error error;
+    mw_bundle *bundle;
     mw_duel *duel;
-    CHECK_OK(mw_duel_open(&duel, path, 3, 1, &error), error);
+    CHECK_OK(mw_bundle_load(&bundle, path, &error), error);
+    CHECK_OK(mw_duel_open(&duel, bundle, 3, 1, &error), error);
     for (*steps = 0; !mw_duel_over(duel) && *steps < 1000; ++*steps) {
         CHECK_OK(mw_duel_advance(duel, &error), error);
         check_duel(duel);
@@ -188,11 +190,12 @@ static long go_on(uint64_t seed, int operations) {
     long failed = 0;
     open_session(&whole, seed % 2 ? "a.safetensors" : "b.safetensors");
     open_session(&faulty, seed % 2 ? "a.safetensors" : "b.safetensors");
+    const mw_stage *const a = &faulty->stage, *const b = &whole->stage;
     for (int k = 0; k < operations; k++) {
         char text[256];
         mw_error error, other;
-        draw_command(text, sizeof text, &rng, whole->duel);
-        const uint64_t before = state_of(faulty->duel);
+        draw_command(text, sizeof text, &rng, b->duel);
+        const uint64_t before = state_of(a->duel);
         const long at = 1 + (long)below(&rng, below(&rng, 2) ? 20 : 400);
         if (below(&rng, 2))
             allocations_fail_at(at);
@@ -200,18 +203,18 @@ static long go_on(uint64_t seed, int operations) {
             allocations_fail_from(at);
         const mw_status status = mw_session_command(faulty, text, strlen(text), &error);
         read_all(faulty);
-        check_duel(faulty->duel);
-        if (faulty->duel->torn) CHECK_OK(mw_duel_seek(faulty->duel, faulty->duel->step, &error), error);
+        check_duel(a->duel);
+        if (a->duel->torn) CHECK_OK(mw_duel_seek(a->duel, a->duel->step, &error), error);
         const mw_status expected = mw_session_command(whole, text, strlen(text), &other);
         if (status != MW_OK && status != expected) { /* or a fault that was told as a refusal */
             failed++;
-            if (state_of(faulty->duel) != before)
+            if (state_of(a->duel) != before)
                 fail_msg("seed %d, %d: %s changed something", (int)seed, k, text);
             assert_int_equal(mw_session_command(faulty, text, strlen(text), &error), expected);
         }
-        if (state_of(faulty->duel) != state_of(whole->duel))
+        if (state_of(a->duel) != state_of(b->duel))
             fail_msg("seed %d, %d: after %s the worlds differ", (int)seed, k, text);
-        assert_string_equal(faulty->bundle, whole->bundle);
+        assert_string_equal(a->bundle, b->bundle);
     }
     read_all(faulty);
     mw_session_free(whole);
