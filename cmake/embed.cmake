@@ -2,7 +2,8 @@
 set(text "/* Made from the files of src/live by cmake/embed.cmake. */\n#include \"live/assets.h\"\n\n")
 set(table "const mw_live_asset mw_live_assets[] = {\n")
 foreach(row "page.html|/|text/html; charset=utf-8" "live.css|/live.css|text/css; charset=utf-8"
-            "live.js|/live.js|text/javascript; charset=utf-8" "draw.js|/draw.js|text/javascript; charset=utf-8")
+            "live.js|/live.js|text/javascript; charset=utf-8" "draw.js|/draw.js|text/javascript; charset=utf-8"
+            "link.js|/link.js|text/javascript; charset=utf-8")
   string(REPLACE "|" ";" row "${row}")
   string(REPLACE "; charset" "\\; charset" row "${row}")
   list(GET row 0 name)

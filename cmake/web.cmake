@@ -18,14 +18,14 @@ set_source_files_properties(src/plan/provenance.c PROPERTIES COMPILE_DEFINITIONS
 add_library(web_flags INTERFACE)
 target_include_directories(web_flags INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src
                            ${PROJECT_SOURCE_DIR}/src/web/alone ${PROJECT_BINARY_DIR}/include)
-target_compile_definitions(web_flags INTERFACE _GNU_SOURCE MAWAM_ONE_LEVEL=1 MAWAM_ONLY_LEVEL="wasm" NDEBUG)
+target_compile_definitions(web_flags INTERFACE _GNU_SOURCE MAWAM_ONE_LEVEL=1 MAWAM_ONLY_LEVEL="wasm" MAWAM_NO_TRAINING=1 NDEBUG)
 target_compile_options(web_flags INTERFACE -nostdlibinc -isystem /usr/include/wasm32-wasi -msimd128 -ffunction-sections
                        -fdata-sections -fno-math-errno -fno-trapping-math -ffp-contract=off -Wall -Wextra)
 
 # Small where it does not matter, fast where it does.
 add_library(web_objects OBJECT ${sources})
 target_link_libraries(web_objects PRIVATE web_flags)
-target_compile_options(web_objects PRIVATE -Os -g0)
+target_compile_options(web_objects PRIVATE -Oz -g0)
 
 # usage: web_module(NAME OBJECTS LINK-OPTIONS...): NAME.wasm of the objects, and NAME-relaxed.wasm, whose instructions of
 # relaxed SIMD get today's codes: clang 14 writes those of the proposal.
@@ -57,8 +57,24 @@ endforeach()
 
 add_library(web_page OBJECT src/web/web.c)
 target_link_libraries(web_page PRIVATE web_flags)
-target_compile_options(web_page PRIVATE -Os -g0)
+target_compile_options(web_page PRIVATE -Oz -g0)
 web_module(mawam $<TARGET_OBJECTS:web_page> -mexec-model=reactor)
+
+# The page with everything that it fetches, for any server of files: `make web`.
+set(site ${PROJECT_BINARY_DIR}/site)
+file(GLOB bundles CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bundles/*.safetensors)
+list(FILTER bundles EXCLUDE REGEX "ant-[a-z]*[.]safetensors$") # Ant needs MuJoCo
+list(TRANSFORM bundles REPLACE ".*/(.*)" "\"\\1\"" OUTPUT_VARIABLE names)
+list(JOIN names ", " names)
+file(WRITE ${PROJECT_BINARY_DIR}/bundles.json "{\"bundles\": [${names}], \"first\": \"spread-medium.safetensors\", \"seed\": 0}\n")
+set(page ${PROJECT_SOURCE_DIR}/src/live/live.css ${PROJECT_SOURCE_DIR}/src/live/live.js ${PROJECT_SOURCE_DIR}/src/live/draw.js
+    ${PROJECT_SOURCE_DIR}/src/web/link.js ${PROJECT_SOURCE_DIR}/src/web/worker.js)
+add_custom_target(site ALL VERBATIM
+  COMMAND ${CMAKE_COMMAND} -E make_directory ${site}/bundles
+  COMMAND ${CMAKE_COMMAND} -E copy ${PROJECT_SOURCE_DIR}/src/live/page.html ${site}/index.html
+  COMMAND ${CMAKE_COMMAND} -E copy_if_different ${page} ${PROJECT_BINARY_DIR}/bundles.json
+          $<TARGET_FILE:mawam> $<TARGET_FILE:mawam-relaxed> ${site}
+  COMMAND ${CMAKE_COMMAND} -E copy_if_different ${bundles} ${site}/bundles)
 
 # For tests/web/decisions.mjs.
 add_library(web_decisions OBJECT tests/web/decisions.c)

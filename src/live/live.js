@@ -1,6 +1,7 @@
-// The live view: takes the stream of events, shows the newest step, and sends what the visitor asks for. The server holds
-// the truth; whatever several visitors do, they all see the same two worlds.
-import * as draw from '/draw.js';
+// The live view: takes the stream of steps, shows the newest one, and sends what the visitor asks for. Who plans holds the
+// truth, behind link.js; whatever several visitors of a server do, they all see the same two worlds.
+import * as draw from './draw.js';
+import * as link from './link.js';
 
 const $ = id => document.getElementById(id);
 const calm = matchMedia('(prefers-reduced-motion: reduce)'), dark = matchMedia('(prefers-color-scheme: dark)');
@@ -12,34 +13,22 @@ let box = null, episode = '';
 let totals = new Map(), routes = new Map();
 let cameras = {}, held = null, chosenThing = 0;
 
-/* ---- talking with the server ---- */
+/* ---- talking with who plans ---- */
 
 function say(text, wrong) {
   $('status').textContent = text;
   $('status').className = wrong ? 'wrong' : '';
 }
 async function send(command) {
-  try {
-    const reply = await fetch('/command', { method: 'POST', headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify(command) });
-    const text = await reply.text();
-    say(reply.ok ? '' : text, !reply.ok);
-    return reply.ok;
-  } catch (e) {
-    say('The program does not answer: has it ended?', true);
-    return false;
-  }
-}
-async function get(path) {
-  const reply = await fetch(path);
-  if (!reply.ok) throw new Error(await reply.text());
-  return reply.json();
+  const { good, text } = await link.send(command);
+  say(good ? '' : text, !good);
+  return good;
 }
 async function learn() {
   const wanted = frame ? frame.version : 0;
   if (about && about.wanted === wanted) return;
   about = Object.assign(about || {}, { wanted });
-  const told = await get('/about').catch(e => { about.wanted = null; throw e; }); // asked again with the next step
+  const told = await link.get('about').catch(e => { about.wanted = null; throw e; }); // asked again with the next step
   const other = !about.bundle || about.bundle !== told.bundle;
   about = Object.assign(told, { wanted });
   if (other) { box = null; totals.clear(); routes.clear(); }
@@ -47,7 +36,7 @@ async function learn() {
   remember();
 }
 async function remember() { // the steps before the visitor came
-  const past = await get('/history');
+  const past = await link.get('history');
   if (!frame || past.seed !== frame.seed || past.episode !== frame.episode) return;
   past.steps.forEach((s, i) => {
     totals.set(past.first + i, s.totals);
@@ -195,9 +184,9 @@ function plan() {
   const wait = calm.matches && frame && frame.playing ? Math.max(0, 500 - (performance.now() - drawn)) : 0;
   setTimeout(() => requestAnimationFrame(show), wait);
 }
-function take(message) {
+function take(text) {
   const fresh = !frame;
-  frame = JSON.parse(message.data);
+  frame = JSON.parse(text);
   const name = frame.seed + '/' + frame.episode;
   if (name !== episode || frame.last < Math.max(-1, ...totals.keys())) {
     for (const map of [totals, routes]) for (const t of map.keys()) if (name !== episode || t > frame.last) map.delete(t);
@@ -217,12 +206,12 @@ const setPlaying = on => send({ do: on ? 'play' : 'pause' });
 const seek = step => frame && step >= frame.first && step <= frame.last && send({ do: 'seek', step });
 const begin = seed => send({ do: 'begin', seed });
 const randomSeed = () => begin(Math.floor(Math.random() * 1000000));
-function save() {
-  const link = document.createElement('a');
-  link.href = '/recording';
-  link.download = about.task + '-' + frame.seed + '-' + frame.episode + '.html';
-  link.click();
-  say('The replay of this episode is saved as ' + link.download + '.');
+async function save() {
+  const file = document.createElement('a');
+  file.href = await link.recording();
+  file.download = about.task + '-' + frame.seed + '-' + frame.episode + '.html';
+  file.click();
+  say('The replay of this episode is saved as ' + file.download + '.');
 }
 function changeRate(by) {
   const s = $('rate');
@@ -302,10 +291,7 @@ addEventListener('resize', () => plan());
 dark.addEventListener('change', () => { draw.readInk(); plan(); });
 
 draw.readInk();
-const events = new EventSource('/events');
-events.onmessage = take;
-events.onopen = () => { // once more after a silence: it may be another program, with another bundle
+link.listen(take, () => { // once more after a silence: it may be another program, with another bundle
   say('');
   if (about) about.wanted = null;
-};
-events.onerror = () => say('The program does not answer: has it ended?', true);
+}, why => say(why, true));

@@ -205,6 +205,6 @@ const mw_model_class mw_advantage_class = {
     .real_only = true,
     .make = make,
     .discard = discard,
-    .train = train,
+    .train = MW_LEARNS(train),
     .scorer = &scorer_class,
 };

@@ -239,6 +239,6 @@ const mw_model_class mw_bc_class = {
     .make = make,
     .discard = discard,
     .pack = pack,
-    .fit = &fit_class,
+    .fit = MW_LEARNS(&fit_class),
     .policy = &policy_class,
 };

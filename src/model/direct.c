@@ -194,7 +194,7 @@ const mw_model_class mw_direct_class = {
     .make = make,
     .discard = mw_value_discard,
     .pack = mw_value_pack,
-    .settle = settle,
-    .fit = &fit_class,
+    .settle = MW_LEARNS(settle),
+    .fit = MW_LEARNS(&fit_class),
     .scorer = &scorer_class,
 };

@@ -177,5 +177,5 @@ const mw_model_class mw_inverse_class = {
     .make = make,
     .discard = discard,
     .pack = pack,
-    .fit = &fit_class,
+    .fit = MW_LEARNS(&fit_class),
 };

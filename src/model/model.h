@@ -45,6 +45,13 @@ typedef enum mw_role {
     MW_ROLE_VALUE     /* what a joint observation is worth */
 } mw_role;
 
+/* What a class learns by. A program that will never train, such as a page, is linked without it. */
+#ifdef MAWAM_NO_TRAINING
+#define MW_LEARNS(by) (0 ? (by) : NULL)
+#else
+#define MW_LEARNS(by) (by)
+#endif
+
 typedef struct mw_model_class {
     const char *name, *help;
     mw_role role;

@@ -135,6 +135,6 @@ const mw_model_class mw_q_class = {
     .make = make,
     .discard = mw_value_discard,
     .pack = mw_value_pack,
-    .fit = &fit_class,
+    .fit = MW_LEARNS(&fit_class),
     .scorer = &scorer_class,
 };

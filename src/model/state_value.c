@@ -190,7 +190,7 @@ const mw_model_class mw_state_value_class = {
     .make = make,
     .discard = mw_value_discard,
     .pack = mw_value_pack,
-    .fit = &fit_class,
+    .fit = MW_LEARNS(&fit_class),
 };
 
 /* ---- use ---- */

@@ -51,6 +51,10 @@
     X(mw_adam_update)                                                                                        \
     X(mw_ema_update)
 
+#if defined(MAWAM_ONE_LEVEL) && !defined(MW_LEVEL) /* nothing to choose: no way around */
+#define MW_LEVEL only
+#endif
+
 /* One pointer for each of them. */
 typedef struct mw_kernels {
 #define MW_FIELD(name) __typeof__(name) *name;

@@ -227,6 +227,6 @@ const mw_model_class mw_flow_class = {
     .make = make,
     .discard = discard,
     .pack = pack,
-    .settle = settle,
-    .fit = &fit_class,
+    .settle = MW_LEARNS(settle),
+    .fit = MW_LEARNS(&fit_class),
 };

@@ -149,7 +149,7 @@ const mw_model_class mw_rwm_class = {
     .make = make,
     .discard = discard,
     .pack = pack,
-    .settle = settle,
-    .fit = &fit_class,
+    .settle = MW_LEARNS(settle),
+    .fit = MW_LEARNS(&fit_class),
     .scorer = &mw_rwm_scorer_class,
 };

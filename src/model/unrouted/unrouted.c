@@ -183,7 +183,7 @@ static const mw_scorer_class mono_scorer = SCORER("mono", "return imagined by on
 #define MODEL(name_, help_, scorer_)                                                                         \
     {                                                                                                        \
         .name = name_, .help = help_, .fields = MW_FIELDS(fields), .make = make, .discard = discard,         \
-        .pack = pack, .settle = settle, .fit = &fit_class, .scorer = &scorer_                                \
+        .pack = pack, .settle = MW_LEARNS(settle), .fit = MW_LEARNS(&fit_class), .scorer = &scorer_          \
     }
 
 const mw_model_class mw_mono_class =
