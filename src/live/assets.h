@@ -11,5 +11,6 @@ typedef struct mw_live_asset {
 } mw_live_asset;
 
 extern const mw_live_asset mw_live_assets[]; /* ends with a NULL path */
+extern const mw_live_asset mw_web_assets[];  /* of the page that plans; empty where it was not built */
 
 #endif

@@ -23,4 +23,8 @@ mw_status mw_live_check(const mw_live_options *options, mw_error *error);
 /* Serves until *stop is not 0. */
 mw_status mw_live_run(const mw_live_options *options, mw_error *error);
 
+/* Writes the page that plans with that bundle, a file, inside: it opens from the disk and needs no program.
+ */
+mw_status mw_live_export(const char *to, const char *bundle, uint64_t seed, mw_error *error);
+
 #endif

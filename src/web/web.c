@@ -110,9 +110,9 @@ void EXPORTED(web_give)(char *name, void *data, size_t size) {
     free(name);
 }
 
-int EXPORTED(web_open)(char *name, unsigned seed) {
+int EXPORTED(web_open)(char *name, double seed) {
     mw_error error = {0};
-    const mw_status status = mw_stage_open(&stage, "", name, seed, 1, &error);
+    const mw_status status = mw_stage_open(&stage, "", name, (uint64_t)seed, 1, &error);
     free(name);
     return answer(status, &error);
 }

@@ -1,6 +1,6 @@
 // The page that plans in a real chromium: served as a folder of files, with and without relaxed SIMD, and as one file from the
 // disk. What it decides is what the program decides, frame for frame.
-// usage: node page.mjs PROGRAM CHROMIUM FOLDER [FOLDER-FOR-PICTURES]
+// usage: node page.mjs PROGRAM CHROMIUM FOLDER BUNDLES [FOLDER-FOR-PICTURES]
 import assert from 'node:assert';
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -52,7 +52,7 @@ const timeless = frame => ({ ...frame, playing: 0, rate: 0, version: 0, worlds: 
 // The page's own link, as live.js has it: the module is loaded once. Frames come as the worker posts them.
 const spy = `(() => { window.frames_ = []; const post = Worker.prototype.postMessage; Worker.prototype.postMessage = function (...a) {
   if (!this.spied) { this.spied = true; this.addEventListener('message', e => { if (e.data.frame) frames_.push(e.data.frame); }); }
-  return post.apply(this, a); }; })()`;
+  return post.apply(this, a); }; })();`;
 const newest = page => page.see(`frames_.at(-1)`).then(JSON.parse);
 const act = (page, expression) => page.see(`import('./link.js').then(link => link.send(${JSON.stringify(expression)}))`);
 
@@ -70,12 +70,12 @@ async function visit(browser, target, relaxed) {
 }
 
 async function decidesAsTheProgram(page) {
-  for (const command of [{ do: 'pause' }, { do: 'begin', seed: 5 }, { do: 'step' }, { do: 'step' }, { do: 'step' }, { do: 'force', step: 3, candidate: 2 },
+  for (const command of [{ do: 'pause' }, { do: 'bundle', name: 'spread-medium.safetensors' }, { do: 'begin', seed: 5 }, { do: 'step' }, { do: 'step' }, { do: 'step' }, { do: 'force', step: 3, candidate: 2 },
     { do: 'step' }, { do: 'set', name: 'candidates', value: '4' }, { do: 'step' }, { do: 'place', step: 5, role: 'agent', id: 1, x: 0.25, y: -0.5 },
     { do: 'step' }, { do: 'seek', step: 4 }, { do: 'arm', name: 'paper' }, { do: 'set', name: 'candidates', value: '1000' }, { do: 'step' }]) {
     const here = await act(page, command), there = await ask(command);
     assert.deepEqual([here.good, here.text], [there.ok, await there.text()]);
-    if (command.do === 'pause') continue;
+    if (command.do === 'pause' || command.do === 'bundle') continue; // as they were, which differs
     const [mine, its] = [await newest(page), await nativeFrame()].map(timeless).map(frame => JSON.stringify(frame));
     assert.ok(mine === its, `after ${JSON.stringify(command)} the page has another frame than the program`);
   }
@@ -104,10 +104,30 @@ async function changesBundle(page) {
   await page.until(`document.body.dataset.step == ${before + 1}`);
 }
 
-async function savesTheReplay(page) {
+async function savesTheReplay(page, name) {
   const text = await page.see(`import('./link.js').then(link => link.recording()).then(fetch).then(r => r.text())`);
   assert.match(text, /^<!doctype html>/i);
-  assert.match(text, /3m/);
+  assert.match(text, name);
+}
+
+// One file, from the disk, with nothing else to fetch.
+async function opensFromTheDisk(browser) {
+  const folder = mkdtempSync(join(tmpdir(), 'mawam-page-')), file = join(folder, 'spread.html');
+  try {
+    execFileSync(program, ['live', join(bundles, 'spread-medium.safetensors'), '--export', file, '--seed', '5']);
+    const text = readFileSync(file, 'utf8'), begun = fetched.length;
+    assert.ok(!/(src|href)="(?!data:)/.test(text), 'it refers to other files');
+    const { page } = await visit(browser, pathToFileURL(file).href, true);
+    assert.equal(await page.see(`document.body.dataset.seed`), '5');
+    await decidesAsTheProgram(page);
+    await savesTheReplay(page, /spread/);
+    await picture(page, 'web-file');
+    assert.equal(fetched.length, begun);
+    assert.deepEqual(page.complaints, []);
+    console.log(`one file: ${(statSync(file).size / 1e6).toFixed(1)} MB`);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }
 
 async function picture(page, name) {
@@ -126,7 +146,8 @@ try {
       await decidesAsTheProgram(page);
       await fast(page, name);
       await changesBundle(page);
-      await savesTheReplay(page);
+      await savesTheReplay(page, /3m/);
+      if (relaxed) await opensFromTheDisk(browser);
       assert.deepEqual(page.complaints, []);
     } finally {
       await browser.close();
