@@ -12,7 +12,7 @@ MOST     ?= 50
 PREFIX   ?= /usr/local
 DESTDIR  ?=
 
-.PHONY: all deps demo study zoo test test-browser fingerprints bench arm asan tsan fuzz fuzzers faults campaign format declarations picture numbers install uninstall deb wheel clean FORCE
+.PHONY: all deps demo study zoo web test test-browser fingerprints bench arm asan tsan fuzz fuzzers faults campaign format declarations picture numbers install uninstall deb wheel clean FORCE
 
 all: $(BUILD)/.configured
 	@ninja -C $(BUILD) -j $(JOBS)
@@ -53,16 +53,27 @@ zoo: all
 	  $(BUILD)/mawam bundle pack "$$bundle" --bits 6 --overwrite -o "bundles/$${bundle##*/}" || exit 1; done
 	@$(BUILD)/mawam zoo
 
+# The page that plans, a folder for any server of files. What is built afterwards has `mawam live --export` too, so the
+# build is configured anew.
+WEB_PACKAGES := clang lld wasi-libc libclang-rt-14-dev-wasm32 nodejs
+web:
+	@cmake/need.sh cmake ninja-build libjansson-dev $(WEB_PACKAGES)
+	@rm -f $(BUILD)/.configured
+	@cmake $(CONFIG) -DMAWAM_ONLY=web -DCMAKE_TOOLCHAIN_FILE=$(CURDIR)/cmake/wasm.cmake -B $(BUILD)/web > $(BUILD)-web.log 2>&1 || { cat $(BUILD)-web.log; exit 1; }
+	@ninja -C $(BUILD)/web -j $(JOBS)
+	@echo "the page: $(BUILD)/web/site, $$(du -sh $(BUILD)/web/site | cut -f1)"
+
 # The Python package has tests too, among them a notebook and data frames; nothing else needs these. With clang there the fuzz targets are built too, for the short run among the tests; not under sanitizers.
 test: PACKAGES += python3-numpy python3-pytest python3-pandas python3-nbclient python3-ipykernel
 test: all
 	@$(if $(OPTIONS),,if command -v clang >/dev/null && cmake/need.sh clang libclang-rt-14-dev; then $(MAKE) --no-print-directory fuzzers; fi)
 	@ctest --test-dir $(BUILD) --output-on-failure --timeout 3600 -j $(JOBS)
 
-# The live view in a real browser; pictures of it go to PICTURES, if given.
+# The live view, and the page that plans where it was built, in a real browser; pictures go to PICTURES, if given.
 test-browser: all
 	@cmake/need.sh chromium nodejs
 	@tests/live/browser.sh $(BUILD)/mawam $(CURDIR) $(PICTURES)
+	@tests/web/page.sh $(BUILD)/mawam $(BUILD)/web/site $(CURDIR)/bundles $(PICTURES) || [ $$? -eq 77 ]
 
 bench: all
 	@cmake/need.sh python3-torch python3-numpy libopenblas0-pthread

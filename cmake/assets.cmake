@@ -24,7 +24,7 @@ set(modules "")
 if(MAWAM_HAVE_WEB)
   set(web ${PROJECT_BINARY_DIR}/web)
   set(modules ${web}/mawam.wasm ${web}/mawam-relaxed.wasm)
-  file(GLOB_RECURSE web_inputs CONFIGURE_DEPENDS ${src}/*.c ${src}/*.h ${src}/*.js ${src}/*.mjs ${PROJECT_SOURCE_DIR}/include/*.h)
+  file(GLOB_RECURSE web_inputs CONFIGURE_DEPENDS ${src}/*.c ${src}/*.h ${src}/*.js ${src}/*.mjs ${src}/*.html ${src}/*.css ${PROJECT_SOURCE_DIR}/include/*.h)
   list(FILTER web_inputs EXCLUDE REGEX "/src/(behavior|train|report|study|cli)/")
   add_custom_command(OUTPUT ${modules} ${web}/decisions.wasm ${web}/decisions-relaxed.wasm VERBATIM
     COMMAND ${CMAKE_COMMAND} -G Ninja -S ${PROJECT_SOURCE_DIR} -B ${web} -DMAWAM_ONLY=web

@@ -257,19 +257,29 @@ static void put_word(sink *out, const char *word) {
 }
 
 static void put_text(sink *out, const char *text) {
-    char code[8];
+    static const char letters[] = "\"\\bfnrt", meant[] = "\"\\\b\f\n\r\t";
     put_word(out, "\"");
     for (; *text; text++) {
-        const unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\') put_word(out, "\\");
-        if (c >= 32) {
-            put(out, text, 1);
-            continue;
-        }
-        snprintf(code, sizeof code, "\\u%04X", c);
+        const char *letter = strchr(meant, *text);
+        char code[8] = {*text};
+        if (letter)
+            snprintf(code, sizeof code, "\\%c", letters[letter - meant]);
+        else if ((unsigned char)*text < 32)
+            snprintf(code, sizeof code, "\\u%04X", (unsigned char)*text);
         put_word(out, code);
     }
     put_word(out, "\"");
+}
+
+/* With a point or an exponent, so that it stays real; the exponent without a plus sign and zeros in front. */
+static void put_real(sink *out, double real, int digits) {
+    char number[48];
+    snprintf(number, sizeof number, "%.*g", digits, real);
+    char *exponent = strchr(number, 'e');
+    put(out, number, exponent ? (size_t)(exponent - number) : strlen(number));
+    if (!exponent) return put_word(out, strchr(number, '.') ? "" : ".0");
+    put_word(out, exponent[1] == '-' ? "e-" : "e");
+    put_word(out, exponent + 2 + strspn(exponent + 2, "0"));
 }
 
 static void put_value(sink *out, const json_t *json, int digits);
@@ -290,7 +300,7 @@ static void put_inside(sink *out, const node *v, int digits) {
 static void put_value(sink *out, const json_t *json, int digits) {
     static const char *const words[] = {[JSON_TRUE] = "true", [JSON_FALSE] = "false", [JSON_NULL] = "null"};
     const node *v = (const node *)json;
-    char number[48];
+    char number[24];
     switch (json_typeof(json)) {
     case JSON_OBJECT:
     case JSON_ARRAY:
@@ -303,16 +313,14 @@ static void put_value(sink *out, const json_t *json, int digits) {
         return;
     case JSON_INTEGER:
         snprintf(number, sizeof number, "%lld", v->integer);
-        break;
+        put_word(out, number);
+        return;
     case JSON_REAL:
-        snprintf(number, sizeof number - 2, "%.*g", digits, v->real);
-        if (!strpbrk(number, ".e")) strcat(number, ".0");
-        break;
+        put_real(out, v->real, digits);
+        return;
     default:
         put_word(out, words[json_typeof(json)]);
-        return;
     }
-    put_word(out, number);
 }
 
 size_t json_dumpb(const json_t *json, char *text, size_t room, size_t flags) {

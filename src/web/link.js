@@ -1,6 +1,6 @@
 // How the page talks with a planner in its own browser: the same functions as src/live/link.js, and a worker behind them.
 // Modules and bundles are fetched when they are wanted; a page that holds everything has them in the element `files`.
-const held = document.getElementById('files') ? JSON.parse(document.getElementById('files').textContent) : null;
+const files = globalThis.document && document.getElementById('files'), held = files && JSON.parse(files.textContent);
 
 async function read(name) {
   if (held) return Uint8Array.from(atob(held[name]), c => c.charCodeAt(0)).buffer;
