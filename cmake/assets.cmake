@@ -33,7 +33,6 @@ if(MAWAM_HAVE_WEB)
     DEPENDS ${web_inputs} ${PROJECT_SOURCE_DIR}/cmake/web.cmake ${PROJECT_SOURCE_DIR}/tests/web/decisions.c
     COMMENT "Building the page that plans")
   set(web_files "${src}/web/link.js|link.js|text/javascript,${src}/web/worker.js|worker.js|text/javascript,${web}/mawam.wasm|mawam.wasm|application/wasm,${web}/mawam-relaxed.wasm|mawam-relaxed.wasm|application/wasm")
-  add_custom_target(web DEPENDS ${modules})
 else()
   message(STATUS "No clang for WebAssembly: no page that plans (Debian packages clang, lld, wasi-libc, libclang-rt-14-dev-wasm32 and nodejs)")
 endif()

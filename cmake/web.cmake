@@ -9,9 +9,9 @@ configure_file(${MAWAM_JANSSON_CONFIG}/jansson_config.h ${PROJECT_BINARY_DIR}/in
 file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.c)
 list(FILTER sources INCLUDE REGEX "/src/(core|nn|env|data|model|plan|web)/|/src/eval/arms[.]c|/src/live/(commands|duel|frame|moment|recording|stage)[.]c")
 list(FILTER sources EXCLUDE REGEX
-  "/src/web/web[.]c|/src/(env/ant|data/exchange)/|/src/data/(prefetch|report|writer)[.]c|/src/core/(file|log|pool|turns)[.]c|/src/core/machine/(child|guard|loaded|memory|place)[.]c")
+  "/src/web/web[.]c|/src/(env/ant|data/exchange)/|/src/data/(prefetch|report|writer)[.]c|/src/core/(file|log|pool|turns)[.]c|/src/nn/(kernels|level)[.]c|/src/core/machine/(child|guard|loaded|memory|place)[.]c")
 set(hot ${sources})
-list(FILTER hot INCLUDE REGEX "/src/nn/(adam_update|attention|dense_run|gemm|kernels|ops)[.]c$")
+list(FILTER hot INCLUDE REGEX "/src/nn/(adam_update|attention|dense_run|gemm|ops)[.]c$")
 list(REMOVE_ITEM sources ${hot})
 set_source_files_properties(src/plan/provenance.c PROPERTIES COMPILE_DEFINITIONS "MAWAM_REVISION=\"${MAWAM_REVISION}\"")
 

@@ -195,6 +195,6 @@ const mw_model_class mw_icq_class = {
     .pack = pack,
     .settle = settle,
     .fit = &mw_icq_real_fit,
-    .fit_discrete = &mw_icq_discrete_fit,
+    .fit_discrete = MW_LEARNS(&mw_icq_discrete_fit),
     .policy = &policy_class,
 };
