@@ -21,7 +21,7 @@ export function fuses() {
 
 /* ---- the worker ---- */
 
-let worker, next = 0;
+let worker, next = 0, ready = false;
 const waiting = new Map();
 let hear = () => {}, mourn = () => {};
 
@@ -31,7 +31,10 @@ function call(what, more = {}, move = []) {
   return new Promise(resolve => waiting.set(id, resolve));
 }
 function receive({ data }) {
-  if (data.frame) hear(data.frame);
+  if (data.frame) {
+    ready = true;
+    hear(data.frame);
+  }
   if (data.lost) mourn(data.lost);
   if (data.id === undefined) return;
   waiting.get(data.id)({ good: data.good, text: data.text });
@@ -58,6 +61,7 @@ const look = () => call('look', { on: !document.hidden });
 /* ---- what the page calls ---- */
 
 export async function send(command) {
+  if (!ready) return { good: false, text: 'The planner is not here yet.' };
   const more = { text: JSON.stringify(command) }, move = [];
   if (command.do === 'bundle') {
     try {
@@ -83,5 +87,6 @@ export async function recording() {
 export function listen(take, opened, lost) {
   hear = take;
   mourn = lost;
+  document.getElementById('status').textContent = 'The planner is on its way ...';
   start().then(opened, e => lost(e.message));
 }

@@ -9,6 +9,7 @@ mkdir -p "$folder"
 "$mawam" live "$bundle" --export "$folder/page.html" --seed 3
 sed -n 's|^"bundles/spread-medium.safetensors":"\(.*\)"}</script>$|\1|p' "$folder/page.html" | base64 -d | cmp - "$bundle" || fail "another bundle"
 sed -n 's|.*"bundles.json":"\([^"]*\)".*|\1|p' "$folder/page.html" | base64 -d | grep -q '"seed":3}' || fail "another seed"
+[ "$(grep -o '<script' "$folder/page.html" | wc -l) $(grep -o '</script' "$folder/page.html" | wc -l)" = "3 3" ] || fail "a script ends too soon"
 for module in mawam mawam-relaxed; do
     sed -n 's|^"'$module'.wasm":"\(.*\)",$|\1|p' "$folder/page.html" | base64 -d | head -c 4 | grep -q asm || fail "no $module.wasm"
 done

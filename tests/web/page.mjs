@@ -62,7 +62,7 @@ async function visit(browser, target, relaxed) {
   await page.call('Page.addScriptToEvaluateOnNewDocument', { source: spy + (relaxed ? '' : older) });
   const begun = performance.now();
   await page.call('Page.navigate', { url: target });
-  await page.until(`document.body.dataset.shown > 3`, 120);
+  await page.until(`document.body.dataset.shown > 3 && document.body.dataset.step > 1`, 120); // it plays by itself
   const ready = performance.now() - begun;
   assert.match(await page.see(`document.getElementById('where').textContent`), relaxed ? /with its fused/ : /step by step/);
   assert.equal(await page.see(`document.getElementById('task').textContent`), 'spread');
@@ -91,7 +91,8 @@ async function fast(page, name) {
   await new Promise(resolve => setTimeout(resolve, 5000));
   await act(page, { do: 'pause' });
   const times = await page.see(`frames_.slice(-60).map(f => JSON.parse(f).worlds[0].ms).filter(ms => ms > 0)`);
-  console.log(`${name}: a planned decision takes ${median(times).toFixed(1)} ms, ${(1000 / median(times)).toFixed(1)} a second`);
+  const least = Math.min(...times), usual = median(times);
+  console.log(`${name}: ${(1000 / usual).toFixed(1)} decisions a second (median of ${usual.toFixed(1)} ms), ${(1000 / least).toFixed(1)} at best`);
 }
 
 async function changesBundle(page) {
