@@ -20,7 +20,8 @@ target_include_directories(web_flags INTERFACE ${PROJECT_SOURCE_DIR}/include ${P
                            ${PROJECT_SOURCE_DIR}/src/web/alone ${PROJECT_BINARY_DIR}/include)
 target_compile_definitions(web_flags INTERFACE _GNU_SOURCE MAWAM_ONE_LEVEL=1 MAWAM_ONLY_LEVEL="wasm" MAWAM_NO_TRAINING=1 NDEBUG)
 target_compile_options(web_flags INTERFACE -nostdlibinc -isystem /usr/include/wasm32-wasi -msimd128 -ffunction-sections
-                       -fdata-sections -fno-math-errno -fno-trapping-math -ffp-contract=off -Wall -Wextra)
+                       -fdata-sections -fno-math-errno -fno-trapping-math -ffp-contract=off -Wall -Wextra
+                       -Wno-missing-field-initializers)
 
 # Small where it does not matter, fast where it does.
 add_library(web_objects OBJECT ${sources})

@@ -22,7 +22,7 @@ static const struct {
     {"report", {"eval", "behavior", "env", NULL}},
     {"study", {"report", "eval", "train", "plan", "model", "nn", "behavior", "env", "data", NULL}},
     {"live", {NULL}},
-    {"web", {"live", NULL}},
+    {"web", {"live", "eval", NULL}},
     {"cli", {"live", NULL}},
 };
 

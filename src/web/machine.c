@@ -3,6 +3,9 @@
 #include "core/file.h"
 #include "core/machine/memory.h"
 #include "core/pool.h"
+#include "eval/controller.h"
+
+#include <string.h>
 
 /* ---- the only worker ---- */
 
@@ -94,4 +97,10 @@ uint64_t mw_hash(uint64_t hash, const void *data, size_t size) {
     for (const unsigned char *at = data, *end = at + size; at < end; at++)
         hash = (hash ^ *at) * 0x100000001B3u;
     return hash;
+}
+
+/* ---- who plays: of the controllers that evaluations know (src/eval/controllers.c) a page has one ---- */
+
+bool mw_controller_plans(const char *name) {
+    return !strcmp(name, "planner");
 }
