@@ -7,7 +7,7 @@ configure_file(${MAWAM_JANSSON}/jansson.h ${PROJECT_BINARY_DIR}/include/jansson.
 configure_file(${MAWAM_JANSSON_CONFIG}/jansson_config.h ${PROJECT_BINARY_DIR}/include/jansson_config.h COPYONLY)
 
 file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.c)
-list(FILTER sources INCLUDE REGEX "/src/(core|nn|env|data|model|plan|web)/|/src/eval/arms[.]c|/src/live/(commands|duel|frame|moment|recording|stage)[.]c")
+list(FILTER sources INCLUDE REGEX "/src/(core|nn|env|data|model|plan|web)/|/src/eval/arms[.]c|/src/live/(commands|duel|frame|moment|recording|stage|tally)[.]c")
 list(FILTER sources EXCLUDE REGEX
   "/src/web/web[.]c|/src/(env/ant|data/exchange)/|/src/data/(prefetch|report|writer)[.]c|/src/core/(file|log|pool|turns)[.]c|/src/nn/(kernels|level)[.]c|/src/core/machine/(child|guard|loaded|memory|place)[.]c")
 set(hot ${sources})

@@ -59,7 +59,9 @@ static mw_status pause_play(mw_stage *stage, const json_t *object, mw_error *err
 static mw_status step(mw_stage *stage, const json_t *object, mw_error *error) {
     (void)object;
     stage->playing = false;
-    return mw_duel_advance(stage->duel, error);
+    MW_TRY(mw_duel_advance(stage->duel, error));
+    mw_tally_note(&stage->tally, stage->duel);
+    return MW_OK;
 }
 
 static mw_status seek(mw_stage *stage, const json_t *object, mw_error *error) {
@@ -87,6 +89,7 @@ static mw_status set(mw_stage *stage, const json_t *object, mw_error *error) {
     MW_TRY(text_of(object, "name", &name, error));
     MW_TRY(text_of(object, "value", &value, error));
     MW_TRY(mw_duel_set(stage->duel, name, value, error));
+    mw_tally_clear(&stage->tally);
     stage->version++;
     return MW_OK;
 }
@@ -95,6 +98,7 @@ static mw_status arm(mw_stage *stage, const json_t *object, mw_error *error) {
     const char *name;
     MW_TRY(text_of(object, "name", &name, error));
     MW_TRY(mw_duel_arm(stage->duel, name, error));
+    mw_tally_clear(&stage->tally);
     stage->version++;
     return MW_OK;
 }
@@ -137,6 +141,7 @@ static mw_status bundle(mw_stage *stage, const json_t *object, mw_error *error) 
     MW_TRY(mw_duel_open(&duel, loaded, stage->duel->seed, stage->threads, error));
     mw_duel_close(stage->duel);
     stage->duel = duel;
+    mw_tally_clear(&stage->tally);
     snprintf(stage->bundle, sizeof stage->bundle, "%s", name);
     stage->version++;
     return MW_OK;

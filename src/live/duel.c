@@ -183,7 +183,9 @@ static mw_status go_back(mw_duel *duel, const mw_duel_moment *then, mw_error *er
 static mw_status decide_again(mw_duel *duel, const mw_duel_moment *then, mw_duel_moment **made,
                               mw_error *error) {
     MW_TRY(go_back(duel, then, error));
-    return decide(duel, then->side, made, error);
+    MW_TRY(decide(duel, then->side, made, error));
+    (*made)->handled = then->handled;
+    return MW_OK;
 }
 
 static mw_status take(mw_duel *duel, mw_duel_moment *moment, int candidate, mw_error *error) {
@@ -274,11 +276,13 @@ mw_status mw_duel_advance(mw_duel *duel, mw_error *error) {
     mw_duel_moment *moment;
     MW_TRY(mend(duel, error));
     if (mw_duel_over(duel)) return MW_OK;
+    const bool handled = mw_duel_now(duel)->handled || mw_duel_now(duel)->forced;
     memcpy(standing, mw_duel_now(duel)->side, sizeof standing);
     mw_status status = execute(duel, standing, error);
     if (status == MW_OK) status = decide(duel, standing, &moment, error);
     if (status != MW_OK) return give_up(duel, status);
     forget_from(duel, duel->step + 1);
+    moment->handled = handled;
     keep(duel, duel->step + 1, moment);
     return MW_OK;
 }
@@ -338,7 +342,9 @@ static mw_status place_at(mw_duel *duel, const mw_duel_moment *then, const char 
                           const float place[2], mw_duel_moment **moment, mw_error *error) {
     MW_TRY(go_back(duel, then, error));
     for (int s = 0; s < MW_DUEL_SIDES; s++) MW_TRY(mw_env_place(duel->side[s].env, role, id, place, error));
-    return decide(duel, then->side, moment, error);
+    MW_TRY(decide(duel, then->side, moment, error));
+    (*moment)->handled = true;
+    return MW_OK;
 }
 
 mw_status mw_duel_place(mw_duel *duel, int step, const char *role, int id, const float place[2],
@@ -383,6 +389,7 @@ static mw_status replan(mw_duel *duel, const mw_plan_settings *plan, int arm, mw
     duel->arm = arm;
     forget_from(duel, duel->step + 1);
     keep(duel, duel->step, moment);
+    for (int t = duel->first; t <= duel->last; t++) duel->moments[t]->handled |= t > 0; /* by another plan */
     return MW_OK;
 }
 

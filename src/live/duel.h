@@ -44,6 +44,7 @@ typedef struct mw_duel_moment {
     float *obs;                    /* [n][o] of the planned world */
     int candidates, horizon, places, chosen;
     bool forced;     /* chosen by hand */
+    bool handled;    /* the present plan alone did not lead here: choices, things or settings were changed */
     float *scores;   /* [candidates] */
     float *weights;  /* [candidates] of the mean that is executed; all 0: it is the chosen one */
     float *imagined; /* [horizon][n][o] of the chosen one */

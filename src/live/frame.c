@@ -18,7 +18,7 @@ void mw_frame_text(FILE *out, const char *text) {
     fputc('"', out);
 }
 
-static void number(FILE *out, double value, int digits) {
+void mw_frame_number(FILE *out, double value, int digits) {
     if (isfinite(value))
         fprintf(out, "%.*g", digits, value == 0 ? 0.0 : value);
     else
@@ -29,7 +29,7 @@ static void numbers(FILE *out, const float *values, size_t count) {
     fputc('[', out);
     for (size_t i = 0; i < count; i++) {
         if (i) fputc(',', out);
-        number(out, values[i], 4);
+        mw_frame_number(out, values[i], 4);
     }
     fputc(']', out);
 }
@@ -59,7 +59,7 @@ static void shapes(FILE *out, const mw_env *env) {
                                  s->a[2],   s->b[0],   s->b[1],   s->b[2]};
         for (int k = 0; k < (s->kind == MW_SHAPE_CIRCLE ? 6 : 9); k++) {
             fputc(',', out);
-            number(out, values[k], 5);
+            mw_frame_number(out, values[k], 5);
         }
         fputc(']', out);
     }
@@ -70,9 +70,9 @@ static void sides(FILE *out, const mw_duel *duel, const mw_duel_moment *now) {
     for (int s = 0; s < MW_DUEL_SIDES; s++) {
         const mw_duel_standing *standing = &now->side[s];
         fprintf(out, "%s{\"total\":", s ? "," : "");
-        number(out, standing->total, 7);
+        mw_frame_number(out, standing->total, 7);
         fputs(",\"ms\":", out);
-        number(out, standing->milliseconds, 4);
+        mw_frame_number(out, standing->milliseconds, 4);
         fprintf(out, ",\"over\":%s,\"won\":%s,\"rewards\":",
                 standing->outcome.terminated || standing->outcome.truncated ? "true" : "false",
                 standing->outcome.won ? "true" : "false");
@@ -155,9 +155,11 @@ static void forecast(FILE *out, const mw_duel *duel, const mw_duel_moment *now) 
 void mw_frame_print(const mw_duel *duel, FILE *out) {
     const mw_duel_moment *now = mw_duel_now(duel);
     fprintf(out,
-            "\"seed\":%llu,\"episode\":%llu,\"step\":%d,\"first\":%d,\"last\":%d,\"over\":%s,\"worlds\":[",
+            "\"seed\":%llu,\"episode\":%llu,\"step\":%d,\"first\":%d,\"last\":%d,\"over\":%s,"
+            "\"handled\":%s,\"worlds\":[",
             (unsigned long long)duel->seed, (unsigned long long)duel->episode, duel->step, duel->first,
-            duel->last, mw_duel_over(duel) ? "true" : "false");
+            duel->last, mw_duel_over(duel) ? "true" : "false",
+            now->handled || now->forced ? "true" : "false");
     sides(out, duel, now);
     fputs("],\"decision\":{", out);
     decision(out, now);
@@ -243,7 +245,7 @@ void mw_frame_history(const mw_duel *duel, FILE *out) {
         fprintf(out, "%s{\"totals\":[", t > duel->first ? "," : "");
         for (int s = 0; s < MW_DUEL_SIDES; s++) {
             if (s) fputc(',', out);
-            number(out, m->side[s].total, 7);
+            mw_frame_number(out, m->side[s].total, 7);
         }
         fputc(']', out);
         if (m->mass) {

@@ -13,6 +13,8 @@ void mw_frame_about(const mw_duel *duel, FILE *out);
 /* Returns and routes of all kept steps. */
 void mw_frame_history(const mw_duel *duel, FILE *out);
 
+/* In so many digits; what is not finite is null. */
+void mw_frame_number(FILE *out, double value, int digits);
 /* A JSON text with its quotes; nothing of it can end a script or a line. */
 void mw_frame_text(FILE *out, const char *text);
 

@@ -32,6 +32,7 @@ void mw_stage_tick(mw_stage *stage) {
     mw_duel *duel = stage->duel;
     const mw_status status = mw_duel_over(duel) ? mw_duel_begin(duel, duel->seed, duel->episode + 1, &error)
                                                 : mw_duel_advance(duel, &error);
+    mw_tally_note(&stage->tally, duel);
     if (status == MW_OK) return;
     stage->playing = false;
     snprintf(stage->notice, sizeof stage->notice, "%.200s", error.message);
@@ -45,6 +46,8 @@ mw_status mw_stage_frame(mw_stage *stage, FILE *out, mw_error *error) {
             "{\"playing\":%s,\"rate\":%.4g,\"version\":%u,\"notice\":", stage->playing ? "true" : "false",
             stage->rate, stage->version);
     mw_frame_text(out, stage->notice);
+    fputs(",\"tally\":", out);
+    mw_tally_print(&stage->tally, out);
     fputc(',', out);
     mw_frame_print(stage->duel, out);
     fputc('}', out);

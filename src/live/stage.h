@@ -5,6 +5,7 @@
 #define MW_LIVE_STAGE_H
 
 #include "live/duel.h"
+#include "live/tally.h"
 
 #include <stdio.h>
 
@@ -12,6 +13,7 @@ typedef struct mw_stage {
     char folder[2048], bundle[256]; /* the file of the present one, in the folder */
     int threads;
     mw_duel *duel;
+    mw_tally tally; /* of this bundle with this plan */
     bool playing;
     double rate;      /* decisions per second */
     unsigned version; /* of what mw_stage_about tells */

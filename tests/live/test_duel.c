@@ -27,7 +27,7 @@ static uint64_t mix_moment(uint64_t hash, const mw_duel *duel, const mw_duel_mom
         hash = mix(hash, m->world[s], mw_env_snapshot_size(duel->side[s].env));
         hash = mix(hash, m->memory[s], m->memory_size[s]);
     }
-    const int decision[] = {m->candidates, m->horizon, m->places, m->chosen, m->forced};
+    const int decision[] = {m->candidates, m->horizon, m->places, m->chosen, m->forced, m->handled};
     hash = mix(mix(hash, decision, sizeof decision), m->obs, joint * sizeof(float));
     if (!count) return hash;
     hash = mix(mix(hash, m->scores, count * sizeof(float)), m->weights, count * sizeof(float));
