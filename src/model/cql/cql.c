@@ -173,7 +173,7 @@ const mw_model_class mw_cql_class = {
     .discard = discard,
     .pack = pack,
     .settle = settle,
-    .fit = &fit_class,
-    .fit_discrete = &mw_cql_discrete_fit,
+    .fit = MW_LEARNS(&fit_class),
+    .fit_discrete = MW_LEARNS(&mw_cql_discrete_fit),
     .policy = &policy_class,
 };

@@ -266,6 +266,6 @@ const mw_model_class mw_omar_class = {
     .make = mw_climb_make,
     .discard = mw_climb_discard,
     .pack = mw_climb_pack,
-    .fit = &fit_class,
+    .fit = MW_LEARNS(&fit_class),
     .policy = &policy_class,
 };

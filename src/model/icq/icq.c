@@ -194,7 +194,7 @@ const mw_model_class mw_icq_class = {
     .discard = discard,
     .pack = pack,
     .settle = settle,
-    .fit = &mw_icq_real_fit,
+    .fit = MW_LEARNS(&mw_icq_real_fit),
     .fit_discrete = MW_LEARNS(&mw_icq_discrete_fit),
     .policy = &policy_class,
 };
