@@ -12,7 +12,7 @@ MOST     ?= 50
 PREFIX   ?= /usr/local
 DESTDIR  ?=
 
-.PHONY: all deps demo study zoo web test test-browser fingerprints bench arm asan tsan fuzz fuzzers faults campaign format declarations picture numbers install uninstall deb wheel clean FORCE
+.PHONY: all deps demo study zoo web test test-browser fingerprints bench arm asan tsan fuzz fuzzers faults campaign mutate format declarations picture numbers install uninstall deb wheel clean FORCE
 
 all: $(BUILD)/.configured
 	@ninja -C $(BUILD) -j $(JOBS)
@@ -118,6 +118,12 @@ faults: all
 # up, and from there to the table in docs/reliability.md.
 campaign: all fuzzers
 	@tests/campaign.py $(BUILD) $(BUILD)-fuzz $(HOURS) $(PART)
+
+# Breaks the program on purpose in a copy of the tree, one mutation of tests/mutations.txt after the other, and says which of
+# them no test notices; ONLY: those whose file or words match.
+mutate:
+	@cmake/need.sh $(PACKAGES)
+	@JOBS=$(JOBS) python3 -B tests/mutate.py $(BUILD) $(if $(ONLY),'$(ONLY)')
 
 format:
 	@cmake/need.sh clang-format

@@ -282,6 +282,15 @@ static void links(void **state) {
     CHECK_FAILS(mw_file_write(scratch("round"), "x", 1, &error), MW_ERR_IO, error, "round");
 }
 
+/* FNV-1a's published values: files that exist carry such checksums. */
+static void checksums(void **state) {
+    (void)state;
+    const uint64_t half = mw_hash(MW_HASH_START, "foo", 3);
+    assert_true(mw_hash(MW_HASH_START, "", 0) == 0xcbf29ce484222325u);
+    assert_true(mw_hash(MW_HASH_START, "a", 1) == 0xaf63dc4c8601ec8cu);
+    assert_true(mw_hash(half, "bar", 3) == 0x85944171f73967e8u);
+}
+
 static void clean_messages(void **state) {
     (void)state;
     mw_error error;
@@ -301,6 +310,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(killed_writers),
         TEST(read_only_targets),
+        TEST(checksums),
         TEST(clean_messages),
         TEST(maps),
         TEST(refused_reads),
