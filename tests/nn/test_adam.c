@@ -53,6 +53,17 @@ static void first_step(void **state) {
     CHECK_NEAR(values[3], -3e-4, 1e-9);
 }
 
+/* Without gradients weights shrink by rate * decay of themselves. */
+static void decay(void **state) {
+    (void)state;
+    float values[3] = {1, -2, 0}, grads[3] = {0}, m[3] = {0}, v[3] = {0};
+    const mw_adam decays = {0.1f, 0.9f, 0.999f, 1e-8f, 0, 0, 0.5f};
+    mw_adam_update(&decays, 1, 1, values, grads, m, v, 0, 3);
+    CHECK_NEAR(values[0], 0.95, 1e-6);
+    CHECK_NEAR(values[1], -1.9, 1e-6);
+    CHECK_NEAR(values[2], 0, 0);
+}
+
 static void clipping(void **state) {
     (void)state;
     assert_true(mw_clip_scale(5, 10) == 1);
@@ -236,6 +247,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(against_double),
         cmocka_unit_test(first_step),
+        cmocka_unit_test(decay),
         cmocka_unit_test(clipping),
         cmocka_unit_test(averages),
         cmocka_unit_test(schedule),

@@ -191,6 +191,115 @@ static void test_nothing_follows_an_end(void **state) {
     }
 }
 
+/* ---- episodes in memory, of observations that say nothing of actions ---- */
+
+enum { ROWS = EPISODES * LENGTH };
+
+typedef struct {
+    float obs[ROWS][N][O], last_obs[EPISODES][N][O], act[ROWS][N][D], rewards[ROWS][N];
+    int64_t lengths[EPISODES], offsets[EPISODES + 1];
+    uint8_t outcomes[EPISODES];
+    mw_dataset data;
+    mw_split split;
+    mw_advantage_report report;
+    float slope; /* of the first agent's action where all observations are 0 */
+} noise;
+
+static noise *noise_make(void) {
+    static noise w;
+    mw_error error;
+    mw_rng rng = mw_rng_make(11, MW_RNG_TEST, 0, 0, 0);
+    w = (noise){0};
+    mw_rng_fill_normal(&rng, w.obs[0][0], sizeof w.obs / sizeof(float));
+    mw_rng_fill_normal(&rng, w.act[0][0], sizeof w.act / sizeof(float));
+    for (int e = 0; e < EPISODES; e++) {
+        w.lengths[e] = LENGTH;
+        w.offsets[e + 1] = w.offsets[e] + LENGTH;
+        w.outcomes[e] = MW_ENDED_BY_LIMIT;
+    }
+    w.data = (mw_dataset){.spec = {.agents = N, .obs_size = O, .act_size = D, .episode_limit = LENGTH},
+                          .episodes = EPISODES,
+                          .steps = ROWS,
+                          .obs = w.obs[0][0],
+                          .last_obs = w.last_obs[0][0],
+                          .real = w.act[0][0],
+                          .rewards = w.rewards[0],
+                          .outcomes = w.outcomes,
+                          .lengths = w.lengths,
+                          .offsets = w.offsets};
+    CHECK_OK(mw_split_make(&w.split, &w.data, 0.1, 0, &error), error);
+    return &w;
+}
+
+static void earn(noise *w, long row, float reward) {
+    for (int a = 0; a < N; a++) w->rewards[row][a] = reward;
+}
+
+static void noise_fit(noise *w, double discount, double lambda) {
+    const mw_advantage_options options = {
+        .hidden = 64, .steps = 1500, .discount = discount, .lambda = lambda, .ridge = 0.01, .seed = 3};
+    const float obs[N * O] = {0};
+    float terms[1 + N * O + 8], gradient[N * D];
+    mw_error error;
+    mw_advantage_net net;
+    CHECK_OK(mw_advantage_net_make(&net, &(mw_advantage_config){N, O, D, 8}, &error), error);
+    float *values = calloc(net.params.total, sizeof *values);
+    CHECK_OK(mw_advantage_fit(&net, values, &w->data, &w->split, &options, &w->report, &error), error);
+    mw_advantage_gradient(&net, values, obs, terms, gradient);
+    w->slope = gradient[0];
+    free(values);
+    mw_advantage_net_free(&net);
+    mw_split_free(&w->split);
+}
+
+/* What an action earns two steps later counts with the discount's square. */
+static void test_later_is_less(void **state) {
+    (void)state;
+    noise *w = noise_make();
+    for (long r = 0; r < ROWS; r++) earn(w, r, r % LENGTH < 2 ? 0 : 10 * w->act[r - 2][0][0]);
+    noise_fit(w, 0.5, 1);
+    CHECK_NEAR(w->slope, 10 * 0.5 * 0.5, 0.5);
+}
+
+/* Held-out episodes, in which actions earn the opposite, are only looked at. */
+static void test_held_out_speaks_for_itself(void **state) {
+    (void)state;
+    noise *w = noise_make();
+    for (long r = 0; r < ROWS; r++) earn(w, r, w->act[r][0][0]);
+    for (long i = 0; i < w->split.held.count; i++)
+        for (long r = w->split.held.episodes[i] * LENGTH; r < (w->split.held.episodes[i] + 1) * LENGTH; r++)
+            earn(w, r, -w->act[r][0][0]);
+    noise_fit(w, 0, 0);
+    assert_true(w->report.correlation > 0.8 && w->report.held < -0.8);
+    CHECK_NEAR(w->slope, 1, 0.2);
+}
+
+/* A few huge deviations that earn nothing, on either side, do not drown the rest. */
+static void test_outliers(void **state) {
+    (void)state;
+    for (int side = -1; side <= 1; side += 2) {
+        noise *w = noise_make();
+        for (long r = 0; r < ROWS; r++) {
+            earn(w, r, w->act[r][0][0]);
+            if (r % 1000) continue;
+            w->act[r][0][0] = 100 * (float)side;
+            earn(w, r, 0);
+        }
+        noise_fit(w, 0, 0);
+        assert_true(w->slope > 0.6f);
+    }
+}
+
+/* A reward that follows from the observation before the present one is expected, and no merit of actions. */
+static void test_expects_what_was_seen_before(void **state) {
+    (void)state;
+    noise *w = noise_make();
+    for (long r = 0; r < ROWS; r++)
+        earn(w, r, 10 * w->obs[r % LENGTH ? r - 1 : r][0][0] + w->act[r][0][0]);
+    noise_fit(w, 0, 0);
+    assert_true(w->report.correlation > 0.5);
+}
+
 static void test_refuses(void **state) {
     (void)state;
     mw_error error;
@@ -251,6 +360,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gradient), cmocka_unit_test(test_finds_what_deviations_earn),
         cmocka_unit_test(test_actions_that_never_vary), cmocka_unit_test(test_nothing_follows_an_end),
+        cmocka_unit_test(test_later_is_less), cmocka_unit_test(test_held_out_speaks_for_itself),
+        cmocka_unit_test(test_outliers), cmocka_unit_test(test_expects_what_was_seen_before),
         cmocka_unit_test(test_refuses)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

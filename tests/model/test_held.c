@@ -1,0 +1,148 @@
+/* Validation, of all models alike: it is of held-out episodes alone, training of the others alone, and what is validated are
+ * the weights that will be kept. */
+#include "check.h"
+#include "data/dataset.h"
+#include "model/fit.h"
+
+enum { N = 2, O = 3, D = 2, EPISODES = 6, LENGTH = 16, STEPS = EPISODES * LENGTH, JOINT = N * O };
+
+/* Episodes of random numbers that their limit cut. */
+typedef struct {
+    float obs[STEPS * JOINT], last_obs[EPISODES * JOINT], acts[STEPS * N * D], rewards[STEPS * N];
+    int64_t lengths[EPISODES], offsets[EPISODES + 1];
+    uint8_t outcomes[EPISODES];
+    mw_dataset dataset;
+} world;
+
+static void world_fill(world *w) {
+    mw_rng rng = mw_rng_make(1, MW_RNG_TEST, 2, 3, 4);
+    *w = (world){0};
+    mw_rng_fill_normal(&rng, w->obs, STEPS * JOINT);
+    mw_rng_fill_normal(&rng, w->last_obs, EPISODES * JOINT);
+    mw_rng_fill_normal(&rng, w->rewards, STEPS * N);
+    for (int i = 0; i < STEPS * N * D; i++) w->acts[i] = 2 * mw_rng_float(&rng) - 1;
+    for (int e = 0; e < EPISODES; e++) {
+        w->lengths[e] = LENGTH;
+        w->offsets[e + 1] = w->offsets[e] + LENGTH;
+        w->outcomes[e] = MW_ENDED_BY_LIMIT;
+    }
+    w->dataset = (mw_dataset){.spec = {.agents = N, .obs_size = O, .act_size = D, .episode_limit = LENGTH},
+                              .episodes = EPISODES,
+                              .steps = STEPS,
+                              .obs = w->obs,
+                              .last_obs = w->last_obs,
+                              .real = w->acts,
+                              .rewards = w->rewards,
+                              .outcomes = w->outcomes,
+                              .lengths = w->lengths,
+                              .offsets = w->offsets};
+}
+
+/* Other observations and actions in these episodes. */
+static void world_change(world *w, const mw_episode_set *episodes) {
+    for (long i = 0; i < episodes->count; i++) {
+        const long first = episodes->episodes[i] * LENGTH;
+        for (long k = first * JOINT; k < (first + LENGTH) * JOINT; k++) w->obs[k] *= 0.5f;
+        for (long k = first * N * D; k < (first + LENGTH) * N * D; k++) w->acts[k] *= 0.5f;
+    }
+}
+
+static mw_model *make(const mw_model_class *class, const mw_training_data *data) {
+    static const char *const small[][2] = {
+        {"hidden", "hidden=8"}, {"batch", "batch=16"}, {"dim", "dim=16"}, {"mults", "mults=1,1,1"}};
+    mw_error error;
+    mw_model *model;
+    mw_model_config config = {0};
+    const mw_model_shape shape = {N, O, D, false};
+    mw_fields_defaults(class->fields, &config);
+    for (size_t i = 0; i < sizeof small / sizeof *small; i++)
+        if (mw_fields_find(class->fields, small[i][0], strlen(small[i][0])))
+            CHECK_OK(mw_fields_assign(class->fields, &config, small[i][1], "", &error), error);
+    if (class->settle) CHECK_OK(class->settle(&config, data, &error), error);
+    CHECK_OK(mw_model_make(&model, class, &config, &shape, &error), error);
+    return model;
+}
+
+typedef struct {
+    double trained[MW_LOSSES], held[MW_LOSSES];
+} said;
+
+/* The mean of the held-out batches' losses with the weights that are kept in place of those under training. */
+static void check_kept(mw_fit *f, const double *held) {
+    mw_optimizer *o = f->part.optimizer;
+    double sum[MW_LOSSES] = {0};
+    if (o->average && !f->part.keeps_last) memcpy(o->values, o->average, o->total * sizeof *o->values);
+    mw_fit_refresh(f);
+    for (int k = 0; k < f->held_batches; k++) {
+        double one[MW_LOSSES];
+        mw_fit_fill(f, f->slots[2], (uint64_t)k, true);
+        mw_fit_run(f, f->slots[2], MW_STEP_LOSS, one);
+        for (int i = 0; i < f->part.losses; i++) sum[i] += one[i] / f->held_batches;
+    }
+    for (int i = 0; i < f->part.losses; i++) CHECK_NEAR(held[i], sum[i], 1e-9 * (1 + fabs(sum[i])));
+}
+
+/* False: there is no validation. */
+static bool look(said *s, const mw_model_class *class, const mw_training_data *data) {
+    mw_error error;
+    mw_training_part *part;
+    mw_model *model = make(class, data);
+    CHECK_OK(mw_model_train(&part, model, data, &error), error);
+    mw_fit *f = (mw_fit *)part;
+    mw_optimizer *o = part->optimizer;
+    for (size_t i = 0; o->average && i < o->total; i++) o->average[i] *= 0.9f;
+    *s = (said){{0}, {0}};
+    mw_fit_refresh(f);
+    const bool validates = part->validate;
+    if (validates) {
+        part->validate(part, s->held);
+        mw_fit_fill(f, f->slots[0], 0, false);
+        mw_fit_run(f, f->slots[0], MW_STEP_LOSS, s->trained);
+        check_kept(f, s->held);
+    }
+    mw_training_part_free(part);
+    mw_model_free(model);
+    return validates;
+}
+
+static void each_of_its_own(void **state) {
+    (void)state;
+    static world as_is, trained, held;
+    mw_error error;
+    mw_training_data data = {.dataset = &as_is.dataset, .horizon = 8, .seed = 3};
+    int seen = 0;
+    world_fill(&as_is);
+    CHECK_OK(mw_split_make(&data.split, &as_is.dataset, 1.0 / 3, 3, &error), error);
+    CHECK_OK(mw_data_stats_make(&data.stats, &as_is.dataset, &data.split.train, 0.99, true, &error), error);
+    CHECK_OK(mw_pool_create(&data.pool, 1, &error), error);
+    data.obs_normalizer = &data.stats.obs_normalizer;
+    data.act_normalizer = &data.stats.act_normalizer;
+    world_fill(&trained);
+    world_fill(&held);
+    world_change(&trained, &data.split.train);
+    world_change(&held, &data.split.held);
+    const mw_model_class *class;
+    for (int i = 0; (class = mw_model_class_at(i)); i++) {
+        said first, others, last;
+        data.dataset = &as_is.dataset;
+        if (!class->fit || !look(&first, class, &data)) continue;
+        print_message("%s\n", class->name);
+        data.dataset = &trained.dataset;
+        look(&others, class, &data);
+        data.dataset = &held.dataset;
+        look(&last, class, &data);
+        assert_memory_equal(first.held, others.held, sizeof first.held);
+        assert_memory_equal(first.trained, last.trained, sizeof first.trained);
+        assert_true(first.held[0] != last.held[0] && first.trained[0] != others.trained[0]);
+        seen++;
+    }
+    assert_true(seen > 7);
+    mw_data_stats_free(&data.stats);
+    mw_split_free(&data.split);
+    mw_pool_free(data.pool);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_of_its_own)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
