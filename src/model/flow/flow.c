@@ -161,19 +161,23 @@ static void fill(const mw_fit *f, void *slot, uint64_t step, bool held) {
 
 /* ---- steps ---- */
 
-static void run(mw_fit *f, const void *slot, mw_step what, double *losses) {
+mw_flow_batch mw_flow_batch_of(const mw_fit *f, const void *slot) {
     const batch_slot *s = slot;
+    return (mw_flow_batch){.count = f->settings->batch,
+                           .trajectory = s->rows.trajectory,
+                           .noise = s->noise,
+                           .rho = s->rho,
+                           .lambda = s->lambda,
+                           .target = s->rows.target,
+                           .keep = s->keep,
+                           .forecasts = forecasts(f),
+                           .outlook = s->outlook.trajectory,
+                           .outlook_target = s->outlook.target};
+}
+
+static void run(mw_fit *f, const void *slot, mw_step what, double *losses) {
     const training *t = f->state;
-    const mw_flow_batch batch = {.count = f->settings->batch,
-                                 .trajectory = s->rows.trajectory,
-                                 .noise = s->noise,
-                                 .rho = s->rho,
-                                 .lambda = s->lambda,
-                                 .target = s->rows.target,
-                                 .keep = s->keep,
-                                 .forecasts = forecasts(f),
-                                 .outlook = s->outlook.trajectory,
-                                 .outlook_target = s->outlook.target};
+    const mw_flow_batch batch = mw_flow_batch_of(f, slot);
     losses[0] = mw_flow_trainer_step(t->trainer, &batch, what);
     losses[1] = mw_flow_trainer_forecast(t->trainer);
 }

@@ -20,6 +20,10 @@ typedef struct mw_flow_batch {
     const float *outlook_target; /* [forecasts]: return condition, for a forecast that sees it */
 } mw_flow_batch;
 
+/* A batch as the flow's training draws it (flow.c). */
+struct mw_fit;
+mw_flow_batch mw_flow_batch_of(const struct mw_fit *fit, const void *slot);
+
 typedef struct mw_flow_trainer mw_flow_trainer;
 
 /* max_batch is split into `shards` parts of equal size (rounded up). The net must outlive the trainer; pool

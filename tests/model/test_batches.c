@@ -1,8 +1,9 @@
-/* Validation, of all models alike: it is of held-out episodes alone, training of the others alone, and what is validated are
- * the weights that will be kept. */
+/* What models are shown. Of all alike: validation is of held-out episodes alone, training of the others alone,
+ * and what is validated are the weights that will be kept. Of the flow: its times and its condition. */
 #include "check.h"
 #include "data/dataset.h"
 #include "model/fit.h"
+#include "model/flow/trainer.h"
 
 enum { N = 2, O = 3, D = 2, EPISODES = 6, LENGTH = 16, STEPS = EPISODES * LENGTH, JOINT = N * O };
 
@@ -47,9 +48,9 @@ static void world_change(world *w, const mw_episode_set *episodes) {
     }
 }
 
-static mw_model *make(const mw_model_class *class, const mw_training_data *data) {
-    static const char *const small[][2] = {
-        {"hidden", "hidden=8"}, {"batch", "batch=16"}, {"dim", "dim=16"}, {"mults", "mults=1,1,1"}};
+static mw_model *make(const mw_model_class *class, const mw_training_data *data, const char *batch) {
+    const char *const small[][2] = {
+        {"hidden", "hidden=8"}, {"batch", batch}, {"dim", "dim=16"}, {"mults", "mults=1,1,1"}};
     mw_error error;
     mw_model *model;
     mw_model_config config = {0};
@@ -86,7 +87,7 @@ static void check_kept(mw_fit *f, const double *held) {
 static bool look(said *s, const mw_model_class *class, const mw_training_data *data) {
     mw_error error;
     mw_training_part *part;
-    mw_model *model = make(class, data);
+    mw_model *model = make(class, data, "batch=16");
     CHECK_OK(mw_model_train(&part, model, data, &error), error);
     mw_fit *f = (mw_fit *)part;
     mw_optimizer *o = part->optimizer;
@@ -105,18 +106,30 @@ static bool look(said *s, const mw_model_class *class, const mw_training_data *d
     return validates;
 }
 
+/* A training on these episodes. */
+static void data_open(mw_training_data *data, world *w) {
+    mw_error error;
+    world_fill(w);
+    *data = (mw_training_data){.dataset = &w->dataset, .horizon = 8, .seed = 3};
+    CHECK_OK(mw_split_make(&data->split, &w->dataset, 1.0 / 3, 3, &error), error);
+    CHECK_OK(mw_data_stats_make(&data->stats, &w->dataset, &data->split.train, 0.99, true, &error), error);
+    CHECK_OK(mw_pool_create(&data->pool, 1, &error), error);
+    data->obs_normalizer = &data->stats.obs_normalizer;
+    data->act_normalizer = &data->stats.act_normalizer;
+}
+
+static void data_close(mw_training_data *data) {
+    mw_data_stats_free(&data->stats);
+    mw_split_free(&data->split);
+    mw_pool_free(data->pool);
+}
+
 static void each_of_its_own(void **state) {
     (void)state;
     static world as_is, trained, held;
-    mw_error error;
-    mw_training_data data = {.dataset = &as_is.dataset, .horizon = 8, .seed = 3};
+    mw_training_data data;
     int seen = 0;
-    world_fill(&as_is);
-    CHECK_OK(mw_split_make(&data.split, &as_is.dataset, 1.0 / 3, 3, &error), error);
-    CHECK_OK(mw_data_stats_make(&data.stats, &as_is.dataset, &data.split.train, 0.99, true, &error), error);
-    CHECK_OK(mw_pool_create(&data.pool, 1, &error), error);
-    data.obs_normalizer = &data.stats.obs_normalizer;
-    data.act_normalizer = &data.stats.act_normalizer;
+    data_open(&data, &as_is);
     world_fill(&trained);
     world_fill(&held);
     world_change(&trained, &data.split.train);
@@ -137,12 +150,38 @@ static void each_of_its_own(void **state) {
         seen++;
     }
     assert_true(seen > 7);
-    mw_data_stats_free(&data.stats);
-    mw_split_free(&data.split);
-    mw_pool_free(data.pool);
+    data_close(&data);
+}
+
+/* Two times in order, one in every other row, and a condition that is dropped for a quarter. */
+static void times_and_condition(void **state) {
+    (void)state;
+    enum { BATCH = 512 };
+    static world w;
+    mw_error error;
+    mw_training_data data;
+    mw_training_part *part;
+    data_open(&data, &w);
+    mw_model *model = make(mw_model_class_at(mw_model_class_index("flow")), &data, "batch=512");
+    CHECK_OK(mw_model_train(&part, model, &data, &error), error);
+    mw_fit *f = (mw_fit *)part;
+    mw_fit_fill(f, f->slots[0], 0, false);
+    const mw_flow_batch batch = mw_flow_batch_of(f, f->slots[0]);
+    int kept = 0;
+    assert_int_equal(batch.count, BATCH);
+    for (int row = 0; row < BATCH; row++) {
+        assert_true(batch.rho[row] > 0 && batch.lambda[row] < 1);
+        assert_true(row % 2 ? batch.rho[row] < batch.lambda[row] : batch.rho[row] == batch.lambda[row]);
+        assert_true(batch.keep[row] == 0 || batch.keep[row] == 1);
+        kept += batch.keep[row] == 1;
+    }
+    CHECK_NEAR(kept, 0.75 * BATCH, 0.1 * BATCH);
+    mw_training_part_free(part);
+    mw_model_free(model);
+    data_close(&data);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_of_its_own)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_of_its_own), cmocka_unit_test(times_and_condition)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
