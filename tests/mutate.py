@@ -120,7 +120,12 @@ class Copy:
         targets = {line.split(":")[0] for line in known.split("\n")}
         listed = json.loads(self.run("ctest", "--test-dir", self.build, "--show-only=json-v1", check=True))
         names = [test["name"] for test in listed["tests"]]  # a script's or Python's test is of what is installed
-        self.tests = {name: {name, "mawam"} if name in targets else {"mawam", "mawam_shared"} for name in names}
+        self.tests = {name: {name} if name in targets else {"mawam", "mawam_shared"} for name in names}
+        for folder, _, files in os.walk(os.path.join(tree, "tests")):
+            for name in files:
+                stem, extension = os.path.splitext(name)
+                if stem in self.tests and extension == ".c" and self.starts_program(os.path.join(folder, name)):
+                    self.tests[stem].add("mawam")
 
     def run(self, *command, check=False):
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
@@ -131,6 +136,14 @@ class Copy:
             raise Refused(f"{' '.join(command)}:\n{done.stdout[-4000:]}")
         self.code = done.returncode
         return done.stdout
+
+    def starts_program(self, path):
+        """Does a test's source, or a header of the tests that it includes, know where the program is?"""
+        with open(path, encoding="utf-8") as stream:
+            text = stream.read()
+        headers = [os.path.join(folder, name) for name in re.findall(r'#include "([^"]+)"', text)
+                   for folder in (os.path.join(self.tree, "tests"), os.path.dirname(path))]
+        return "MAWAM_PROGRAM" in text or any(map(self.starts_program, filter(os.path.exists, headers)))
 
     def matching(self, pattern):
         return {name for name in self.tests if re.search(pattern, name)}
