@@ -1,8 +1,8 @@
-/* What models are shown. Of all alike: validation is of held-out episodes alone, training of the others alone,
- * and what is validated are the weights that will be kept. Of the flow: its times and its condition. */
-#include "model/fit.h"
+/* What models are shown. Of all alike: validation is of held-out episodes alone, training of the others
+ * alone, and what is validated are the weights that will be kept. Of the flow: its times and its condition.
+ */
 #include "model/flow/trainer.h"
-#include "random_world.h"
+#include "model/random_training.h"
 
 /* Other observations and actions in these episodes. */
 static void world_change(world *w, const mw_episode_set *episodes) {
@@ -13,27 +13,12 @@ static void world_change(world *w, const mw_episode_set *episodes) {
     }
 }
 
-static mw_model *make(const mw_model_class *class, const mw_training_data *data, const char *batch) {
-    const char *const small[][2] = {
-        {"hidden", "hidden=8"}, {"batch", batch}, {"dim", "dim=16"}, {"mults", "mults=1,1,1"}};
-    mw_error error;
-    mw_model *model;
-    mw_model_config config = {0};
-    const mw_model_shape shape = {N, O, D, false};
-    mw_fields_defaults(class->fields, &config);
-    for (size_t i = 0; i < sizeof small / sizeof *small; i++)
-        if (mw_fields_find(class->fields, small[i][0], strlen(small[i][0])))
-            CHECK_OK(mw_fields_assign(class->fields, &config, small[i][1], "", &error), error);
-    if (class->settle) CHECK_OK(class->settle(&config, data, &error), error);
-    CHECK_OK(mw_model_make(&model, class, &config, &shape, &error), error);
-    return model;
-}
-
 typedef struct {
     double trained[MW_LOSSES], held[MW_LOSSES];
 } said;
 
-/* The mean of the held-out batches' losses with the weights that are kept in place of those under training. */
+/* The mean of the held-out batches' losses with the weights that are kept in place of those under training.
+ */
 static void check_kept(mw_fit *f, const double *held) {
     mw_optimizer *o = f->part.optimizer;
     double sum[MW_LOSSES] = {0};
@@ -52,7 +37,7 @@ static void check_kept(mw_fit *f, const double *held) {
 static bool look(said *s, const mw_model_class *class, const mw_training_data *data) {
     mw_error error;
     mw_training_part *part;
-    mw_model *model = make(class, data, "batch=16");
+    mw_model *model = random_model(class, data, "batch=16");
     CHECK_OK(mw_model_train(&part, model, data, &error), error);
     mw_fit *f = (mw_fit *)part;
     mw_optimizer *o = part->optimizer;
@@ -71,30 +56,12 @@ static bool look(said *s, const mw_model_class *class, const mw_training_data *d
     return validates;
 }
 
-/* A training on these episodes. */
-static void data_open(mw_training_data *data, world *w) {
-    mw_error error;
-    world_fill(w);
-    *data = (mw_training_data){.dataset = &w->dataset, .horizon = 8, .seed = 3};
-    CHECK_OK(mw_split_make(&data->split, &w->dataset, 1.0 / 3, 3, &error), error);
-    CHECK_OK(mw_data_stats_make(&data->stats, &w->dataset, &data->split.train, 0.99, true, &error), error);
-    CHECK_OK(mw_pool_create(&data->pool, 1, &error), error);
-    data->obs_normalizer = &data->stats.obs_normalizer;
-    data->act_normalizer = &data->stats.act_normalizer;
-}
-
-static void data_close(mw_training_data *data) {
-    mw_data_stats_free(&data->stats);
-    mw_split_free(&data->split);
-    mw_pool_free(data->pool);
-}
-
 static void each_of_its_own(void **state) {
     (void)state;
     static world as_is, trained, held;
     mw_training_data data;
     int seen = 0;
-    data_open(&data, &as_is);
+    random_training_open(&data, &as_is);
     world_fill(&trained);
     world_fill(&held);
     world_change(&trained, &data.split.train);
@@ -115,7 +82,7 @@ static void each_of_its_own(void **state) {
         seen++;
     }
     assert_true(seen > 7);
-    data_close(&data);
+    random_training_close(&data);
 }
 
 /* Two times in order, one in every other row, and a condition that is dropped for a quarter. */
@@ -126,8 +93,8 @@ static void times_and_condition(void **state) {
     mw_error error;
     mw_training_data data;
     mw_training_part *part;
-    data_open(&data, &w);
-    mw_model *model = make(mw_model_class_at(mw_model_class_index("flow")), &data, "batch=512");
+    random_training_open(&data, &w);
+    mw_model *model = random_model(mw_model_class_at(mw_model_class_index("flow")), &data, "batch=512");
     CHECK_OK(mw_model_train(&part, model, &data, &error), error);
     mw_fit *f = (mw_fit *)part;
     mw_fit_fill(f, f->slots[0], 0, false);
@@ -143,10 +110,11 @@ static void times_and_condition(void **state) {
     CHECK_NEAR(kept, 0.75 * BATCH, 0.1 * BATCH);
     mw_training_part_free(part);
     mw_model_free(model);
-    data_close(&data);
+    random_training_close(&data);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_of_its_own), cmocka_unit_test(times_and_condition)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_of_its_own),
+                                       cmocka_unit_test(times_and_condition)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

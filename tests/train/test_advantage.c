@@ -294,8 +294,7 @@ static void test_outliers(void **state) {
 static void test_expects_what_was_seen_before(void **state) {
     (void)state;
     noise *w = noise_make();
-    for (long r = 0; r < ROWS; r++)
-        earn(w, r, 10 * w->obs[r % LENGTH ? r - 1 : r][0][0] + w->act[r][0][0]);
+    for (long r = 0; r < ROWS; r++) earn(w, r, 10 * w->obs[r % LENGTH ? r - 1 : r][0][0] + w->act[r][0][0]);
     noise_fit(w, 0, 0);
     assert_true(w->report.correlation > 0.5);
 }
@@ -357,11 +356,14 @@ static void test_gradient(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gradient), cmocka_unit_test(test_finds_what_deviations_earn),
-        cmocka_unit_test(test_actions_that_never_vary), cmocka_unit_test(test_nothing_follows_an_end),
-        cmocka_unit_test(test_later_is_less), cmocka_unit_test(test_held_out_speaks_for_itself),
-        cmocka_unit_test(test_outliers), cmocka_unit_test(test_expects_what_was_seen_before),
-        cmocka_unit_test(test_refuses)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_gradient),
+                                       cmocka_unit_test(test_finds_what_deviations_earn),
+                                       cmocka_unit_test(test_actions_that_never_vary),
+                                       cmocka_unit_test(test_nothing_follows_an_end),
+                                       cmocka_unit_test(test_later_is_less),
+                                       cmocka_unit_test(test_held_out_speaks_for_itself),
+                                       cmocka_unit_test(test_outliers),
+                                       cmocka_unit_test(test_expects_what_was_seen_before),
+                                       cmocka_unit_test(test_refuses)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -1,5 +1,5 @@
-/* What a training leaves to its data, by what it means: the target of those episodes that train, and the error of
- * imagined returns in those that do not. */
+/* What a training leaves to its data, by what it means: the target of those episodes that train, and the
+ * error of imagined returns in those that do not. */
 #include "plan/scorers.h"
 #include "random_bundle.h"
 #include "random_world.h"
