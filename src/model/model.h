@@ -114,13 +114,16 @@ typedef struct mw_fit_settings {
 } mw_fit_settings;
 
 /* clang-format off */
-#define MW_FIT_FIELDS(type, fit, unit, steps_, batch_, rate_, warmup_)                                                            \
+#define MW_PACE_FIELDS(type, fit, unit, steps_, batch_, rate_, warmup_)                                                           \
     {"steps",  MW_FIELD_INT,  offsetof(type, fit.steps),  steps_,  1, 1e8,   "training steps", {0}, NULL},                         \
     {"batch",  MW_FIELD_INT,  offsetof(type, fit.batch),  batch_,  1, 65536, unit " in a step", {0}, NULL},                        \
     {"rate",   MW_FIELD_REAL, offsetof(type, fit.rate),   rate_,   0, 1,     "Adam's rate after the warm-up", {0}, NULL},          \
     {"warmup", MW_FIELD_INT,  offsetof(type, fit.warmup), warmup_, 0, 1e6,   "steps of linear warm-up", {0}, NULL},                \
-    {"final",  MW_FIELD_REAL, offsetof(type, fit.final),  "0.01",  0, 1,     "share of the rate that a cosine leads to at the last step; 1: the rate stays", {0}, NULL}, \
-    {"clip",   MW_FIELD_REAL, offsetof(type, fit.clip),   "10",    0, 1e6,   "bound of the gradient's norm; 0: none", {0}, NULL}
+    {"final",  MW_FIELD_REAL, offsetof(type, fit.final),  "0.01",  0, 1,     "share of the rate that a cosine leads to at the last step; 1: the rate stays", {0}, NULL}
+#define MW_CLIP_FIELD(type, fit, clip_)                                                                                            \
+    {"clip",   MW_FIELD_REAL, offsetof(type, fit.clip),   clip_,   0, 1e6,   "bound of the gradient's norm; 0: none", {0}, NULL}
+#define MW_FIT_FIELDS(type, fit, unit, steps_, batch_, rate_, warmup_)                                                             \
+    MW_PACE_FIELDS(type, fit, unit, steps_, batch_, rate_, warmup_), MW_CLIP_FIELD(type, fit, "10")
 
 /* Where a batch is learned in shards. */
 #define MW_SHARDS_FIELD(type, fit)                                                                                                 \

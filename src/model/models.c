@@ -20,7 +20,8 @@
     ROW(td3bc)                                                                                               \
     ROW(cql)                                                                                                 \
     ROW(omar)                                                                                                \
-    ROW(icq)
+    ROW(icq)                                                                                                 \
+    ROW(madt)
 
 #define DECLARED(name) extern const mw_model_class mw_##name##_class;
 #define LISTED(name)   &mw_##name##_class,

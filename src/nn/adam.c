@@ -3,6 +3,7 @@
 
 #include "core/math.h"
 #include "nn/ops.h"
+#include "nn/param.h"
 
 #include <math.h>
 
@@ -97,6 +98,24 @@ void mw_optimizer_follow(mw_optimizer *o, int group, mw_pool *pool, int worker) 
     if (g->decay > 0) mw_ema_update(o->average, o->values, g->decay, p.begin, p.end);
 }
 
+/* Rows of the table that are not matrices learn without decay, if the group says so. */
+static void update(const mw_optimizer *o, const mw_group *g, float scale, portion p) {
+    const mw_params *table = g->matrices;
+    mw_adam bare = g->adam;
+    bare.decay = 0;
+    if (!table)
+        mw_adam_update(&g->adam, g->adam.step + 1, scale, o->values, o->grads, o->m, o->v, p.begin, p.end);
+    for (int i = 0; table && i < table->count; i++) {
+        const mw_param *param = &table->list[i];
+        const size_t next = i + 1 < table->count ? param[1].offset : table->total;
+        const size_t begin = param->offset > p.begin ? param->offset : p.begin,
+                     end = next < p.end ? next : p.end;
+        if (begin < end)
+            mw_adam_update(param->kind == MW_PARAM_PLAIN ? &bare : &g->adam, g->adam.step + 1, scale,
+                           o->values, o->grads, o->m, o->v, begin, end);
+    }
+}
+
 void mw_optimizer_step(mw_optimizer *o, int group, mw_pool *pool, int worker) {
     mw_group *g = &o->group[group];
     const portion p = portion_of(g, pool, worker);
@@ -111,8 +130,7 @@ void mw_optimizer_step(mw_optimizer *o, int group, mw_pool *pool, int worker) {
     const double norm = sqrt(sum);
     const bool finite = isfinite(norm); /* all workers see the same sum */
     if (finite) {
-        mw_adam_update(&g->adam, g->adam.step + 1, mw_clip_scale(norm, g->adam.clip), o->values, o->grads,
-                       o->m, o->v, p.begin, p.end);
+        update(o, g, mw_clip_scale(norm, g->adam.clip), p);
         if (g->decay > 0 && !g->waits) mw_ema_update(o->average, o->values, g->decay, p.begin, p.end);
     }
     mw_pool_barrier(pool);

@@ -42,6 +42,7 @@ typedef struct mw_group {
     float decay;       /* of the average; 0: it stays as it is */
     bool waits;        /* the average moves by mw_optimizer_follow alone, not with every step */
     size_t begin, end; /* floats of the table */
+    const struct mw_params *matrices; /* the table, if adam.decay is of its matrices alone; NULL: of all weights */
     double norm;       /* of the last gradient, before clipping */
 } mw_group;
 

@@ -1,8 +1,9 @@
-/* Attention across agents; see attention.h. The products are tiny (n x n per head), so plain loops over
- * contiguous head slices are enough. */
+/* Attention across agents and over the past; see attention.h. The products across agents are tiny (n x n per
+ * head), so plain loops over contiguous head slices are enough. */
 #include "nn/attention.h"
 
 #include "nn/ops.h"
+#include "nn/vec.h"
 
 #include <assert.h>
 #include <math.h>
@@ -89,4 +90,64 @@ void mw_attention_backward(float *dq, float *dk, float *dvalue, const float *dme
                         }
                     }
         }
+}
+
+/* ---- over the past ---- */
+
+/* out[n] = scale * sum over k rows of b, each times its number in a. */
+MW_INLINE void mix(float *out, int n, float scale, const float *a, long a_step, const float *b, long b_row,
+                   int k) {
+    MW_VEC_FOR(i, part, n) {
+        mw_vec sum = {0};
+        for (int j = 0; j < k; j++)
+            sum = mw_vec_fma(mw_vec_set(a[j * a_step]), mw_vec_load_part(b + j * b_row + i, part), sum);
+        mw_vec_store_part(out + i, sum * scale, part);
+    }
+}
+
+/* turned[c][t] from the columns of a head, x[t] `row` floats apart */
+MW_INLINE void turn(float *turned, const float *x, long row, int t, int c) {
+    for (int j = 0; j < t; j++)
+        for (int d = 0; d < c; d++) turned[(long)d * t + j] = x[j * row + d];
+}
+
+void mw_causal_forward(float *message, float *weights, const float *q, const float *k, const float *value,
+                       float *scratch, int t, int heads, int c) {
+    const float scale = 1.0f / sqrtf((float)c);
+    const long row = (long)heads * c;
+    for (int h = 0; h < heads; h++) {
+        const long head = (long)h * c;
+        float *w = weights + (long)h * t * t;
+        turn(scratch, k + head, row, t, c);
+        for (int i = 0; i < t; i++, w += t) {
+            mix(w, i + 1, scale, q + i * row + head, 1, scratch, t, c);
+            memset(w + i + 1, 0, (size_t)(t - i - 1) * sizeof *w);
+            mw_softmax_rows(w, 1, i + 1);
+            mix(message + i * row + head, c, 1, w, 1, value + head, row, i + 1);
+        }
+    }
+}
+
+void mw_causal_backward(float *dq, float *dk, float *dvalue, const float *dmessage, const float *weights,
+                        const float *q, const float *k, const float *value, float *scratch, int t, int heads,
+                        int c) {
+    const float scale = 1.0f / sqrtf((float)c);
+    const long row = (long)heads * c;
+    float *dw = scratch + (long)c * t; /* [t][t], of the products before the softmax */
+    for (int h = 0; h < heads; h++) {
+        const long head = (long)h * c;
+        const float *w = weights + (long)h * t * t;
+        turn(scratch, value + head, row, t, c);
+        for (int i = 0; i < t; i++) {
+            float *at = dw + (long)i * t;
+            mix(at, i + 1, 1, dmessage + i * row + head, 1, scratch, t, c);
+            mw_softmax_rows_backward(at, at, w + (long)i * t, 1, i + 1);
+            mix(dq + i * row + head, c, scale, at, 1, k + head, row, i + 1);
+        }
+        for (int j = 0; j < t; j++) {
+            const long below = (long)j * t + j, from = j * row + head;
+            mix(dk + from, c, scale, dw + below, t, q + from, row, t - j);
+            mix(dvalue + from, c, 1, w + below, t, dmessage + from, row, t - j);
+        }
+    }
 }

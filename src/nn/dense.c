@@ -32,14 +32,23 @@ mw_dense mw_dense_conv(mw_params *params, const char *name, mw_conv_kind kind, i
     return layer;
 }
 
-mw_dense mw_dense_linear(mw_params *params, const char *name, int in, int out) {
-    mw_dense layer = {.kind = MW_CONV_SAME, .in = in, .out = out, .taps = 1, .bias = true};
+static mw_dense linear(mw_params *params, const char *name, int in, int out, bool biased) {
+    mw_dense layer = {.kind = MW_CONV_SAME, .in = in, .out = out, .taps = 1, .bias = biased};
     float bound = 1.0f / sqrtf((float)in);
     mw_name weight = mw_name_of("%s.weight", name), bias = mw_name_of("%s.bias", name);
     layer.w = mw_params_add(params, weight.text, MW_PARAM_LINEAR, MW_INIT_UNIFORM, bound, out, in, 0);
-    layer.b = mw_params_add(params, bias.text, MW_PARAM_PLAIN, MW_INIT_UNIFORM, bound, out, 0, 0);
+    if (biased)
+        layer.b = mw_params_add(params, bias.text, MW_PARAM_PLAIN, MW_INIT_UNIFORM, bound, out, 0, 0);
     reserve_packed(params, &layer);
     return layer;
+}
+
+mw_dense mw_dense_linear(mw_params *params, const char *name, int in, int out) {
+    return linear(params, name, in, out, true);
+}
+
+mw_dense mw_dense_unbiased(mw_params *params, const char *name, int in, int out) {
+    return linear(params, name, in, out, false);
 }
 
 mw_dense mw_dense_matrix(mw_params *params, const char *name, int in, int out, mw_init init, float spread) {

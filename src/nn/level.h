@@ -48,6 +48,8 @@
     X(mw_cross_entropy)                                                                                      \
     X(mw_attention_forward)                                                                                  \
     X(mw_attention_backward)                                                                                 \
+    X(mw_causal_forward)                                                                                     \
+    X(mw_causal_backward)                                                                                    \
     X(mw_adam_update)                                                                                        \
     X(mw_ema_update)
 
@@ -113,6 +115,8 @@ MW_HOT(MW_DECLARE)
 #define mw_cross_entropy           MW_PICK(mw_cross_entropy)
 #define mw_attention_forward       MW_PICK(mw_attention_forward)
 #define mw_attention_backward      MW_PICK(mw_attention_backward)
+#define mw_causal_forward          MW_PICK(mw_causal_forward)
+#define mw_causal_backward         MW_PICK(mw_causal_backward)
 #define mw_adam_update             MW_PICK(mw_adam_update)
 #define mw_ema_update              MW_PICK(mw_ema_update)
 

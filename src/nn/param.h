@@ -80,6 +80,8 @@ typedef struct mw_dense {
 
 /* Adds name.weight and name.bias with PyTorch's default initialisation. */
 mw_dense mw_dense_linear(mw_params *params, const char *name, int in, int out);
+/* The same without name.bias. */
+mw_dense mw_dense_unbiased(mw_params *params, const char *name, int in, int out);
 /* A bare matrix, stored as [in][out], without bias. */
 mw_dense mw_dense_matrix(mw_params *params, const char *name, int in, int out, mw_init init, float spread);
 mw_dense mw_dense_conv(mw_params *params, const char *name, mw_conv_kind kind, int in, int out, int taps);

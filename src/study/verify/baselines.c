@@ -61,6 +61,12 @@ static const mw_recorded_method methods[] = {
                      "target_alpha=@target_alpha",
      .losses = {{"critic_loss", 0, 0, 0}, {"policy_loss", 0, 1, 1}},
      CRITICS},
+    {.kind = "madt_",
+     .model = "madt",
+     .settings = "batch=@windows window=@window width=@width heads=@heads layers=@layers "
+                 "times=@episode_steps return_scale=@return_scale decay=@weight_decay clip=@clip",
+     .losses = {{"loss", 0, 0, 0}},
+     .more = mw_baseline_madt},
 };
 
 /* ---- the model and a training that no data is behind ---- */

@@ -63,4 +63,7 @@ void mw_baseline_compared(const mw_baseline_check *check, const char *name);
 mw_status mw_baseline_compare(const mw_baseline_check *check, const char *name, const float *seen,
                               size_t count, mw_error *error);
 
+/* How MADT plays, step by step. */
+mw_status mw_baseline_madt(mw_baseline_check *check, mw_error *error);
+
 #endif

@@ -140,8 +140,8 @@ static double least_share(const mw_param *param) {
 }
 
 /* Adam takes whole steps along gradients of any size. Where the recorded one is not zero but below the
- * rounding of its tensor, every step may as well go the other way: weights no farther apart than that count
- * as the same. */
+ * rounding of its tensor, or of all (a key's bias has no gradient), every step may as well go the other way:
+ * weights no farther apart than that count as the same. */
 static mw_status forgive(float *seen, const float *expected, const mw_record *r, const mw_param *param,
                          mw_error *error) {
     const mw_tensor *tensor = mw_safetensors_find(&r->file, mw_name_of("grad.%.50s", param->name).text);
@@ -149,7 +149,7 @@ static mw_status forgive(float *seen, const float *expected, const mw_record *r,
     float *gradient = malloc(param->count * sizeof *gradient);
     if (!gradient) return mw_fail(error, MW_ERR_MEMORY, "cannot compare '%s'", param->name);
     mw_dtype_to_floats(tensor->type, tensor->data, param->count, gradient);
-    const double rounding = 1e-7 * largest_of(gradient, param->count),
+    const double rounding = fmax(1e-7 * largest_of(gradient, param->count), NOTHING),
                  apart = 2.01 * MW_RECORDED_STEPS * r->rate;
     for (size_t i = 0; i < param->count; i++)
         if (gradient[i] != 0 && fabs((double)gradient[i]) < rounding &&
