@@ -28,6 +28,7 @@
     X(mw_mish_backward)                                                                                      \
     X(mw_relu_forward)                                                                                       \
     X(mw_relu_slope)                                                                                         \
+    X(mw_squash)                                                                                             \
     X(mw_layernorm_forward)                                                                                  \
     X(mw_layernorm_backward)                                                                                 \
     X(mw_groupnorm_mish_forward)                                                                             \
@@ -95,6 +96,7 @@ MW_HOT(MW_DECLARE)
 #define mw_mish_backward           MW_PICK(mw_mish_backward)
 #define mw_relu_forward            MW_PICK(mw_relu_forward)
 #define mw_relu_slope              MW_PICK(mw_relu_slope)
+#define mw_squash                  MW_PICK(mw_squash)
 #define mw_layernorm_forward       MW_PICK(mw_layernorm_forward)
 #define mw_layernorm_backward      MW_PICK(mw_layernorm_backward)
 #define mw_groupnorm_mish_forward  MW_PICK(mw_groupnorm_mish_forward)

@@ -15,6 +15,7 @@ void mw_mish_forward(float *y, const float *x, int n);
 void mw_mish_backward(float *dx, const float *dy, const float *x, int n);
 void mw_relu_forward(float *y, const float *x, int n);
 void mw_relu_slope(float *y, float *slope, const float *x, int n);
+void mw_squash(float *y, const float *x, int n); /* tanh, to 2e-7 absolutely */
 
 /* ---- layer norm over the last axis, eps 1e-5 ---- */
 /* y[rows][c], stats[rows][2] = mean and 1/std, x[rows][c], w[c], b[c] */

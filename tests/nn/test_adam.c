@@ -243,6 +243,36 @@ static void groups_are_apart(void **state) {
     mw_optimizer_free(&o);
 }
 
+/* A decay that is of matrices alone, whatever the threads' shares of the table are. */
+static void decay_of_matrices(void **state) {
+    (void)state;
+    mw_params p = {0};
+    mw_optimizer o;
+    mw_error error = {0};
+    mw_pool *pool;
+    mw_params_add(&p, "weight", MW_PARAM_LINEAR, MW_INIT_ZERO, 0, 60, 100, 0);
+    const size_t bias = mw_params_add(&p, "bias", MW_PARAM_PLAIN, MW_INIT_ZERO, 0, 60, 0, 0);
+    const size_t table = mw_params_add(&p, "table", MW_PARAM_PLAIN, MW_INIT_ZERO, 0, 50, 60, 0);
+    const size_t last = mw_params_add(&p, "filter", MW_PARAM_CONV, MW_INIT_ZERO, 0, 3, 5, 3);
+    const mw_adam adam = {1e-2f, 0.9f, 0.999f, 1e-8f, 0, 0, 0.5f};
+    for (int alone = 0; alone < 2; alone++) {
+        mw_group whole = mw_group_whole(&adam, 0, p.total);
+        whole.matrices = alone ? &p : NULL;
+        CHECK_OK(mw_pool_create(&pool, 2, &error), error);
+        CHECK_OK(mw_optimizer_create(&o, &whole, 1, p.total, 1, &error), error);
+        for (size_t i = 0; i < p.total; i++) o.values[i] = 2;
+        mw_pool_run(pool, step_body, &(step_context){&o, pool});
+        for (size_t i = 0; i < p.total; i++) {
+            const bool decays = !alone || i < bias || i >= last;
+            assert_true(o.values[i] == (decays ? 2 - 0.005f * 2 : 2));
+        }
+        assert_true(last > table && o.group[0].adam.step == 1);
+        mw_optimizer_free(&o);
+        mw_pool_free(pool);
+    }
+    mw_params_free(&p);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(against_double),
@@ -256,6 +286,7 @@ int main(void) {
         cmocka_unit_test(sum_of_shards),
         cmocka_unit_test(sum_is_a_tree),
         cmocka_unit_test(groups_are_apart),
+        cmocka_unit_test(decay_of_matrices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Attention across agents against its formula in double precision, in the order of PyTorch: [b][head][agent]
+/* Attention across agents and over the past against its formula in double precision, in the order of PyTorch: [b][head][agent]
  * with the features of all time steps flattened. Backward against differences of that formula. */
 #include "differences.h"
 #include "nn/attention.h"
@@ -117,10 +117,104 @@ static void batches_are_independent(void **state) {
     }
 }
 
+/* ---- over the past ---- */
+
+typedef struct {
+    int t, heads, c;
+    double q[MOST], k[MOST], value[MOST], message[MOST], weights[MOST], dmessage[MOST];
+} past_case;
+
+static void one_moment(past_case *p, int h, int i) {
+    const int row = p->heads * p->c;
+    double *w = p->weights + (h * p->t + i) * p->t, sum = 0;
+    for (int j = 0; j < p->t; j++) {
+        double logit = 0;
+        for (int d = 0; d < p->c; d++) logit += p->q[i * row + h * p->c + d] * p->k[j * row + h * p->c + d];
+        w[j] = j <= i ? exp(logit / sqrt(p->c)) : 0;
+        sum += w[j];
+    }
+    for (int j = 0; j < p->t; j++) w[j] /= sum;
+    for (int d = 0; d < p->c; d++) {
+        double mixed = 0;
+        for (int j = 0; j < p->t; j++) mixed += w[j] * p->value[j * row + h * p->c + d];
+        p->message[i * row + h * p->c + d] = mixed;
+    }
+}
+
+static double past_objective(void *context) {
+    past_case *p = context;
+    double sum = 0;
+    for (int h = 0; h < p->heads; h++)
+        for (int i = 0; i < p->t; i++) one_moment(p, h, i);
+    for (int i = 0; i < p->t * p->heads * p->c; i++) sum += p->message[i] * p->dmessage[i];
+    return sum;
+}
+
+static void check_past(int t, int heads, int c) {
+    static past_case p;
+    static float q[MOST], k[MOST], value[MOST], dmessage[MOST], message[MOST], weights[MOST], dq[MOST],
+        dk[MOST], dvalue[MOST], scratch[MOST];
+    const size_t all = (size_t)(t * heads * c), squares = (size_t)(heads * t * t);
+    assert_true(all <= MOST && squares <= MOST && t * (c + t) <= MOST);
+    p = (past_case){.t = t, .heads = heads, .c = c};
+    mw_rng rng = mw_rng_make(16, MW_RNG_TEST, (uint64_t)t, (uint64_t)c, 0);
+    draw_normals(&rng, q, p.q, all);
+    draw_normals(&rng, k, p.k, all);
+    draw_normals(&rng, value, p.value, all);
+    draw_normals(&rng, dmessage, p.dmessage, all);
+    memset(weights, 0xff, sizeof weights); /* NaN: everything is overwritten */
+    memset(dq, 0xff, sizeof dq);
+    memset(dk, 0xff, sizeof dk);
+    memset(dvalue, 0xff, sizeof dvalue);
+    mw_causal_forward(message, weights, q, k, value, scratch, t, heads, c);
+    past_objective(&p);
+    CHECK_ERROR(differences_relative(message, p.message, all), 1e-6, "message of %d times", t);
+    CHECK_ERROR(differences_relative(weights, p.weights, squares), 1e-6, "weights of %d times", t);
+    memset(scratch, 0xff, sizeof scratch);
+    mw_causal_backward(dq, dk, dvalue, dmessage, weights, q, k, value, scratch, t, heads, c);
+    CHECK_ERROR(differences_each(past_objective, &p, p.value, dvalue, all, 1e-4), 1e-6, "dvalue of %d times",
+                t);
+    if (t == 1) { /* alone, the softmax is 1 and has no slope */
+        for (size_t i = 0; i < all; i++) CHECK_NEAR(fabsf(dq[i]) + fabsf(dk[i]), 0, 1e-6);
+        return;
+    }
+    CHECK_ERROR(differences_each(past_objective, &p, p.q, dq, all, 1e-4), 3e-6, "dq of %d times", t);
+    CHECK_ERROR(differences_each(past_objective, &p, p.k, dk, all, 1e-4), 3e-6, "dk of %d times", t);
+}
+
+static void past_against_formula(void **state) {
+    (void)state;
+    check_past(1, 2, 3);
+    check_past(2, 1, 1);
+    check_past(7, 3, 5);
+    check_past(17, 2, 16);
+    check_past(30, 1, 18);
+}
+
+/* What comes later changes no bit of what was before, not even where it is no number. */
+static void future_is_unseen(void **state) {
+    (void)state;
+    enum { T = 9, H = 2, C = 5, ROW = H * C };
+    float q[T * ROW], k[T * ROW], value[T * ROW], message[T * ROW], early[T * ROW], weights[H * T * T],
+        scratch[T * (C + T)];
+    mw_rng rng = mw_rng_make(17, MW_RNG_TEST, 0, 0, 0);
+    mw_rng_fill_normal(&rng, q, T * ROW);
+    mw_rng_fill_normal(&rng, k, T * ROW);
+    mw_rng_fill_normal(&rng, value, T * ROW);
+    mw_causal_forward(early, weights, q, k, value, scratch, T, H, C);
+    for (int i = 6 * ROW; i < T * ROW; i++) q[i] = k[i] = value[i] = NAN;
+    mw_causal_forward(message, weights, q, k, value, scratch, T, H, C);
+    assert_memory_equal(message, early, 6 * ROW * sizeof *message);
+    mw_causal_forward(message, weights, q, k, value, scratch, 6, H, C);
+    assert_memory_equal(message, early, 6 * ROW * sizeof *message);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(against_formula),
         cmocka_unit_test(batches_are_independent),
+        cmocka_unit_test(past_against_formula),
+        cmocka_unit_test(future_is_unseen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

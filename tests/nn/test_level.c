@@ -58,6 +58,7 @@ static void softmaxes(int n) {
     mw_softmax_rows_backward(out[1], in[1], out[0], rows, n);
     mw_softmax_agents(out[2], 1, 4, c);
     mw_softmax_agents_backward(out[3], in[1], out[2], 1, 4, c);
+    mw_squash(out[6], in[0], n);
     mw_norm_features_forward(out[4], n, in[0], SIZE / (2 * n), n);
     mw_norm_features_backward(out[5], in[1], n, in[0], SIZE / (2 * n), n);
 }
@@ -98,6 +99,12 @@ static void attention_and_updates(int n) {
     for (int i = 0; i < n; i++) out[5][i] = out[5][i] * out[5][i];
     mw_adam_update(&adam, n, 0.9f, out[0], in[0], out[1], out[5], 0, (size_t)n);
     mw_ema_update(out[2], out[0], 0.995f, 0, (size_t)n);
+}
+
+static void attention_to_the_past(int n) {
+    const int t = n % 31 + 1, heads = 2, c = n % 35 + 1;
+    mw_causal_forward(out[0], out[1], in[0], in[1], in[2], out[8], t, heads, c);
+    mw_causal_backward(out[2], out[3], out[4], in[3], out[1], in[0], in[1], in[2], out[8], t, heads, c);
 }
 
 static void compare(void (*body)(int), const char *name, uint64_t index, float scale, int n) {
@@ -143,7 +150,8 @@ static void levels_agree(void **state) {
                   {"softmaxes", softmaxes},
                   {"products", products},
                   {"layers", layers},
-                  {"attention", attention_and_updates}};
+                  {"attention", attention_and_updates},
+                  {"attention to the past", attention_to_the_past}};
     static const int sizes[] = {1,  2,  3,  4,  5,  7,  8,  9,   15,  16, 17,
                                 24, 31, 32, 33, 47, 63, 64, 100, 257, 512};
     static const float scales[] = {1, 30, 1e-6f};

@@ -1,7 +1,6 @@
 /* Forward and backward of the transformer; see network.h. */
 #include "model/madt/network.h"
 
-#include "core/math.h"
 #include "nn/attention.h"
 #include "nn/ops.h"
 
@@ -152,8 +151,7 @@ static void embed(const mw_madt_net *net, mw_madt_acts *a, const float *values, 
     const size_t steps = steps_of(&a->in), width = width_of(net);
     for (int j = 0; j < MW_MADT_TOKENS; j++) {
         mw_dense_forward(&net->token[j], a->embedded[j], a->in.token[j], values, packed, 1, (int)steps);
-        for (size_t i = 0; i < steps * width; i++)
-            a->embedded[j][i] = (float)mw_tanh((double)a->embedded[j][i]);
+        mw_squash(a->embedded[j], a->embedded[j], (int)(steps * width));
     }
     float *x = a->block[0].x;
     for (int h = 0; h < a->in.histories; h++)
