@@ -42,8 +42,9 @@ typedef struct mw_group {
     float decay;       /* of the average; 0: it stays as it is */
     bool waits;        /* the average moves by mw_optimizer_follow alone, not with every step */
     size_t begin, end; /* floats of the table */
-    const struct mw_params *matrices; /* the table, if adam.decay is of its matrices alone; NULL: of all weights */
     double norm;       /* of the last gradient, before clipping */
+    /* The table, if adam.decay is of its matrices alone; NULL: of all weights. */
+    const struct mw_params *matrices;
 } mw_group;
 
 typedef struct mw_optimizer {

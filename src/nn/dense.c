@@ -37,8 +37,7 @@ static mw_dense linear(mw_params *params, const char *name, int in, int out, boo
     float bound = 1.0f / sqrtf((float)in);
     mw_name weight = mw_name_of("%s.weight", name), bias = mw_name_of("%s.bias", name);
     layer.w = mw_params_add(params, weight.text, MW_PARAM_LINEAR, MW_INIT_UNIFORM, bound, out, in, 0);
-    if (biased)
-        layer.b = mw_params_add(params, bias.text, MW_PARAM_PLAIN, MW_INIT_UNIFORM, bound, out, 0, 0);
+    if (biased) layer.b = mw_params_add(params, bias.text, MW_PARAM_PLAIN, MW_INIT_UNIFORM, bound, out, 0, 0);
     reserve_packed(params, &layer);
     return layer;
 }

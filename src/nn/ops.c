@@ -99,8 +99,8 @@ void mw_relu_slope(float *y, float *slope, const float *x, int n) {
 
 void mw_squash(float *y, const float *x, int n) {
     MW_VEC_FOR(i, part, n) {
-        const mw_vec v = mw_vec_load_part(x + i, part),
-                     e = mw_vec_exp(-2.0f * mw_vec_max(-v, v)), size = (1.0f - e) / (1.0f + e);
+        const mw_vec v = mw_vec_load_part(x + i, part), e = mw_vec_exp(-2.0f * mw_vec_max(-v, v)),
+                     size = (1.0f - e) / (1.0f + e);
         mw_vec_store_part(y + i, mw_vec_select(v < 0.0f, -size, size), part);
     }
 }

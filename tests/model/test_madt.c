@@ -32,8 +32,7 @@ static mw_training_data data_of(mw_dataset *dataset, bool discrete) {
     }
     for (int i = 0; i < STEPS * N; i++) {
         const int episode = i / (LENGTH * N), t = i / N % LENGTH;
-        const bool good = episode % 2 == 0,
-                   up = upwards(obs + episode * LENGTH * N * O, t, i % N, good);
+        const bool good = episode % 2 == 0, up = upwards(obs + episode * LENGTH * N * O, t, i % N, good);
         for (int k = 0; k < D; k++) acts[i * D + k] = k ? 0.2f : up ? 0.6f : -0.6f;
         for (int k = 0; k < D; k++) legal[i * D + k] = k != 1;
         choices[i] = up ? 2 : 0;
@@ -243,13 +242,9 @@ static void play(const trained *x, mw_pool *pool, const char *target, float rewa
     for (int round = 0; round < 2; round++) { /* an episode is forgotten with the next one's beginning */
         for (int e = 0; e < ENVS; e++) policy->kind->begin(policy, e);
         for (int t = 0; t < (round ? LENGTH : 3); t++) {
-            const mw_policy_call call = {p->obs[round ? t : 5 - t][0],
-                                         discrete ? allowed : NULL,
-                                         active,
-                                         episode,
-                                         step,
-                                         discrete ? NULL : p->real[t][0],
-                                         discrete ? p->index[t][0] : NULL};
+            const mw_policy_call call = {
+                p->obs[round ? t : 5 - t][0],    discrete ? allowed : NULL,       active, episode, step,
+                discrete ? NULL : p->real[t][0], discrete ? p->index[t][0] : NULL};
             const long before = allocations();
             CHECK_OK(policy->kind->act(policy, &call, &error), error);
             assert_true(allocations() == before);
@@ -274,7 +269,8 @@ static double share_good(const trained *x, const played *p) {
         for (int e = 0; e < ENVS; e++)
             for (int i = 0; i < N; i++) {
                 const bool up = p->obs[t - 1][e][i * O] > 0;
-                const bool seen = x->model->shape.discrete ? p->index[t][e][i] == 2 : p->real[t][e][i * D] > 0;
+                const bool seen =
+                    x->model->shape.discrete ? p->index[t][e][i] == 2 : p->real[t][e][i * D] > 0;
                 if (e == 3) continue;
                 if (x->model->shape.discrete) assert_true(p->index[t][e][i] != 1);
                 same += up == seen;

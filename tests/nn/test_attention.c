@@ -1,5 +1,6 @@
-/* Attention across agents and over the past against its formula in double precision, in the order of PyTorch: [b][head][agent]
- * with the features of all time steps flattened. Backward against differences of that formula. */
+/* Attention across agents and over the past against its formula in double precision; across agents in the
+ * order of PyTorch: [b][head][agent] with the features of all time steps flattened. Backward against
+ * differences of that formula. */
 #include "differences.h"
 #include "nn/attention.h"
 

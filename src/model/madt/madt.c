@@ -1,6 +1,6 @@
 /* The multi-agent decision transformer: one transformer for all agents predicts what each does next from its
- * own last steps, of which the return that is still wanted is a part. At play a high return is asked for. This
- * file has its settings and its training; network.c what it computes, play.c how it plays. */
+ * own last steps, of which the return that is still wanted is a part. At play a high return is asked for.
+ * This file has its settings and its training; network.c what it computes, play.c how it plays. */
 #include "model/madt/madt.h"
 
 #include "data/returns.h"
@@ -65,8 +65,7 @@ static mw_status settle(mw_model_config *config, const mw_training_data *data, m
     mw_madt_settings *s = (mw_madt_settings *)(void *)config;
     const mw_episode_set *train = &data->split.train;
     if (s->times == 0) s->times = data->dataset->spec.episode_limit;
-    if (isnan(s->return_scale))
-        MW_TRY(mw_returns_scale(&s->return_scale, data->dataset, train, 1, error));
+    if (isnan(s->return_scale)) MW_TRY(mw_returns_scale(&s->return_scale, data->dataset, train, 1, error));
     if (isnan(s->target))
         MW_TRY(mw_returns_quantile(&s->target, data->dataset, train, 1, s->quantile, error));
     return MW_OK;
@@ -83,8 +82,8 @@ typedef struct {
  */
 typedef struct {
     mw_arena arena;
-    float *obs, *act, *prev, *to_go, *out; /* [b][W][o], [b][W][d] or -, [b][W][d], [b][W], [b][W][d] */
-    float *attention, *hidden; /* of the first two: [2][layers][heads][3W][3W], [2][3W][width] */
+    float *obs, *act, *prev, *to_go, *out;  /* [b][W][o], [b][W][d] or -, [b][W][d], [b][W], [b][W][d] */
+    float *attention, *hidden;              /* of the first two: [2][layers][heads][3W][3W], [2][3W][width] */
     int32_t *choice, *time, *agent, *count; /* [b][W], [b][W], [b], valid steps of the batch */
     uint8_t *legal, *valid;                 /* [b][W][d], [b][W] */
 } batch;
@@ -92,18 +91,12 @@ typedef struct {
 #define IN(member) offsetof(batch, member)
 
 static const mw_slot_field batch_fields[] = {
-    {"in.obs", IN(obs), MW_F32, "bWo", 0},
-    {"in.act", IN(act), MW_F32, "bWd", 'r'},
-    {"in.choice", IN(choice), MW_I32, "bW", 'd'},
-    {"in.legal", IN(legal), MW_U8, "bWd", 'd'},
-    {"in.prev", IN(prev), MW_F32, "bWd", 0},
-    {"in.return_to_go", IN(to_go), MW_F32, "bW", 0},
-    {"in.time", IN(time), MW_I32, "bW", 0},
-    {"in.agent", IN(agent), MW_I32, "b", 0},
-    {"in.valid", IN(valid), MW_U8, "bW", 0},
-    {"count", IN(count), MW_I32, "1", 0},
-    {"out.outputs", IN(out), MW_F32, "bWd", 0},
-    {"out.attention", IN(attention), MW_F32, "2LHTT", 0},
+    {"in.obs", IN(obs), MW_F32, "bWo", 0},        {"in.act", IN(act), MW_F32, "bWd", 'r'},
+    {"in.choice", IN(choice), MW_I32, "bW", 'd'}, {"in.legal", IN(legal), MW_U8, "bWd", 'd'},
+    {"in.prev", IN(prev), MW_F32, "bWd", 0},      {"in.return_to_go", IN(to_go), MW_F32, "bW", 0},
+    {"in.time", IN(time), MW_I32, "bW", 0},       {"in.agent", IN(agent), MW_I32, "b", 0},
+    {"in.valid", IN(valid), MW_U8, "bW", 0},      {"count", IN(count), MW_I32, "1", 0},
+    {"out.outputs", IN(out), MW_F32, "bWd", 0},   {"out.attention", IN(attention), MW_F32, "2LHTT", 0},
     {"out.hidden", IN(hidden), MW_F32, "2TE", 0},
 };
 
@@ -126,7 +119,8 @@ static int extent(const mw_fit *f, char letter) {
 /* An agent that may only rest, with the first action, is dead. */
 static bool is_dead(const mw_dataset *d, size_t step, int agent) {
     const size_t acts = (size_t)d->spec.act_size;
-    const uint8_t *legal = d->legal ? d->legal + (step * (size_t)d->spec.agents + (size_t)agent) * acts : NULL;
+    const uint8_t *legal =
+        d->legal ? d->legal + (step * (size_t)d->spec.agents + (size_t)agent) * acts : NULL;
     if (!legal || acts < 2 || !legal[0]) return false;
     for (size_t k = 1; k < acts; k++)
         if (legal[k]) return false;
@@ -236,8 +230,7 @@ static void fill(const mw_fit *f, void *slot, uint64_t step, bool held) {
     const batch *b = slot;
     for (int row = 0; row < f->settings->batch; row++) {
         mw_rng rng = mw_batch_rng(f->data->seed, step, row, held ? MW_BATCH_VALIDATION : MW_BATCH_HISTORY);
-        const mw_place place =
-            draw(held ? t->held : t->train, f->model->shape.agents, &rng, &b->agent[row]);
+        const mw_place place = draw(held ? t->held : t->train, f->model->shape.agents, &rng, &b->agent[row]);
         take_window(f, b, (size_t)row, place);
     }
 }
@@ -285,7 +278,8 @@ static void gather(const mw_fit *f, const batch *b, mw_madt_steps *in, int begin
 }
 
 /* Keeps what was seen in the window that is a history of this part, padded again. */
-static void keep_insight(const mw_madt_net *net, const batch *b, const mw_madt_acts *a, int history, int row) {
+static void keep_insight(const mw_madt_net *net, const batch *b, const mw_madt_acts *a, int history,
+                         int row) {
     const mw_madt_config *c = &net->config;
     const size_t whole = (size_t)(MW_MADT_TOKENS * c->window), width = (size_t)c->width,
                  first = MW_MADT_TOKENS * (size_t)a->in.first[history],

@@ -43,8 +43,7 @@ mw_status mw_madt_net_make(mw_madt_net *net, const mw_madt_config *c, mw_error *
         net->token[j] = mw_dense_linear(p, tokens[j], inputs_of(c, j), c->width);
     net->place = mw_params_add(p, "pos.table", MW_PARAM_PLAIN, MW_INIT_NORMAL, 0.02f,
                                MW_MADT_TOKENS * c->window, c->width, 0);
-    net->time =
-        mw_params_add(p, "time.table", MW_PARAM_PLAIN, MW_INIT_NORMAL, 0.02f, c->times, c->width, 0);
+    net->time = mw_params_add(p, "time.table", MW_PARAM_PLAIN, MW_INIT_NORMAL, 0.02f, c->times, c->width, 0);
     for (int i = 0; i < c->layers; i++) add_block(net, i);
     net->last = mw_norm_add(p, "ln_f", c->width);
     net->head = mw_dense_unbiased(p, "head", c->width, c->act);

@@ -52,7 +52,7 @@ typedef struct mw_madt_block_acts {
 } mw_madt_block_acts;
 
 typedef struct mw_madt_acts {
-    mw_madt_steps in; /* filled by the caller */
+    mw_madt_steps in;                /* filled by the caller */
     float *embedded[MW_MADT_TOKENS]; /* [steps][width] */
     mw_madt_block_acts block[MW_MADT_LAYERS];
     float *x, *read, *normed, *stats; /* behind the blocks [tokens][width]; of third tokens [steps][width] */

@@ -191,7 +191,8 @@ const mw_policy_class mw_madt_policy = {
     .help = "MADT: continues its own history towards a high return",
     .sees = "own",
     .source = "Meng and others 2021",
-    .certain = "as published for discrete actions, but for the window and the mask; for real ones a reconstruction",
+    .certain =
+        "as published for discrete actions, but for the window and the mask; for real ones a reconstruction",
     .create = create,
     .begin = begin,
     .reward = reward,

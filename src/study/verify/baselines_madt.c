@@ -9,7 +9,7 @@
 
 /* What was recorded of a play, and what is done in it. */
 typedef struct {
-    const mw_tensor *steps; /* in.act_reward */
+    const mw_tensor *steps;            /* in.act_reward */
     const float *obs, *reward, *legal; /* [T][n][o], [T], [T][n][d] or NULL */
     float *outputs, *acts;             /* [T][n][d], and [T][n] if discrete */
     uint8_t *allowed;                  /* [n][d] */
@@ -38,7 +38,8 @@ static mw_status read_play(const mw_baseline_check *k, play *p, mw_error *error)
 }
 
 /* One step of the one environment. */
-static mw_status decide(const mw_baseline_check *k, play *p, mw_policy *policy, size_t step, mw_error *error) {
+static mw_status decide(const mw_baseline_check *k, play *p, mw_policy *policy, size_t step,
+                        mw_error *error) {
     const mw_model_shape *s = &k->model->shape;
     const size_t n = (size_t)s->agents, acts = n * (size_t)s->act;
     const uint64_t episode = 0, now = step;
@@ -63,8 +64,7 @@ static mw_status play_all(mw_baseline_check *k, play *p, mw_error *error) {
     const mw_policy_context context = {.model = k->model, .envs = 1, .pool = k->pool};
     MW_TRY(k->model->kind->policy->create(&policy, &context, error));
     mw_status status = MW_OK;
-    for (size_t step = 0; step < steps && status == MW_OK; step++)
-        status = decide(k, p, policy, step, error);
+    for (size_t step = 0; step < steps && status == MW_OK; step++) status = decide(k, p, policy, step, error);
     mw_policy_free(policy);
     MW_TRY(status);
     MW_TRY(mw_baseline_compare(k, "act_outputs", p->outputs, steps * acts, error));
