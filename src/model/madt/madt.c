@@ -358,6 +358,6 @@ const mw_model_class mw_madt_class = {
     .discard = discard,
     .pack = pack,
     .settle = settle,
-    .fit = &fit_class,
+    .fit = MW_LEARNS(&fit_class),
     .policy = &mw_madt_policy,
 };
