@@ -111,7 +111,8 @@ def build_whole(prefix, folder, platform, bundles):
     wheel = Wheel(folder, f"py3-none-{platform}")
     package_into(wheel)
     library = prefix / "lib" / "libmawam.so"
-    wheel.add("mawam/lib/libmawam.so", library.read_bytes(), executable=True)
+    for file in (library, library.with_name("libmawam-study.so")):
+        wheel.add(f"mawam/lib/{file.name}", file.read_bytes(), executable=True)
     for name, place in linked(library).items():
         wheel.add(f"mawam/lib/{name}", Path(place).read_bytes(), executable=True)
         licence = Path("/usr/share/doc") / (name.replace(".so.", "")) / "copyright"

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "mawam/mawam.h"
+#include "mawam/study.h"
 #include "core/error.h"
 
 /* The call must succeed; otherwise its message is shown. */

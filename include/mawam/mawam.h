@@ -1,6 +1,6 @@
 /* mawam: test-time planning with frozen multi-agent policies.
  *
- * The whole public interface. The library never prints, exits or aborts on bad input. Array shapes stand in
+ * The whole interface of libmawam; that of libmawam-study is mawam/study.h. The libraries never prints, exits or aborts on bad input. Array shapes stand in
  * brackets next to every pointer; all arrays are row-major. Options are filled by their _init function, which
  * is told the size of the struct the caller was compiled with, so that fields can be added at its end; NULL
  * in their place means the defaults.
@@ -13,7 +13,6 @@
 #define MAWAM_MAWAM_H
 
 #include "mawam/behavior.h"
-#include "mawam/bench.h"
 #include "mawam/cpu.h"
 #include "mawam/data.h"
 #include "mawam/env.h"
@@ -23,9 +22,7 @@
 #include "mawam/log.h"
 #include "mawam/plan.h"
 #include "mawam/replay.h"
-#include "mawam/study.h"
 #include "mawam/sweep.h"
 #include "mawam/train.h"
-#include "mawam/verify.h"
 
 #endif

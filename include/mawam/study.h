@@ -1,4 +1,7 @@
-/* The study: for every setting make data -> train -> evaluate the arms -> diagnose, on stated ones
+/* The whole interface of libmawam-study, the laboratory on libmawam: the study and its report here, measurements of
+ * speed, routing and comparisons with recorded numbers in the headers that this one includes.
+ *
+ * The study: for every setting make data -> train -> evaluate the arms -> diagnose, on stated ones
  * further analyses, and a report over all of them. Every stage leaves a file that says what it was made from,
  * so that a run can be continued after any interruption and does again only what does not belong to the
  * present settings. */
@@ -6,8 +9,11 @@
 #define MAWAM_STUDY_H
 
 #include "mawam/behavior.h"
+#include "mawam/bench.h"
 #include "mawam/eval.h"
+#include "mawam/routing.h"
 #include "mawam/train.h"
+#include "mawam/verify.h"
 
 #ifdef __cplusplus
 extern "C" {

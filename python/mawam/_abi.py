@@ -1,10 +1,9 @@
 """The library's binary interface as ctypes sees it, made of the declarations."""
 import ctypes
 import re
-from types import SimpleNamespace
 from typing import Any, Callable, Dict
 
-from mawam._functions import FUNCTIONS
+from mawam._functions import FUNCTIONS, STUDY_FUNCTIONS
 from mawam._structs import STRUCTS
 
 KINDS: Dict[str, Any] = {
@@ -46,10 +45,14 @@ def _declare_structs() -> Dict[str, Any]:
 STRUCT = _declare_structs()
 
 
-def functions(library: ctypes.CDLL, missing: Callable[[str], Any]) -> SimpleNamespace:
-    """Every function with its result and argument types; missing(name) stands for those that the library lacks."""
-    found = SimpleNamespace()
-    for line in FUNCTIONS.strip().splitlines():
+STUDY = frozenset(re.findall(r"(\w+)\(", STUDY_FUNCTIONS))  # names of what libmawam-study has
+
+
+def functions(library: ctypes.CDLL, missing: Callable[[str], Any], declared: str = FUNCTIONS) -> Dict[str, Any]:
+    """Every declared function by name, with its result and argument types; missing(name) stands for those that the
+    library lacks."""
+    found = {}
+    for line in declared.strip().splitlines():
         match = re.fullmatch(r"(\w+) (\w+)\((.*)\)", line)
         assert match, line
         result, name, arguments = match.groups()
@@ -57,5 +60,5 @@ def functions(library: ctypes.CDLL, missing: Callable[[str], Any]) -> SimpleName
         if function is not None:
             function.restype = KINDS[result]
             function.argtypes = [KINDS[kind] for kind in arguments.split(", ") if kind]
-        setattr(found, name, missing(name) if function is None else function)
+        found[name] = missing(name) if function is None else function
     return found

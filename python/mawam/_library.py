@@ -105,7 +105,7 @@ def places() -> List[str]:
     package = Path(__file__).resolve().parent
     folders = [package / "lib", package.parent.parent / "build"] + [prefix / "lib" for prefix in _prefixes()]
     found = [str(folder / "libmawam.so") for folder in folders]
-    return list(dict.fromkeys(found)) + ["libmawam.so." + __version__.split(".")[0]]
+    return list(dict.fromkeys(found)) + ["libmawam.so." + ".".join(__version__.split(".")[:2])]
 
 
 def _open() -> ctypes.CDLL:
@@ -135,15 +135,50 @@ def _load() -> ctypes.CDLL:
     return library
 
 
-def _missing(name: str) -> Callable[..., Any]:
-    def refuse(*_: Any) -> Any:
-        raise UnsupportedError(f"{library._name} has no {name}: it was built from other sources than this package")
+def _missing(place: str) -> Callable[[str], Callable[..., Any]]:
+    """Functions that stand for those that the library there does not have."""
 
-    return refuse
+    def stand_in(name: str) -> Callable[..., Any]:
+        def refuse(*_: Any) -> Any:
+            raise UnsupportedError(f"{place} has no {name}: it was built from other sources than this package")
+
+        return refuse
+
+    return stand_in
+
+
+def study_place(place: str) -> str:
+    """Where libmawam-study is: beside the library, with the same ending of its name if there is such a file."""
+    folder, name = os.path.split(place)
+    found = os.path.join(folder, name.replace("libmawam.", "libmawam-study.", 1))
+    return found if name.startswith("libmawam.") and (not folder or os.path.exists(found)) else os.path.join(
+        folder, "libmawam-study.so")
+
+
+def study_library() -> ctypes.CDLL:
+    """libmawam-study; the loader refuses one of another release than the library."""
+    return ctypes.CDLL(study_place(library._name))
+
+
+class _Functions:
+    """The functions of both libraries; the second, libmawam-study, is loaded when one of its own is asked for."""
+
+    def __init__(self) -> None:
+        self.__dict__.update(_abi.functions(library, _missing(library._name)))
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _abi.STUDY:
+            raise AttributeError(name)
+        try:
+            study = study_library()
+        except OSError as error:
+            raise UnsupportedError(f"{name} is in libmawam-study, which cannot be loaded: {error}") from None
+        self.__dict__.update(_abi.functions(study, _missing(study._name), _abi.STUDY_FUNCTIONS))
+        return self.__dict__[name]
 
 
 library = _load()
-lib = _abi.functions(library, _missing)
+lib: Any = _Functions()
 
 # ---- calling ---------------------------------------------------------------------------------------------------------
 

@@ -274,21 +274,6 @@ mw_snippets:
     bool held_out
 mw_diagnosis:
     pointer bundle drawn planned snippets
-mw_routing_options:
-    size size
-    int transitions consecutive anchors
-    uint64 seed
-    int threads
-    pointer world stop
-    bool accept_rules
-mw_paired_summary:
-    int settings positive negative
-    mw_interval difference
-    double sign_test
-mw_routing_over:
-    int settings
-    mw_paired_summary nmi js
-    double effective_experts switching
 mw_text:
     pointer stream bytes
     size size room
@@ -325,6 +310,21 @@ mw_effort:
 mw_candidates:
     int count horizon chosen
     pointer scores actions proposed imagined weights
+mw_routing_options:
+    size size
+    int transitions consecutive anchors
+    uint64 seed
+    int threads
+    pointer world stop
+    bool accept_rules
+mw_paired_summary:
+    int settings positive negative
+    mw_interval difference
+    double sign_test
+mw_routing_over:
+    int settings
+    mw_paired_summary nmi js
+    double effective_experts switching
 mw_study_event:
     int what
     text setting

@@ -1,5 +1,5 @@
 /* Which experts of the routed world model a decision goes through, for pictures; see mawam/plan.h. The
- * diagnosis of routing over a whole dataset is in src/eval/routing. */
+ * diagnosis of routing over a whole dataset is in src/routing. */
 #include "model/rwm/probe.h"
 #include "model/rwm/rwm.h"
 #include "plan/bundle.h"

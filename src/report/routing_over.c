@@ -1,5 +1,6 @@
 /* Statements over settings: paired differences with their interval and sign test, and the routing analysis
- * from the result files of single settings; see mawam/eval.h. */
+ * from the result files of single settings; see mawam/routing.h. */
+#include "mawam/routing.h"
 #include "core/json.h"
 #include "core/numbers.h"
 #include "eval/statistics.h"

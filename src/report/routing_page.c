@@ -1,6 +1,6 @@
 /* The routing diagnosis of one bundle as a page that needs nothing else: figures, their numbers as CSV behind
  * links, light, dark and on paper. Every word from a file is escaped. */
-#include "mawam/eval.h"
+#include "mawam/routing.h"
 #include "core/file.h"
 #include "core/numbers.h"
 #include "report/figures.h"

@@ -12,7 +12,7 @@ int main(void) {
 #else
 
 #include "env/ant/ant.h"
-#include "env/verify.h"
+#include "verify/env.h"
 
 #include <pthread.h>
 #include <unistd.h>

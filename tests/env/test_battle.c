@@ -2,7 +2,7 @@
 #include "check.h"
 #include "core/tensor/npy.h"
 #include "env/smac/battle.h"
-#include "env/verify.h"
+#include "verify/env.h"
 #include "recorded.h"
 #include "scratch.h"
 

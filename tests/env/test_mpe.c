@@ -3,7 +3,7 @@
 #include "check.h"
 #include "core/tensor/npy.h"
 #include "env/mpe/mpe.h"
-#include "env/verify.h"
+#include "verify/env.h"
 #include "recorded.h"
 #include "scratch.h"
 

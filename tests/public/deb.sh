@@ -23,5 +23,6 @@ if /usr/bin/python3 -c 'import numpy' 2> /dev/null; then
     library=$(find "$folder/unpacked" -name libmawam.so)
     env -i HOME="$folder" PATH="$(getconf PATH)" PYTHONPATH=$packages MAWAM_LIBRARY="$library" /usr/bin/python3 -B -c '
 import mawam
-mawam.Bundle("spread-medium")' || fail "the packaged Python package finds no library or bundle"
+mawam.Bundle("spread-medium")
+assert "main" in mawam.study_parts()' || fail "the packaged Python package finds no library or bundle"
 fi

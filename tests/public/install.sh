@@ -30,6 +30,11 @@ done
 "$cc" -std=c11 -Wall -Wextra -Werror -I"$folder/include" "$folder/readme.c" -o "$folder/readme" -L"$library" -lmawam \
     -Wl,-rpath,"$library"
 (cd / && env -u MAWAM_DATA HOME="$folder" "$folder/readme") || { echo "install.sh: README's C lines do not work"; exit 1; }
+# libmawam-study links by its own pkg-config file, which brings libmawam with it.
+printf '#include <mawam/study.h>\nint main(void) { return !mw_study_part_name(0); }\n' > "$folder/study.c"
+"$cc" -std=c11 $strict "$folder/study.c" -o "$folder/study" -Wl,-rpath,"$library" \
+    $(PKG_CONFIG_PATH=$library/pkgconfig pkg-config --cflags --libs mawam-study)
+"$folder/study" || { echo "install.sh: a program with libmawam-study does not run"; exit 1; }
 grep -q "Permission is hereby granted" "$folder/share/doc/mawam/copyright" || { echo "install.sh: no licence"; exit 1; }
 for page in $(grep -rhoE 'docs/[a-z]+\.md' "$folder/include" "$folder/share/man" | sort -u); do
     [ -f "$folder/share/doc/mawam/$page" ] || { echo "install.sh: $page is named and not installed"; exit 1; }

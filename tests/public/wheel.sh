@@ -17,6 +17,8 @@ for file in inside/mawam/lib/*.so* inside/mawam/bin/mawam; do
     for need in $(readelf -d "$file" | sed -nE 's/.*\(NEEDED\).*\[(.*)\]/\1/p'); do
         case $need in
         libc.so.6 | libm.so.6 | libdl.so.2 | libpthread.so.0 | librt.so.1 | ld-linux-*.so.*) ;;
+        # Python has loaded this one under its own name before
+        libmawam.so.*) readelf -d inside/mawam/lib/libmawam.so | grep -q "SONAME.*\[$need\]" || fail "$file needs $need" ;;
         *) [ -f "inside/mawam/lib/$need" ] || fail "$file needs $need" ;;
         esac
     done
@@ -43,7 +45,8 @@ total, over = 0.0, False
 while not over:
     obs, rewards, terminated, truncated, _ = env.step(planner.act(obs))
     total, over = total + rewards.mean(), terminated or truncated
-print(f"planned return {total:.1f}")' || fail "no planned episode"
+print(f"planned return {total:.1f}")
+assert "main" in mawam.study_parts()' || fail "no planned episode, or no libmawam-study"
 seconds=$(($(date +%s) - start))
 [ "$seconds" -lt 60 ] || fail "from pip install to a planned episode in $seconds s"
 run "$bin/mawam" --version > /dev/null || fail "the program does not run"

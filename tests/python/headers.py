@@ -7,7 +7,7 @@ import importlib.util
 import re
 import textwrap
 from pathlib import Path
-from typing import Dict, Iterator, List, NamedTuple, Tuple
+from typing import Dict, Iterable, Iterator, List, NamedTuple, Tuple
 
 SOURCE = Path(__file__).resolve().parents[2]
 PACKAGE = SOURCE / "python" / "mawam"
@@ -17,6 +17,7 @@ class Declarations(NamedTuple):
     structs: Dict[str, List[Tuple[str, str, str]]]  # name -> (kind, field, length); "" is no array, "a][b" has two
     functions: Dict[str, Tuple[str, List[str]]]  # name -> (kind of the result, kinds of the arguments)
     constants: Dict[str, int]  # of enums
+    study: List[str]  # functions of libmawam-study: those of headers that mawam.h does not include
 
 
 NUMBERS = {
@@ -25,8 +26,13 @@ NUMBERS = {
 }
 
 
-def _text() -> str:
-    text = "\n".join(path.read_text() for path in sorted((SOURCE / "include" / "mawam").glob("*.h")))
+INCLUDE = SOURCE / "include" / "mawam"
+
+
+def _text(names: Iterable[str] = ()) -> str:
+    """Of the named headers, or of all, without comments and directives."""
+    paths = [INCLUDE / name for name in names] or sorted(INCLUDE.glob("*.h"))
+    text = "\n".join(path.read_text() for path in paths)
     text = re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
     return re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*$", " ", text, flags=re.M)
 
@@ -87,7 +93,10 @@ def read() -> Declarations:
     functions = {}
     for result, name, arguments in re.findall(r"MW_API\s+([^;{(]*?)(mw_\w+)\s*\(((?:[^()]|\([^()]*\))*)\)", text):
         functions[name] = (_kind(result, enums), _arguments(arguments, enums))
-    return Declarations(structs, functions, _constants(text))
+    first = re.findall(r'#include "mawam/(\w+\.h)"', (INCLUDE / "mawam.h").read_text())
+    rest = sorted({path.name for path in INCLUDE.glob("*.h")} - set(first) - {"mawam.h"})
+    study = re.findall(r"MW_API\s+[^;{(]*?(mw_\w+)\s*\(", _text(rest))
+    return Declarations(structs, functions, _constants(text), study)
 
 
 # ---- writing ---------------------------------------------------------------------------------------------------------
@@ -144,8 +153,10 @@ def write() -> None:
     declared, without = read(), left_out()
     _replace("_structs.py", "STRUCTS", [line for name in _in_order(declared, without)
                                         for line in _struct_lines(name, declared)])
-    _replace("_functions.py", "FUNCTIONS", [f"{result} {name}({', '.join(arguments)})" for name, (result, arguments)
-                                            in declared.functions.items() if name not in without])
+    for table, study in (("FUNCTIONS", False), ("STUDY_FUNCTIONS", True)):
+        _replace("_functions.py", table, [f"{result} {name}({', '.join(arguments)})" for name, (result, arguments)
+                                          in declared.functions.items()
+                                          if name not in without and (name in declared.study) == study])
 
 
 if __name__ == "__main__":

@@ -13,7 +13,8 @@ from mawam.env import OUTCOME
 from mawam.evaluation import EPISODE
 
 HEADERS = headers.read()
-DECLARED = dict(re.findall(r"^\w+ (\w+)\((.*)\)$", _functions.FUNCTIONS, flags=re.M))
+FUNCTIONS = _functions.FUNCTIONS.rstrip() + _functions.STUDY_FUNCTIONS
+DECLARED = dict(re.findall(r"^\w+ (\w+)\((.*)\)$", FUNCTIONS, flags=re.M))
 
 
 def _constant(length):
@@ -44,7 +45,7 @@ def test_every_declared_function_is_called():
 
 
 def test_functions_are_as_the_headers_declare_them():
-    for line in _functions.FUNCTIONS.strip().splitlines():
+    for line in FUNCTIONS.strip().splitlines():
         result, name, arguments = re.fullmatch(r"(\w+) (\w+)\((.*)\)", line).groups()
         assert HEADERS.functions[name] == (result, [kind for kind in arguments.split(", ") if kind]), name
 
@@ -62,7 +63,7 @@ def test_structs_have_the_headers_fields():
 
 @pytest.mark.skipif(not shutil.which("cc"), reason="needs a C compiler")
 def test_structs_lie_in_memory_as_the_compiler_lays_them(tmp_path):
-    lines = ["#include <mawam/mawam.h>"]
+    lines = ["#include <mawam/mawam.h>", "#include <mawam/study.h>"]
     for name, struct in _abi.STRUCT.items():
         lines.append(f'_Static_assert(sizeof({name}) == {ctypes.sizeof(struct)}, "size of {name}");')
         for field, *_ in struct._fields_:

@@ -36,7 +36,7 @@ def test_the_environment_comes_first(monkeypatch):
     package = os.path.dirname(_library.__file__)
     assert places[0] == f"{package}/lib/libmawam.so"
     assert places[1].endswith("build/libmawam.so")
-    assert places[-1] == "libmawam.so.0"
+    assert places[-1] == "libmawam.so.0.1"
 
 
 def test_installations_are_places(monkeypatch, tmp_path):
@@ -96,6 +96,58 @@ def test_other_libraries_are_refused(tmp_path):
     assert found.returncode and "has no mw_cpu_check: it was built from other sources" in found.stderr
 
 
+def _python(program, library):
+    return subprocess.run([sys.executable, "-c", program], env=dict(os.environ, MAWAM_LIBRARY=str(library)),
+                          capture_output=True, text=True)
+
+
+def test_the_laboratory_is_loaded_when_it_is_asked_for():
+    program = """
+import mawam
+loaded = lambda: "libmawam-study" in open("/proc/self/maps").read()
+mawam.Env("spread").reset(seed=1)
+before = loaded()
+mawam.paired_compare([1.0] * 9, [2.0] * 9)
+print(before, loaded())"""
+    found = _python(program, _library.library._name)
+    assert found.stdout.split() == ["False", "True"], found.stderr
+
+
+def test_without_the_laboratory_the_rest_works(tmp_path):
+    library = shutil.copy(_library.library._name, tmp_path / "libmawam.so")
+    program = """
+import mawam
+print(mawam.tasks()[0])
+try:
+    mawam.study_parts()
+except mawam.UnsupportedError as error:
+    print(error)"""
+    found = _python(program, library)
+    assert "mw_study_part_name is in libmawam-study, which cannot be loaded" in found.stdout, found.stderr
+    assert f"{tmp_path}/libmawam-study.so" in found.stdout
+
+
+def test_the_laboratory_of_another_release_is_refused(tmp_path):
+    """The loader asks for the inner functions of this very release."""
+    shutil.copy(_library.library._name, tmp_path / "libmawam.so")
+    study = Path(_library.study_place(_library.library._name)).read_bytes()
+    version = f"MAWAM_INTERNAL_{mawam.__version__}".encode()
+    assert version in study
+    name, other = version.decode(), version[:-1] + b"9"
+    # what the loader compares is the hash of the name, which stands beside it
+    hashes = []
+    for text in (name.encode(), other):
+        value = 0
+        for letter in text:
+            value = (value << 4) + letter
+            value = (value ^ (value & 0xf0000000) >> 24) & 0x0fffffff
+        hashes.append(value.to_bytes(4, sys.byteorder))
+    assert study.count(hashes[0]) == 1
+    (tmp_path / "libmawam-study.so").write_bytes(study.replace(version, other).replace(*hashes))
+    found = _python("import mawam; mawam.study_parts()", tmp_path / "libmawam.so")
+    assert found.returncode and f"version `{other.decode()}' not found" in found.stderr
+
+
 def test_version_is_the_projects():
     text = (_library.Path(__file__).resolve().parents[2] / "CMakeLists.txt").read_text()
     assert f"project(mawam VERSION {mawam.__version__} " in text
@@ -146,15 +198,16 @@ def test_interrupts_between_reports_wait_for_the_library(monkeypatch):
 NOTHING = """
 import ctypes, re, sys
 from mawam import _abi, _library
-from mawam._functions import FUNCTIONS
-kinds = [re.fullmatch(r"(\\w+) (\\w+)\\((.*)\\)", line).groups() for line in FUNCTIONS.strip().splitlines()]
+from mawam._functions import FUNCTIONS, STUDY_FUNCTIONS
+lines = (FUNCTIONS.rstrip() + STUDY_FUNCTIONS).strip().splitlines()
+kinds = [re.fullmatch(r"(\\w+) (\\w+)\\((.*)\\)", line).groups() for line in lines]
 given = {name: arguments.split(", ") for result, name, arguments in kinds if result == "status"}
 given.update({name: ["pointer"] for name in sys.argv[1].split()})
 for name, arguments in given.items():
     print(name, flush=True)
     values = [_abi.STRUCT[kind]() if kind in _abi.STRUCT else None if kind in ("pointer", "text") else 0
               for kind in arguments if kind]
-    function = getattr(_library.library, name)
+    function = getattr(_library.study_library() if name in _abi.STUDY else _library.library, name)
     function.argtypes = [_abi.KINDS[kind] for kind in arguments if kind]
     function(*values)
 print("survived", len(given))

@@ -1,6 +1,7 @@
 /* mawam bench: how fast this machine scores, generates and trains. */
 #include "cli/table.h"
 
+#include <mawam/study.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,6 +2,7 @@
 #include "cli/table.h"
 
 #include <math.h>
+#include <mawam/study.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

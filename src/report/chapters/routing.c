@@ -1,4 +1,5 @@
 /* The chapter on routing: what mawam diagnose --routing found in every setting that it was run on. */
+#include "mawam/routing.h"
 #include "report/figures.h"
 #include "report/page.h"
 #include "report/report.h"
