@@ -44,7 +44,7 @@ int main(int argc, char **argv) {
     for (int k = 0; k < decisions; k++) {
         if (outcome.terminated || outcome.truncated) {
             mw_env_reset(env, ++episode);
-            mw_planner_begin(planner, 0, episode);
+            mw_planner_begin(planner, 0, episode, NULL);
         }
         mw_env_observe(env, obs);
         mw_env_legal(env, legal);

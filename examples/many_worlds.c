@@ -44,7 +44,7 @@ int main(int argc, char **argv) {
     for (int e = 0; e < count; e++) over[e] = 1;
     for (int step = 0; step < steps; step++) {
         for (int e = 0; e < count; e++)
-            if (over[e]) mw_planner_begin(planner, e, seeds[e] = games++);
+            if (over[e]) mw_planner_begin(planner, e, seeds[e] = games++, NULL);
         mw_env_batch_reset(worlds, seeds, over, obs, legal);
         check(mw_planner_act(planner, obs, legal, NULL, real, index, &error), &error);
         check(mw_env_batch_step(worlds, (mw_action){real, index}, rewards, outcomes, obs, legal, &error),
@@ -52,7 +52,7 @@ int main(int argc, char **argv) {
         for (int e = 0; e < count; e++) {
             float mean = 0;
             for (size_t i = 0; i < n; i++) mean += rewards[(size_t)e * n + i] / (float)n;
-            mw_planner_reward(planner, e, mean);
+            mw_planner_reward(planner, e, mean, NULL);
             earned += mean;
             over[e] = outcomes[e].terminated || outcomes[e].truncated;
         }

@@ -86,6 +86,7 @@ static mw_status train(const char *folder, const char *bundle, mw_error *error) 
     options.assignment_count = sizeof small / sizeof *small;
     MW_TRY(mw_dataset_load(&dataset, folder, error));
     mw_status status = mw_bundle_train(dataset, bundle, &options, &report, error);
+    mw_training_report_free(&report);
     mw_dataset_free(dataset);
     return status;
 }
@@ -95,13 +96,13 @@ static mw_status play(mw_planner *planner, double *mean, mw_error *error) {
     *mean = 0;
     for (int e = 0; e < JUDGED; e++) {
         world w = start();
-        if (planner) mw_planner_begin(planner, 0, (uint64_t)e);
+        if (planner) mw_planner_begin(planner, 0, (uint64_t)e, NULL);
         for (int t = 0; t < STEPS; t++) {
             float obs[AGENTS * OBS], push[AGENTS] = {draw(), draw()};
             observe(&w, obs);
             if (planner) MW_TRY(mw_planner_act(planner, obs, NULL, NULL, push, NULL, error));
             const float reward = step(&w, push);
-            if (planner) mw_planner_reward(planner, 0, reward);
+            if (planner) mw_planner_reward(planner, 0, reward, NULL);
             *mean += reward / JUDGED;
         }
     }

@@ -36,7 +36,7 @@ int main(int argc, char **argv) {
     double total = 0;
 
     mw_env_reset(env, seed);
-    mw_planner_begin(planner, 0, seed);
+    mw_planner_begin(planner, 0, seed, NULL);
     while (!outcome.terminated && !outcome.truncated) {
         mw_env_observe(env, obs);
         mw_env_legal(env, legal);
@@ -44,7 +44,7 @@ int main(int argc, char **argv) {
         check(mw_env_step(env, (mw_action){real, index}, rewards, &outcome, &error), &error);
         float mean = 0;
         for (size_t i = 0; i < n; i++) mean += rewards[i] / (float)n;
-        mw_planner_reward(planner, 0, mean);
+        mw_planner_reward(planner, 0, mean, NULL);
         total += mean;
     }
     printf("%s-%s: return %g after %d steps%s\n", about.task, about.quality, total, outcome.step,

@@ -30,7 +30,7 @@ int main(int argc, char **argv) {
     uint64_t episode = 0;
     mw_status status = MW_OK;
 
-    mw_planner_begin(planner, 0, episode);
+    mw_planner_begin(planner, 0, episode, NULL);
     while (status == MW_OK && (length = getline(&line, &capacity, stdin)) > 0) {
         int read = 0;
         char *at = line;
@@ -45,7 +45,7 @@ int main(int argc, char **argv) {
                            number, values, read, (int)strcspn(at, "\r\n"), at),
                    1;
         if (read == 0) {
-            mw_planner_begin(planner, 0, ++episode);
+            mw_planner_begin(planner, 0, ++episode, NULL);
             continue;
         }
         /* A world with illegal actions passes its mask, and one that rewards calls mw_planner_reward. */

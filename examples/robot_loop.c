@@ -52,7 +52,7 @@ int main(int argc, char **argv) {
     struct timespec next;
 
     mw_env_reset(robot, 1);
-    mw_planner_begin(planner, 0, 1);
+    mw_planner_begin(planner, 0, 1, NULL);
     clock_gettime(CLOCK_MONOTONIC, &next);
     while (!outcome.terminated && !outcome.truncated && decisions < 100) {
         mw_env_observe(robot, obs);
@@ -67,7 +67,7 @@ int main(int argc, char **argv) {
         check(mw_env_step(robot, (mw_action){real, index}, rewards, &outcome, &error), &error);
         float mean = 0; /* what is earned is no longer to be aimed at */
         for (int i = 0; i < about.agents; i++) mean += rewards[i] / (float)about.agents;
-        mw_planner_reward(planner, 0, mean);
+        mw_planner_reward(planner, 0, mean, NULL);
         add(&next, period);
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
     }

@@ -123,7 +123,7 @@ static uint64_t decide(uint64_t sum, const mw_bundle *bundle, bool oracle, int s
     int32_t *index = calloc(n, sizeof *index);
     mw_outcome outcome = {0};
     mw_env_reset(env, 11);
-    mw_planner_begin(planner, 0, 11);
+    mw_planner_begin(planner, 0, 11, NULL);
     for (int step = 0; step < steps && !outcome.terminated && !outcome.truncated; step++) {
         mw_env_observe(env, obs);
         mw_env_legal(env, legal);

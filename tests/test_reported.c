@@ -289,7 +289,7 @@ static int kept_with(const mw_bundle *bundle, double caution) {
         float obs[SEEN], real[DONE];
         mw_rng rng = mw_rng_make(6, MW_RNG_TEST, k, 0, 0);
         for (int i = 0; i < SEEN; i++) obs[i] = (float)mw_rng_normal(&rng);
-        mw_planner_begin(planner, 0, k);
+        mw_planner_begin(planner, 0, k, NULL);
         CHECK_OK(mw_planner_act(planner, obs, NULL, NULL, real, NULL, &error), error);
         kept += mw_planner_candidates(planner, 0).chosen == 0;
     }

@@ -20,8 +20,6 @@ typedef struct mw_family {
     int study_episodes;                 /* that the study plays */
 } mw_family;
 
-enum { MW_FAMILIES = 3 };
-
 /* Of all that mawam knows, also of those that this build cannot play. */
 MW_API const mw_family *mw_family_at(int index);          /* NULL past the end */
 MW_API const mw_family *mw_family_find(const char *name); /* NULL: there is none */

@@ -47,9 +47,12 @@ typedef struct mw_error {
 /* A short name of the status: "ok", "format", ... */
 MW_API const char *mw_status_name(mw_status status);
 
-/* Long work looks at such a flag, which a signal handler may set: not 0 asks it to save and to end with
- * MW_ERR_INTERRUPTED. A sig_atomic_t, spelled out so that <signal.h> is not needed here. */
+/* Long work looks at such a flag: not 0 asks it to save and to end with MW_ERR_INTERRUPTED. A sig_atomic_t,
+ * spelled out so that <signal.h> is not needed here; 0 to begin with. */
 typedef volatile int mw_stop_flag;
+
+/* Sets the flag, atomically: from any thread, and from a signal handler. */
+MW_API void mw_stop_set(mw_stop_flag *flag, bool stop);
 
 /* ---- for functions that report errors in the same way -------------------------------------------------- */
 

@@ -171,8 +171,6 @@ typedef struct mw_same_state_options {
 } mw_same_state_options;
 MW_API void mw_same_state_options_init(mw_same_state_options *options, size_t size);
 
-enum { MW_JUDGES = 16 }; /* at most: scorers that are compared */
-
 /* One scorer's judgement of all candidates. */
 typedef struct mw_judge {
     char scorer[MW_NAME];
@@ -192,7 +190,7 @@ typedef struct mw_same_state {
     bool exact;                                     /* all second executions gave the same bits */
     float *realized;                                /* [anchors][M] */
     int judges;
-    mw_judge judge[MW_JUDGES]; /* every scorer that the bundle can serve, the world model first */
+    mw_judge *judge; /* [judges]: every scorer that the bundle can serve, the world model first */
 } mw_same_state;
 
 /* Anchors are states at steps drawn uniformly so that H steps are left (and, in long episodes, among the

@@ -1,9 +1,9 @@
 /* mawam: test-time planning with frozen multi-agent policies.
  *
- * The whole interface of libmawam; that of libmawam-study is mawam/study.h. The libraries never prints, exits or aborts on bad input. Array shapes stand in
- * brackets next to every pointer; all arrays are row-major. Options are filled by their _init function, which
- * is told the size of the struct the caller was compiled with, so that fields can be added at its end; NULL
- * in their place means the defaults.
+ * The whole interface of libmawam; that of libmawam-study is mawam/study.h. The libraries never print, exit
+ * or abort on bad input. Array shapes stand in brackets next to every pointer; all arrays are row-major.
+ * Options are filled by their _init function, which is told the size of the struct the caller was compiled
+ * with, so that fields can be added at its end; NULL in their place means the defaults.
  *
  * What a function creates is the caller's, to be freed by the type's own _free, for which NULL is fine; after
  * a failure it is NULL. What it was given must outlive it only where that is said. A pointer that a function

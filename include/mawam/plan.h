@@ -15,7 +15,8 @@ extern "C" {
  * it. In memory it takes about 12 bytes a weight, however few bits its file has. */
 typedef struct mw_bundle mw_bundle;
 
-/* The file is not needed afterwards. mw_data_path finds those that come with mawam. */
+/* A path, or the short name of a bundle that comes with mawam, "3m-medium", which mw_data_path finds. The
+ * file is not needed afterwards. */
 MW_API mw_status mw_bundle_load(mw_bundle **bundle, const char *path, mw_error *error);
 /* The same of a file's bytes, wherever they begin: a bundle that is linked into a program. They may go
  * afterwards. */
@@ -153,7 +154,7 @@ MW_API size_t mw_planner_bytes(const mw_planner *planner); /* of that memory, th
 
 /* Starts an episode in one environment: its history is forgotten. The candidates' noise is a pure function of
  * the seed, the episode, the step and the candidate, whatever the threads and the other environments. */
-MW_API void mw_planner_begin(mw_planner *planner, int env, uint64_t episode);
+MW_API mw_status mw_planner_begin(mw_planner *planner, int env, uint64_t episode, mw_error *error);
 
 /* One decision for every active environment (active[envs], NULL: all) from obs[envs][n][o], in the units of
  * the data; legal[envs][n][d] is 0 or 1, NULL: everything is. Writes real[envs][n][d], in [-1,1], or
@@ -174,8 +175,8 @@ typedef struct mw_effort {
 MW_API mw_effort mw_planner_effort(const mw_planner *planner);
 
 /* What an environment's last action earned: the mean over agents, in the units of the data. Only bundles that
- * follow the return-to-go use it. */
-MW_API void mw_planner_reward(mw_planner *planner, int env, float reward);
+ * follow the return-to-go use it. One that is not finite is refused. */
+MW_API mw_status mw_planner_reward(mw_planner *planner, int env, float reward, mw_error *error);
 
 /* The candidates of one environment's last decision, for pictures and tests; the arrays are valid until the
  * next one. count is 0 where there was none. */

@@ -1,5 +1,5 @@
-/* The routing diagnosis: what the experts of a routed world model have learned, as numbers, tables and a page; and
- * comparisons of such numbers over settings. Part of libmawam-study. */
+/* The routing diagnosis: what the experts of a routed world model have learned, as numbers, tables and a
+ * page; and comparisons of such numbers over settings. Part of libmawam-study. */
 #ifndef MAWAM_ROUTING_H
 #define MAWAM_ROUTING_H
 

@@ -1,5 +1,5 @@
-/* The whole interface of libmawam-study, the laboratory on libmawam: the study and its report here, measurements of
- * speed, routing and comparisons with recorded numbers in the headers that this one includes.
+/* The whole interface of libmawam-study, the laboratory on libmawam: the study and its report here,
+ * measurements of speed, routing and comparisons with recorded numbers in the headers that this one includes.
  *
  * The study: for every setting make data -> train -> evaluate the arms -> diagnose, on stated ones
  * further analyses, and a report over all of them. Every stage leaves a file that says what it was made from,
@@ -101,12 +101,14 @@ typedef struct mw_study_options {
     const mw_stop_flag *stop; /* may be NULL; not 0: return MW_ERR_INTERRUPTED, what is finished is kept */
     void (*progress)(void *context, const mw_study_event *event); /* may be NULL */
     void *context;
-    unsigned parts;                   /* 1 << mw_study_part; 0: all */
-    uint64_t first_seed;              /* of the evaluation: MW_STUDY_FIRST_SEED */
-    int family_episodes[MW_FAMILIES]; /* where families differ; 0: as above */
-    int training_seeds;               /* of the middle settings, 1 to MW_STUDY_SEEDS (3) */
-    bool play_again;                  /* evaluation seeds that another bundle of the same setting has
-                                         played in this folder; refused otherwise */
+    unsigned parts;             /* 1 << mw_study_part; 0: all */
+    uint64_t first_seed;        /* of the evaluation: MW_STUDY_FIRST_SEED */
+    const int *family_episodes; /* [family_count] in the order of mw_family_at, where families differ; 0: as
+                                   above. NULL: they do not */
+    int family_count;
+    int training_seeds; /* of the middle settings, 1 to MW_STUDY_SEEDS (3) */
+    bool play_again;    /* evaluation seeds that another bundle of the same setting has
+                           played in this folder; refused otherwise */
     unsigned baselines; /* of the part baselines: 1 << index of a model that plays by itself; 0: all */
 } mw_study_options;
 MW_API void mw_study_options_init(mw_study_options *options, size_t size);

@@ -9,8 +9,8 @@
 extern "C" {
 #endif
 
-enum { MW_MODELS = 32, MW_PART_LOSSES = 6 }; /* at most: kinds of models, losses of each */
-enum { MW_REMARK = 512 };                    /* bytes of a text that people should read */
+enum { MW_PART_LOSSES = 6 }; /* at most, of one model */
+enum { MW_REMARK = 512 };    /* bytes of a text that people should read */
 
 /* "flow,rwm" -> the set of models as bits 1 << index; mw_preset_list names them. */
 MW_API mw_status mw_model_classes_parse(const char *text, unsigned *set, mw_error *error);
@@ -93,12 +93,14 @@ typedef struct mw_training_report {
     double seconds, target;
     char remark[MW_REMARK]; /* on how the plan's return_error was measured, or why it is not known; "" */
     int count;
-    mw_part_report part[MW_MODELS];
+    mw_part_report *part; /* [count] */
 } mw_training_report;
+MW_API void mw_training_report_free(mw_training_report *report); /* its parts; safe to call twice */
 
 /* Checks the values of the dataset and, for a built-in task, its rules, trains and writes the bundle. Next to
  * output, FILE.safetensors, lie FILE.jsonl (the losses), FILE.svg (their curves) and, until it is finished,
- * FILE.train.safetensors (a checkpoint every two minutes). */
+ * FILE.train.safetensors (a checkpoint every two minutes). After a
+ * failure the report has no parts. */
 MW_API mw_status mw_bundle_train(const mw_dataset *dataset, const char *output,
                                  const mw_train_options *options, mw_training_report *report,
                                  mw_error *error);

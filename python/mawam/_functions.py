@@ -82,6 +82,7 @@ status mw_env_batch_script(pointer, text, pointer, pointer, pointer, pointer)
 void mw_env_episode_seeds(uint64, uint64, pointer, pointer)
 text mw_version()
 text mw_status_name(status)
+void mw_stop_set(pointer, bool)
 bool mw_arm_at(int, pointer)
 text mw_arm_name(int)
 bool mw_arm_available(int, pointer)
@@ -124,10 +125,10 @@ void mw_planner_options_init(pointer, size, pointer)
 status mw_planner_create(pointer, pointer, pointer, pointer)
 void mw_planner_free(pointer)
 size mw_planner_bytes(pointer)
-void mw_planner_begin(pointer, int, uint64)
+status mw_planner_begin(pointer, int, uint64, pointer)
 status mw_planner_act(pointer, pointer, pointer, pointer, pointer, pointer, pointer)
 mw_effort mw_planner_effort(pointer)
-void mw_planner_reward(pointer, int, float)
+status mw_planner_reward(pointer, int, float, pointer)
 mw_candidates mw_planner_candidates(pointer, int)
 status mw_planner_take(pointer, int, int, pointer, pointer, pointer)
 size mw_planner_snapshot_size(pointer)
@@ -153,6 +154,7 @@ void mw_method_list(pointer)
 text mw_method_name(int)
 void mw_train_options_init(pointer, size)
 status mw_train_options_check(pointer, text, pointer)
+void mw_training_report_free(pointer)
 status mw_bundle_train(pointer, text, pointer, pointer, pointer)
 """
 
@@ -187,11 +189,6 @@ LEFT_OUT = {
     "mw_fail": "for C functions that report errors as the library does; Python raises",
     "mw_fail_within": "see mw_fail",
     "mw_text_clean": "for programs that print texts of files to a terminal; messages of exceptions are clean",
-    "mw_progress": "a progress bar on stderr for programs; Python's callbacks drive any bar",
-    "mw_progress_start": "see mw_progress",
-    "mw_progress_update": "see mw_progress",
-    "mw_progress_finish": "see mw_progress",
-    "mw_progress_every": "see mw_progress",
     "mw_bundle_read": "for programs that have a bundle linked into them; Bundle reads files",
     "mw_file_write": "Python has files of its own",
     "mw_file_writable": "see mw_file_write",

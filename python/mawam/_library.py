@@ -391,6 +391,11 @@ def as_dict(struct: ctypes.Structure) -> Dict[str, Any]:
             for field in struct._fields_}
 
 
+def structs(name: str, address: Optional[int], count: int) -> Sequence[Any]:
+    """The structs of an array of the library, which is valid as long as that."""
+    return (_abi.STRUCT[name] * count).from_address(address) if address else ()
+
+
 def record(kind: Type[Record], struct: ctypes.Structure, /, **others: Any) -> Record:
     """A named tuple of the struct's fields that it names, and of others."""
     values = as_dict(struct)

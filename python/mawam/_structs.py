@@ -256,7 +256,7 @@ mw_same_state:
     bool exact
     pointer realized
     int judges
-    mw_judge judge[16]
+    pointer judge
 mw_snippet_options:
     size size
     int count
@@ -352,7 +352,8 @@ mw_study_options:
     pointer stop progress context
     unsigned parts
     uint64 first_seed
-    int family_episodes[3] training_seeds
+    pointer family_episodes
+    int family_count training_seeds
     bool play_again
     unsigned baselines
 mw_sweep_options:
@@ -398,7 +399,7 @@ mw_training_report:
     double seconds target
     char remark[512]
     int count
-    mw_part_report part[32]
+    pointer part
 mw_verify:
     pointer line context
     int checks failed

@@ -8,7 +8,7 @@ import queue
 import threading
 from typing import Any, Callable, List, Optional
 
-from mawam._library import Handle, call, given_text
+from mawam._library import Handle, call, given_text, lib
 
 
 class Work:
@@ -51,7 +51,7 @@ class Work:
             thread.start()
             raised = self._wait(thread, progress)
         finally:  # also if it is left while the thread, which keeps all that it uses, still works
-            self._stop.value = 1
+            lib.mw_stop_set(self.stop, True)
         if raised is not None:
             raise raised
         if failures:
@@ -65,7 +65,7 @@ class Work:
                 self._attend(thread, progress if raised is None else None)
                 return raised
             except BaseException as error:  # KeyboardInterrupt too
-                self._stop.value = 1
+                lib.mw_stop_set(self.stop, True)
                 raised = raised or error
 
     def _attend(self, thread: threading.Thread, progress: Optional[Callable[[Any], Any]]) -> None:

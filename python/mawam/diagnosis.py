@@ -8,7 +8,7 @@ import numpy as np
 from mawam import _abi
 from mawam._arrays import copied, taken
 from mawam._library import Assignments, Owner, PathLike, Settings, as_dict, call, captured, encode, lib
-from mawam._library import opened, options, record, several, text, truth, whole
+from mawam._library import opened, options, record, several, structs, text, truth, whole
 from mawam._show import Table, frame, number, shortly
 from mawam._work import Work
 from mawam.data import Dataset
@@ -161,7 +161,7 @@ def _same_state(result: Any) -> SameState:
     shape = (result.anchors, result.candidates)
     judges = {text(judge.scorer): Judge(Ranking(**as_dict(judge.ranking)), judge.chosen,
                                         copied(judge.predicted, shape, FLOAT))
-              for judge in result.judge[:result.judges]}
+              for judge in structs("mw_judge", result.judge, result.judges)}
     return record(SameState, result, realized=copied(result.realized, shape, FLOAT), judges=judges)
 
 

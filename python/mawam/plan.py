@@ -90,7 +90,7 @@ class Bundle(Owner):
 
     def __init__(self, path: PathLike) -> None:
         """Reads and checks a bundle: a file, or by its name one that comes with mawam ("spread-medium")."""
-        self._handle = Handle(lib.mw_bundle_load, lib.mw_bundle_free, encode(data_path("bundles", path)))
+        self._handle = Handle(lib.mw_bundle_load, lib.mw_bundle_free, encode(path))
         about = as_dict(lib.mw_bundle_describe(self._pointer))
         self.task: str = about["task"]
         self.rules: str = about["rules"]  # version of the world it was trained in
@@ -244,7 +244,7 @@ class Planner(Owner):
         """Starts an episode in one environment: its history is forgotten. The candidates' noise is a function of the
         seed, the episode, the step and the candidate."""
         self._check_env(env)
-        lib.mw_planner_begin(self._pointer, env, whole("episode", episode))
+        call(lib.mw_planner_begin, self._pointer, env, whole("episode", episode))
 
     def _check_env(self, env: int) -> None:
         if not 0 <= whole("env", env, ctypes.c_int) < self.envs:
@@ -288,7 +288,7 @@ class Planner(Owner):
         """What an environment's last action earned: the mean over agents. Only bundles that follow the return-to-go
         use it."""
         self._check_env(env)
-        lib.mw_planner_reward(self._pointer, env, float(reward))
+        call(lib.mw_planner_reward, self._pointer, env, float(reward))
 
     @property
     def effort(self) -> Effort:

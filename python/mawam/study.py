@@ -1,11 +1,13 @@
 """The study: for every setting make data, train, evaluate, diagnose, and a report over all of them."""
 import ctypes
-from typing import Any, List, NamedTuple, Optional, Sequence
+from typing import Any, List, Mapping, NamedTuple, Optional, Sequence
 
 from mawam import _abi
-from mawam._library import Assignments, PathLike, Settings, call, encode, lib, names, options, several, text, truth
+from mawam._library import ArgumentError, Assignments, PathLike, Settings, call, encode, lib, names, options, several
+from mawam._library import text, truth, whole
 from mawam._work import Work
 from mawam.behavior import setting_pointer
+from mawam.env import families
 from mawam.evaluation import arm_set
 from mawam.progress import Listener, Shown
 
@@ -36,17 +38,23 @@ def _event(pointer: int) -> StudyEvent:
 
 def run_study(folder: PathLike, settings: Optional[Sequence[str]] = None, *, quick: bool = False, resume: bool = False,
               training: Optional[Settings] = None, arms: Optional[Sequence[str]] = None,
-              progress: Listener = None, **others: Any) -> int:
-    """Runs settings (None: all) in a folder and returns how many failed. training: its settings; `others` are further
-    fields of mw_study_options by name, for instance seeds=2, episodes=4, anchors=0, threads=2."""
+              family_episodes: Optional[Mapping[str, int]] = None, progress: Listener = None, **others: Any) -> int:
+    """Runs settings (None: all) in a folder and returns how many failed. training: its settings; family_episodes: of
+    each seed, where families differ ({"mpe": 40}); `others` are further fields of mw_study_options by name, for
+    instance seeds=2, episodes=4, anchors=0, threads=2."""
     assignments = Assignments(training)
     several("settings", settings)
     pointers = (ctypes.c_void_p * max(1, len(settings or ())))(*map(setting_pointer, settings or ()))
-    work, failed = Work(assignments, pointers), ctypes.c_int()
+    wanted = dict(family_episodes or {})
+    known = [family.name for family in families()]
+    each = (ctypes.c_int * len(known))(*(whole("family_episodes", wanted.pop(name, 0), ctypes.c_int) for name in known))
+    if wanted:
+        raise ArgumentError(f"family_episodes: expected {', '.join(known)}; found {', '.join(map(str, wanted))}")
+    work, failed = Work(assignments, pointers, each), ctypes.c_int()
     given = options("mw_study_options", folder=folder, settings=ctypes.addressof(pointers), count=len(settings or ()),
                     resume=resume, budget=0 if truth("quick", quick) else 1, arms=arm_set(arms),
-                    command="mawam.run_study", stop=work.stop, progress=work.reports([ctypes.c_void_p], _event),
-                    **assignments.fields, **others)
+                    family_episodes=ctypes.addressof(each), family_count=len(each), command="mawam.run_study",
+                    stop=work.stop, progress=work.reports([ctypes.c_void_p], _event), **assignments.fields, **others)
     with Shown(progress, "study", lambda seen: ((seen.index + seen.done) / max(1, seen.count),
                                                 f"{seen.setting}: {seen.stage} {seen.what}")) as shown:
         work.run(shown.told, lib.mw_study_run, ctypes.byref(given), ctypes.byref(failed))

@@ -10,7 +10,7 @@ import numpy as np
 
 from mawam import _abi
 from mawam._library import ArgumentError, Assignments, FormatError, PathLike, Settings, call, captured, encode, lib
-from mawam._library import names, options, opened, record, text, truth
+from mawam._library import names, options, opened, record, structs, text, truth
 from mawam._events import TrainingEvents
 from mawam._show import chart, frame, shortly
 from mawam._work import Work
@@ -156,7 +156,7 @@ def _estimate(pointer: int) -> Estimate:
 def _report(path: PathLike, report: Any) -> Training:
     parts = [TrainedPart(text(part.name), part.trained,
                          {text(part.loss_names[i]): part.held[i] for i in range(part.losses)}, part.best_step)
-             for part in report.part[:report.count]]
+             for part in structs("mw_part_report", report.part, report.count)]
     return Training(os.fspath(path), report.complete, report.finished_before, report.seconds, report.target,
                     text(report.remark), parts)
 
@@ -221,7 +221,8 @@ def train(dataset: Dataset, output: PathLike, *, settings: Optional[Settings] = 
         with shown:
             work.run(told, lib.mw_bundle_train, dataset._pointer, encode(output), ctypes.byref(given),
                      ctypes.byref(report))
+        return _report(output, report)
     finally:
+        lib.mw_training_report_free(ctypes.byref(report))
         if events is not None:
             events.close()
-    return _report(output, report)

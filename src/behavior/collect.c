@@ -50,7 +50,7 @@ static mw_status play_all(mw_player *player, mw_dataset_writer *writer, const mw
             account(r, &square, &played[i]);
         }
         if (o->progress) o->progress(o->context, r->steps, total);
-        if (o->stop && *o->stop)
+        if (mw_stopped(o->stop))
             return mw_fail(error, MW_ERR_INTERRUPTED, "stopped after %ld of %ld transitions; nothing is kept",
                            r->steps, total);
     }

@@ -73,8 +73,7 @@ static mw_status measure(const job *j, const candidate *c, float noise, uint64_t
     mw_status status = mw_behavior_measure(j->task, j->options.world, scratch, seed, episodes,
                                            j->options.threads, out, error);
     mw_behavior_free(scratch);
-    if (status == MW_OK && j->options.stop && *j->options.stop)
-        return mw_fail(error, MW_ERR_INTERRUPTED, "stopped");
+    if (status == MW_OK && mw_stopped(j->options.stop)) return mw_fail(error, MW_ERR_INTERRUPTED, "stopped");
     return status;
 }
 

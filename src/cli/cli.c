@@ -90,11 +90,6 @@ int mw_cli_usage(const char *format, ...) {
     return 2;
 }
 
-void mw_cli_message(void *context, mw_log_level level, const char *message) {
-    (void)context;
-    fprintf(stderr, "mawam: %s%s\n", level == MW_LOG_WARNING ? "warning: " : "", message);
-}
-
 int mw_cli_refuse(const mw_error *error) {
     char message[sizeof error->message];
     if (error->status != MW_ERR_ARGUMENT) return mw_cli_fail(error);
@@ -442,18 +437,12 @@ int mw_cli_print(json_t *value, int digits) {
     return ok ? 0 : 1;
 }
 
-double mw_cli_seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static volatile sig_atomic_t stop_requested, stop_polled;
+static mw_stop_flag stop_requested, stop_polled;
 
 static void request_stop(int signal_number) {
     (void)signal_number;
     if (!stop_polled) _exit(STOPPED);
-    stop_requested = 1;
+    mw_stop_set(&stop_requested, true);
 }
 
 void mw_cli_listen(void) {
@@ -463,7 +452,7 @@ void mw_cli_listen(void) {
     if (signal(SIGHUP, request_stop) == SIG_IGN) signal(SIGHUP, SIG_IGN); /* nohup */
 }
 
-const volatile sig_atomic_t *mw_cli_stop(void) {
-    stop_polled = 1;
+const mw_stop_flag *mw_cli_stop(void) {
+    mw_stop_set(&stop_polled, true);
     return &stop_requested;
 }

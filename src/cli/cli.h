@@ -3,6 +3,8 @@
 #ifndef MW_CLI_CLI_H
 #define MW_CLI_CLI_H
 
+#include "cli/progress.h"
+
 #include <mawam/mawam.h>
 
 #include <jansson.h>
@@ -37,8 +39,6 @@ int mw_cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* A message of the library as the program says it, with options as they are typed. It is not longer: two
  * dashes for two quotes. */
 void mw_cli_typed(char *out, const char *message);
-/* What the library has to say, for mw_log_set. */
-void mw_cli_message(void *context, mw_log_level level, const char *message);
 /* Of work that had not begun: a request that is wrong (MW_ERR_ARGUMENT) is usage, all else a failure. */
 int mw_cli_refuse(const mw_error *error);
 
@@ -136,14 +136,12 @@ int mw_cli_replay(const char *path);
 
 extern bool mw_cli_quiet; /* --quiet: no progress, no remarks */
 
-double mw_cli_seconds(void); /* since an arbitrary start; never runs backwards */
-
 /* Ctrl-C, SIGTERM and the loss of the terminal end the program with 130: at once, as long as it only reads
  * and prints. */
 void mw_cli_listen(void);
 /* From now on they do nothing but set this, and the work under way saves, removes what it began and ends. For
  * every command that writes files. */
-const volatile sig_atomic_t *mw_cli_stop(void);
+const mw_stop_flag *mw_cli_stop(void);
 
 /* Appends a space and a word as a shell takes it, at most 3 + 4 times as long; returns the end. */
 char *mw_cli_quote(char *end, const char *word);

@@ -18,6 +18,10 @@ const char *mw_status_name(mw_status status) {
     return (unsigned)status < sizeof names / sizeof *names ? names[status] : "unknown";
 }
 
+void mw_stop_set(mw_stop_flag *flag, bool stop) {
+    if (flag) __atomic_store_n(flag, stop, __ATOMIC_RELEASE);
+}
+
 /* Also the second set of them, U+0080 to U+009F, which some terminals obey. */
 char *mw_text_clean(char *text) {
     for (unsigned char *c = (unsigned char *)text; *c; c++) {

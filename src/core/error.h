@@ -12,4 +12,9 @@
     } while (0)
 #define MW_NEED(pointer) MW_NEED_AS(pointer, #pointer)
 
+/* Is long work asked to end? The flag may be NULL. */
+static inline bool mw_stopped(const mw_stop_flag *flag) {
+    return flag && __atomic_load_n(flag, __ATOMIC_ACQUIRE);
+}
+
 #endif

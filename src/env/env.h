@@ -78,7 +78,7 @@ struct mw_env_class {
 mw_status mw_env_check_numbers(const mw_env *env, const char *what, const double *values, int count,
                                mw_error *error);
 
-enum { MW_FAMILY_MPE, MW_FAMILY_BATTLE, MW_FAMILY_ANT }; /* rows of mw_family_at */
+enum { MW_FAMILY_MPE, MW_FAMILY_BATTLE, MW_FAMILY_ANT, MW_FAMILIES }; /* rows of mw_family_at */
 extern const mw_family mw_families[MW_FAMILIES];
 const char *const *mw_family_tasks(const mw_family *family); /* names, NULL past the last */
 

@@ -111,11 +111,11 @@ static mw_status play_round(mw_anchor_walk *w, long first, mw_error *error) {
         w->episode[e] = first + e;
         const mw_episode_seeds seeds = mw_episode_seeds_of(o->seed, w->episode[e]);
         mw_worlds_begin(s, NULL, e, seeds);
-        mw_planner_begin(w->planner, e, seeds.controller);
+        mw_planner_begin(w->planner, e, seeds.controller, NULL);
         draw_marks(w, e);
     }
     while (running > 0 && !enough(w)) {
-        if (o->stop && *o->stop)
+        if (mw_stopped(o->stop))
             return mw_fail(error, MW_ERR_INTERRUPTED, "stopped after %d of %d anchors", w->visited,
                            o->anchors);
         MW_TRY(mw_planner_propose(w->planner, s->obs, s->legal, s->active, error));
@@ -124,7 +124,7 @@ static mw_status play_round(mw_anchor_walk *w, long first, mw_error *error) {
         MW_TRY(mw_worlds_step(s, NULL, error));
         for (int e = 0; e < s->count; e++) {
             if (!s->active[e]) continue;
-            mw_planner_reward(w->planner, e, (float)mw_worlds_reward(s, e));
+            mw_planner_reward(w->planner, e, (float)mw_worlds_reward(s, e), NULL);
             if (!mw_worlds_over(s, e) && s->last[e].step <= w->mark[e][MARKS - 1]) continue;
             s->active[e] = 0;
             running--;

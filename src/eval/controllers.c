@@ -38,7 +38,7 @@ static mw_status planner_create(mw_controller **out, const mw_controller_request
 }
 
 static void planner_begin(mw_controller *c, int env, uint64_t episode) {
-    mw_planner_begin(((planning *)c)->planner, env, episode);
+    mw_planner_begin(((planning *)c)->planner, env, episode, NULL);
 }
 
 static mw_status planner_act(mw_controller *c, const float *obs, const uint8_t *legal, const uint8_t *active,
@@ -47,7 +47,7 @@ static mw_status planner_act(mw_controller *c, const float *obs, const uint8_t *
 }
 
 static void planner_reward(mw_controller *c, int env, float reward) {
-    mw_planner_reward(((planning *)c)->planner, env, reward);
+    mw_planner_reward(((planning *)c)->planner, env, reward, NULL);
 }
 
 static mw_candidates planner_candidates(const mw_controller *c, int env) {

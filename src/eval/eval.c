@@ -152,7 +152,7 @@ static mw_status play_queue(player *p, mw_eval_report *report, long *playing, mw
             if (next < total) start(p, report->episodes, e, next++);
         }
         if (o->progress) o->progress(o->context, p->arm, done, total);
-        if (o->stop && *o->stop)
+        if (mw_stopped(o->stop))
             return mw_fail(error, MW_ERR_INTERRUPTED, "stopped after %ld of %ld episodes of the %s arm", done,
                            total, mw_arm_name(p->arm));
     }
@@ -222,7 +222,7 @@ static mw_status time_queue(player *p, mw_eval_report *report, double *ms, int c
     mw_worlds_begin(s, p->controller, 0, mw_episode_seeds_of(p->options->first_seed, episode++));
     for (int i = -WARM_UP; i < count; i++) {
         const mw_stop_flag *stop = p->options->stop;
-        if (stop && *stop)
+        if (mw_stopped(stop))
             return mw_fail(error, MW_ERR_INTERRUPTED, "stopped while timing the %s arm", mw_arm_name(p->arm));
         MW_TRY(decide(p, error));
         if (i >= 0) {

@@ -103,7 +103,7 @@ static mw_status record(mw_worlds *s, mw_controller *controller, mw_replay *repl
                         mw_error *error) {
     MW_TRY(mw_replay_frame(replay, s->envs[0], NULL, error));
     while (!mw_worlds_over(s, 0)) {
-        if (stop && *stop)
+        if (mw_stopped(stop))
             return mw_fail(error, MW_ERR_INTERRUPTED, "stopped at step %d of the episode", s->last[0].step);
         MW_TRY(controller->kind->act(controller, s->obs, s->legal, NULL, s->real, s->index, error));
         const mw_candidates c = controller->kind->candidates(controller, 0);

@@ -22,6 +22,8 @@ void mw_same_state_options_init(mw_same_state_options *options, size_t size) {
     mw_options_fill(options, size, &defaults, sizeof defaults);
 }
 
+enum { MOST_JUDGES = 16 };
+
 /* One anchor's place among all and its returns. */
 typedef struct {
     long episode;
@@ -38,8 +40,8 @@ typedef struct {
     mw_oracle *oracle;
     mw_oracle_job jobs[MAX_ENVS];
     int judges;
-    char names[MW_JUDGES][MW_NAME];
-    mw_scorer *scorers[MW_JUDGES];
+    char names[MOST_JUDGES][MW_NAME];
+    mw_scorer *scorers[MOST_JUDGES];
     float *start; /* [M][n][o]: the observation that all candidates of an anchor start from */
     float *again; /* [MAX_ENVS][M]: returns of the second execution */
     anchor *anchors;
@@ -135,7 +137,7 @@ static mw_status add_judge(survey *v, const mw_bundle *bundle, const char *name,
  * asked for; the simulator judges anyway. */
 static mw_status survey_judges(survey *v, const mw_bundle *bundle, mw_error *error) {
     if (names_scorer(&v->options)) return add_judge(v, bundle, v->plan.scorer, error);
-    for (int i = 0; mw_scorer_class_at(i) && v->judges < MW_JUDGES; i++) {
+    for (int i = 0; mw_scorer_class_at(i) && v->judges < MOST_JUDGES; i++) {
         const mw_scorer_class *class = mw_scorer_class_at(i);
         if (class->simulates || !mw_scorer_available(class->name, bundle)) continue;
         const mw_status status = add_judge(v, bundle, class->name, error);
@@ -229,7 +231,8 @@ static mw_status summarise(mw_same_state *r, survey *v, mw_error *error) {
                          .exact = v->exact,
                          .realized = malloc((size_t)(1 + v->judges) * all * sizeof(float)),
                          .judges = v->judges};
-    if (!r->realized) return mw_fail(error, MW_ERR_MEMORY, "cannot keep %d anchors", r->anchors);
+    r->judge = calloc((size_t)v->judges, sizeof *r->judge);
+    if (!r->realized || !r->judge) return mw_fail(error, MW_ERR_MEMORY, "cannot keep %d anchors", r->anchors);
     for (int j = 0; j < r->judges; j++) {
         snprintf(r->judge[j].scorer, sizeof r->judge[j].scorer, "%s", v->names[j]);
         r->judge[j].predicted = r->realized + (size_t)(1 + j) * all;
@@ -272,6 +275,7 @@ mw_status mw_same_state_run(mw_same_state *result, const mw_bundle *bundle,
 
 void mw_same_state_free(mw_same_state *result) {
     if (!result) return;
+    free(result->judge);
     free(result->realized); /* what the judges predicted lies behind it */
     *result = (mw_same_state){0};
 }

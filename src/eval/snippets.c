@@ -147,7 +147,7 @@ static mw_status roll_all(mw_snippets *result, roll *r, mw_error *error) {
                joint * sizeof *r->now);
     result->aligned = result->horizons < ALIGNED ? result->horizons : ALIGNED;
     for (int h = 0; h < result->horizons; h++) {
-        if (r->stop && *r->stop)
+        if (mw_stopped(r->stop))
             return mw_fail(error, MW_ERR_INTERRUPTED, "stopped after %d of %d steps of the snippets", h,
                            result->horizons);
         MW_TRY(roll_step(r, h, &result->error[h], error));

@@ -233,7 +233,7 @@ mw_status mw_duel_begin(mw_duel *duel, uint64_t seed, uint64_t episode, mw_error
     for (int s = 0; s < MW_DUEL_SIDES; s++) {
         mw_duel_side *side = &duel->side[s];
         mw_env_reset(side->env, world);
-        mw_planner_begin(side->planner, 0, policy);
+        mw_planner_begin(side->planner, 0, policy, NULL);
         memset(side->rewards, 0, (size_t)duel->world->agents * sizeof *side->rewards);
     }
     const mw_status status = decide(duel, start, &moment, error);
@@ -266,7 +266,7 @@ static mw_status execute(mw_duel *duel, mw_duel_standing standing[MW_DUEL_SIDES]
         double mean = 0;
         for (int i = 0; i < n; i++) mean += side->rewards[i] / n;
         standing[s].total += mean;
-        mw_planner_reward(side->planner, 0, (float)mean);
+        mw_planner_reward(side->planner, 0, (float)mean, NULL);
     }
     return MW_OK;
 }

@@ -427,7 +427,7 @@ static mw_status fit_advantage(fitting *f, const mw_advantage_net *net, float *v
     mw_status status = mw_ridge_create(&ridge, e.size, CHUNK, error);
     const bool deviates = status == MW_OK && standardise(f, e.units, report);
     for (long first = 0, count; status == MW_OK && first < f->trained; first += count) {
-        if (f->options->stop && *f->options->stop) status = MW_ERR_INTERRUPTED;
+        if (mw_stopped(f->options->stop)) status = MW_ERR_INTERRUPTED;
         count = terms_from(&e.basis, f, first, f->trained);
         products(f, &e.basis, e.room, first, (int)count);
         mw_ridge_add(&ridge, e.room, (int)count);

@@ -59,7 +59,7 @@ mw_status mw_planner_measure(mw_planner *p, mw_error *error) {
     }
     mw_deadline_settle(&p->deadline);
     p->deadline.limit = 1e-3 * p->options.deadline;
-    for (int env = 0; env < p->options.envs; env++) mw_planner_begin(p, env, (uint64_t)env);
+    for (int env = 0; env < p->options.envs; env++) mw_planner_begin(p, env, (uint64_t)env, NULL);
     free(obs);
     free(real);
     free(index);

@@ -5,20 +5,20 @@
 #include "core/numbers.h"
 #include "core/tensor/safetensors.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { OLDEST_VERSION = 6 }; /* that is read: the study's bundles are of it */
+enum { OLDEST_VERSION = 8 }; /* that is read: the shipped bundles are of it */
 
 /* Settings that are younger. A bundle that does not know them was made by their defaults. */
 static const struct {
     int since;
     const char *of, *name; /* of NULL: of every model that has it */
-} younger[] = {
-    {7, "plan", "recombine"}, {8, "flow", "forecast_return"}, {9, NULL, "shards"}, {10, "plan", "distinct"}};
+} younger[] = {{9, NULL, "shards"}, {10, "plan", "distinct"}};
 
 static mw_status load_normalizer(const mw_safetensors *file, const char *name, int features, mw_normalizer *n,
                                  mw_error *error) {
@@ -285,7 +285,9 @@ mw_status mw_bundle_load(mw_bundle **bundle, const char *path, mw_error *error) 
     MW_NEED(bundle);
     *bundle = NULL;
     MW_NEED(path);
-    MW_TRY(mw_safetensors_open(&file, path, error));
+    char found[PATH_MAX];
+    MW_TRY(mw_data_path(found, sizeof found, "bundles", path, error));
+    MW_TRY(mw_safetensors_open(&file, found, error));
     return load_from(bundle, &file, error);
 }
 

@@ -144,7 +144,7 @@ static mw_status set_up(mw_planner *p, mw_error *error) {
     carve(p);
     MW_TRY(mw_arena_create(&p->arena, p->arena.used, error));
     carve(p);
-    for (int env = 0; env < p->options.envs; env++) mw_planner_begin(p, env, (uint64_t)env);
+    for (int env = 0; env < p->options.envs; env++) mw_planner_begin(p, env, (uint64_t)env, NULL);
     return p->options.deadline > 0 ? mw_planner_measure(p, error) : MW_OK;
 }
 
@@ -201,16 +201,27 @@ size_t mw_planner_bytes(const mw_planner *p) {
     return bytes + (p->value ? mw_state_value_bytes(p->value) : 0);
 }
 
-void mw_planner_begin(mw_planner *p, int env, uint64_t episode) {
-    if (env < 0 || env >= p->options.envs) return;
-    p->states[env] = (env_state){.episode = episode, .target = (float)p->plan->target};
-    p->slot_of[env] = -1;
+static mw_status check_env(const mw_planner *p, int env, mw_error *error) {
+    MW_NEED_AS(p, "planner");
+    if (env >= 0 && env < p->options.envs) return MW_OK;
+    return mw_fail(error, MW_ERR_ARGUMENT, "env %d: this planner has environments 0 to %d", env,
+                   p->options.envs - 1);
 }
 
-void mw_planner_reward(mw_planner *p, int env, float reward) {
-    if (env < 0 || env >= p->options.envs || !p->plan->return_to_go || !isfinite(reward)) return;
+mw_status mw_planner_begin(mw_planner *p, int env, uint64_t episode, mw_error *error) {
+    MW_TRY(check_env(p, env, error));
+    p->states[env] = (env_state){.episode = episode, .target = (float)p->plan->target};
+    p->slot_of[env] = -1;
+    return MW_OK;
+}
+
+mw_status mw_planner_reward(mw_planner *p, int env, float reward, mw_error *error) {
+    MW_TRY(check_env(p, env, error));
+    if (!isfinite(reward)) return mw_fail(error, MW_ERR_NUMERIC, "env %d: the reward is not finite", env);
+    if (!p->plan->return_to_go) return MW_OK;
     const float target = p->states[env].target - reward / p->return_scale;
     p->states[env].target = fminf(MW_PLAN_TARGET, fmaxf(-MW_PLAN_TARGET, target));
+    return MW_OK;
 }
 
 /* ---- 1. candidates ---- */

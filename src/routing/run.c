@@ -50,7 +50,7 @@ static mw_status unlearn(mw_model **out, const mw_model *trained, uint64_t seed,
 }
 
 mw_status mw_routing_going(const mw_stop_flag *stop, mw_error *error) {
-    if (!stop || !*stop) return MW_OK;
+    if (!mw_stopped(stop)) return MW_OK;
     return mw_fail(error, MW_ERR_INTERRUPTED, "the routing diagnosis was stopped");
 }
 

@@ -65,7 +65,7 @@ typedef struct {
 static void begin(scene *s, int e) {
     const mw_episode_seeds seeds = mw_episode_seeds_of(SEED, s->episodes++);
     mw_worlds_begin(&s->worlds, NULL, e, seeds);
-    mw_planner_begin(s->planner, e, seeds.controller);
+    mw_planner_begin(s->planner, e, seeds.controller, NULL);
 }
 
 static void scene_free(scene *s) {
@@ -106,7 +106,7 @@ static mw_status scene_create(scene *s, int candidates, bool sequential, int thr
 static mw_status step(scene *s, double *times, mw_error *error) {
     mw_worlds *w = &s->worlds;
     const mw_stop_flag *stop = s->options->stop;
-    if (stop && *stop) return mw_fail(error, MW_ERR_INTERRUPTED, "stopped while measuring the cost");
+    if (mw_stopped(stop)) return mw_fail(error, MW_ERR_INTERRUPTED, "stopped while measuring the cost");
     MW_TRY(mw_planner_propose(s->planner, w->obs, w->legal, w->active, error));
     MW_TRY(mw_planner_score(s->planner, error));
     const mw_planner_times t = mw_planner_last_times(s->planner);
@@ -115,7 +115,7 @@ static mw_status step(scene *s, double *times, mw_error *error) {
     mw_planner_choose(s->planner, w->real, w->index);
     MW_TRY(mw_worlds_step(w, NULL, error));
     for (int e = 0; e < w->count; e++) {
-        mw_planner_reward(s->planner, e, (float)mw_worlds_reward(w, e));
+        mw_planner_reward(s->planner, e, (float)mw_worlds_reward(w, e), NULL);
         if (mw_worlds_over(w, e)) begin(s, e);
     }
     return MW_OK;

@@ -144,6 +144,7 @@ mw_status mw_run_train(mw_run *c, mw_training_request request, mw_training_repor
     request.options.context = c;
     const mw_status status = mw_training_run(&request, report, error);
     mw_dataset_close(&d);
+    mw_training_report_free(report); /* its parts; seconds stay */
     if (status == MW_OK) c->earlier = fmax(0, report->seconds - (mw_clock_seconds() - started));
     return status;
 }

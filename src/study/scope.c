@@ -67,7 +67,8 @@ bool mw_study_wants(const mw_study_options *options, mw_study_part part) {
 
 int mw_study_episodes(const mw_study_options *options, const char *family) {
     const mw_family *row = mw_family_find(family);
-    const int own = options->family_episodes[row - mw_family_at(0)];
+    const int at = (int)(row - mw_family_at(0)), *each = options->family_episodes;
+    const int own = each && at < options->family_count ? each[at] : 0;
     return own ? own : options->episodes ? options->episodes : row->study_episodes;
 }
 

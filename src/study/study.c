@@ -231,7 +231,7 @@ static void within_stage(void *context, double done, const char *note) {
 }
 
 static bool stopped(const study *s) {
-    return s->options->stop && *s->options->stop;
+    return mw_stopped(s->options->stop);
 }
 
 /* A stage that was asked to stop has not failed, whatever it says. */

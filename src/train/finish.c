@@ -13,7 +13,9 @@ static double held_loss(const mw_training_part *part, int which) {
     return part->best_values ? part->best_held[which] : part->held[which];
 }
 
-void mw_training_tell(const mw_training *t, mw_training_report *report) {
+mw_status mw_training_tell(const mw_training *t, mw_training_report *report, mw_error *error) {
+    report->part = calloc((size_t)t->state.count, sizeof *report->part);
+    if (!report->part) return mw_fail(error, MW_ERR_MEMORY, "cannot report %d parts", t->state.count);
     report->seconds = mw_training_seconds(t);
     report->complete = true;
     for (int i = 0; i < t->state.count; i++) {
@@ -27,6 +29,14 @@ void mw_training_tell(const mw_training *t, mw_training_report *report) {
         for (int k = 0; k < part->losses; k++) r->held[k] = held_loss(part, k);
         report->complete &= r->trained;
     }
+    return MW_OK;
+}
+
+void mw_training_report_free(mw_training_report *report) {
+    if (!report) return;
+    free(report->part);
+    report->part = NULL;
+    report->count = 0;
 }
 
 static mw_status explain(const mw_training *t, int which, mw_provenance *p, mw_error *error) {

@@ -15,8 +15,7 @@
 
 enum { LOG_LINES = 200, LINES_PER_VALIDATION = 5 };
 
-_Static_assert((int)MW_MODELS == (int)MW_KINDS && (int)MW_PART_LOSSES == (int)MW_LOSSES,
-               "reports have room for all models and their losses");
+_Static_assert((int)MW_PART_LOSSES == (int)MW_LOSSES, "reports have room for all losses of a model");
 
 /* ---- files ---- */
 
@@ -164,7 +163,7 @@ static mw_status train_part(mw_training *t, int which, mw_error *error) {
     while (part->step < part->steps) {
         const mw_status status = step(t, which, every, error);
         if (status != MW_OK && status != MW_ERR_INTERRUPTED) return status;
-        if (r->options.stop && *r->options.stop) {
+        if (mw_stopped(r->options.stop)) {
             MW_TRY(save(t, error));
             return mw_fail(
                 error, MW_ERR_INTERRUPTED,
@@ -213,7 +212,7 @@ static mw_status run(mw_training *t, mw_training_report *report, mw_error *error
         if (part->stop) part->stop(part);
         MW_TRY(status);
     }
-    mw_training_tell(t, report);
+    MW_TRY(mw_training_tell(t, report, error));
     if (!report->complete) return MW_OK;
     const mw_status status = mw_training_assemble(t, report, error);
     report->complete = status == MW_OK;
@@ -228,6 +227,7 @@ mw_status mw_training_run(const mw_training_request *request, mw_training_report
     t->request = request;
     t->started = mw_clock_seconds();
     const mw_status status = run(t, report, error);
+    if (status != MW_OK) mw_training_report_free(report);
     mw_memory_limit(0);
     mw_lock_release(&t->lock);
     mw_training_parts_free(t);

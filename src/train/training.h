@@ -45,7 +45,8 @@ void mw_training_parts_free(mw_training *training);
 
 /* ---- the end: finish.c ---- */
 
-void mw_training_tell(const mw_training *training, mw_training_report *report); /* how far all parts are */
+/* How far all parts are. */
+mw_status mw_training_tell(const mw_training *training, mw_training_report *report, mw_error *error);
 /* The bundle, once all parts are trained. */
 mw_status mw_training_assemble(mw_training *training, mw_training_report *report, mw_error *error);
 

@@ -108,8 +108,8 @@ static void anchors_lie_on_reactive_play(void **state) {
     CHECK_OK(mw_planner_create(&wide, bundle, &many, &error), error);
     CHECK_OK(mw_oracle_create(&oracle, "spread", NULL, NULL, &error), error);
     const mw_episode_seeds seeds = mw_episode_seeds_of(options.seed, 0);
-    mw_planner_begin(wide, 0, seeds.controller);
-    mw_planner_begin(reactive, 0, seeds.controller);
+    mw_planner_begin(wide, 0, seeds.controller, NULL);
+    mw_planner_begin(reactive, 0, seeds.controller, NULL);
     mw_worlds_begin(&stage, NULL, 0, seeds);
     float unused_real[6], scores[5];
     int found = 0;

@@ -163,7 +163,7 @@ static void distinct(void **state) {
         CHECK_OK(mw_planner_create(&planner, bundle, NULL, &error), error);
         mw_env_episode_seeds(options.first_seed, 0, &world, &policy);
         mw_env_reset(env, world);
-        mw_planner_begin(planner, 0, policy);
+        mw_planner_begin(planner, 0, policy, NULL);
         while (!outcome.terminated && !outcome.truncated) {
             mw_env_observe(env, obs);
             mw_env_legal(env, legal);
@@ -180,7 +180,7 @@ static void distinct(void **state) {
                 count += !again;
             }
             CHECK_OK(mw_env_step(env, (mw_action){.index = index}, rewards, &outcome, &error), error);
-            mw_planner_reward(planner, 0, (rewards[0] + rewards[1] + rewards[2]) / N);
+            mw_planner_reward(planner, 0, (rewards[0] + rewards[1] + rewards[2]) / N, NULL);
         }
         CHECK_NEAR(told[on], (double)count / outcome.step, 1e-12);
         mw_planner_free(planner);

@@ -193,7 +193,7 @@ static mw_stop_flag stop;
 static void stop_at_second(void *context, const char *setting, const char *value, int done, int total,
                            double left) {
     count_values(context, setting, value, done, total, left);
-    stop = done == 2;
+    mw_stop_set(&stop, done == 2);
 }
 
 /* A run that is stopped keeps what it knew of axes that it had not come to. */

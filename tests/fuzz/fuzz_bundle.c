@@ -15,12 +15,12 @@ static void plan(const mw_bundle *bundle) {
     options.threads = 1;
     if (options.plan.candidates > 4) options.plan.candidates = 4;
     if (mw_planner_create(&planner, bundle, &options, &error) != MW_OK) return;
-    mw_planner_begin(planner, 0, 1);
+    mw_planner_begin(planner, 0, 1, NULL);
     for (int step = 0; step < 2; step++) {
         for (int i = 0; i < MOST; i++) obs[i] = (float)(i % 7 - 3) * (step ? 1e20f : 0.5f);
         if (mw_planner_act(planner, obs, NULL, NULL, real, index, &error) != MW_OK) break;
         for (int i = 0; i < s.agents && s.discrete; i++) FUZZ_EXPECT(index[i] >= 0 && index[i] < s.act_size);
-        mw_planner_reward(planner, 0, 1);
+        mw_planner_reward(planner, 0, 1, NULL);
         fuzz_accepted++;
     }
     mw_planner_free(planner);

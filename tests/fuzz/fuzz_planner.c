@@ -21,7 +21,7 @@ static bool act(mw_planner *planner) {
     int32_t index[AGENTS] = {0};
     if (mw_planner_act(planner, obs, NULL, NULL, real, index, &error) != MW_OK) return false;
     for (int i = 0; i < AGENTS; i++) FUZZ_EXPECT(index[i] >= 0 && index[i] < ACT);
-    mw_planner_reward(planner, 0, 1);
+    mw_planner_reward(planner, 0, 1, NULL);
     return true;
 }
 
@@ -39,7 +39,7 @@ static subject *subject_of(bool discrete) {
     options.threads = 1;
     options.plan.warm_start = !discrete; /* so that there is a rest of a plan */
     FUZZ_EXPECT(mw_planner_create(&s->planner, bundle, &options, &error) == MW_OK);
-    mw_planner_begin(s->planner, 0, 1);
+    mw_planner_begin(s->planner, 0, 1, NULL);
     FUZZ_EXPECT(act(s->planner));
     s->size = mw_planner_snapshot_size(s->planner);
     FUZZ_EXPECT(s->size + 8 <= MOST);

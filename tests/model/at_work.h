@@ -58,6 +58,7 @@ static inline mw_status at_work_train(const char *name, const char *const *setti
                                          .options.progress = at_work_step,
                                          .options.context = &observer};
     const mw_status status = mw_training_run(&request, &report, error);
+    mw_training_report_free(&report);
     mw_dataset_close(&data);
     return status;
 }

@@ -97,16 +97,16 @@ static void planner_keeps_time(void **state) {
     options.threads = 1;
     options.plan.choice = MW_CHOICE_FIRST;
     CHECK_OK(mw_planner_create(&plain, bundle, &options, &error), error);
-    mw_planner_begin(plain, 0, 7);
+    mw_planner_begin(plain, 0, 7, NULL);
     act(plain, reactive);
     mw_planner_free(plain);
     planner = made(bundle, &clock);
-    mw_planner_begin(planner, 0, 7);
+    mw_planner_begin(planner, 0, 7, NULL);
     act(planner, real); /* looks take 1 ms each: everything fits */
     mw_effort effort = mw_planner_effort(planner);
     assert_int_equal(effort.candidates, options.plan.candidates);
     assert_true(effort.scored && effort.milliseconds <= 10);
-    mw_planner_begin(planner, 0, 7);
+    mw_planner_begin(planner, 0, 7, NULL);
     clock.look = 0.050; /* suddenly drawing takes 50 ms: no time for scores, the policy's own first candidate
                          */
     act(planner, real);

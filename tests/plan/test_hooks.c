@@ -113,7 +113,7 @@ static void play(const mw_bundle *bundle, seen *s, int envs, int first, float *o
     options.propose = proposer;
     options.propose_context = s;
     CHECK_OK(mw_planner_create(&planner, bundle, &options, &error), error);
-    for (int e = 0; e < envs; e++) mw_planner_begin(planner, e, (uint64_t)(first + e));
+    for (int e = 0; e < envs; e++) mw_planner_begin(planner, e, (uint64_t)(first + e), NULL);
     for (int t = 0; t < 3; t++) {
         for (int e = 0; e < envs; e++) observe(obs + e * N * O, first + e, t);
         CHECK_OK(mw_planner_act(planner, obs, NULL, NULL, out + t * ENVS * N * D, NULL, &error), error);

@@ -310,7 +310,7 @@ static mw_planner *planner_of(mw_bundle **bundle, const char *path) {
     mw_planner_options_init(&options, sizeof options, *bundle);
     options.threads = 1;
     CHECK_OK(mw_planner_create(&planner, *bundle, &options, &error), error);
-    mw_planner_begin(planner, 0, 0);
+    mw_planner_begin(planner, 0, 0, NULL);
     return planner;
 }
 
@@ -336,7 +336,7 @@ static int agreements(const char *original, const char *path) {
         CHECK_OK(mw_env_step(env, (mw_action){.index = index[0]}, rewards, &outcome, &error), error);
         if (!outcome.terminated && !outcome.truncated) continue;
         mw_env_reset(env, (uint64_t)++episode);
-        for (int i = 0; i < 2; i++) mw_planner_begin(planner[i], 0, (uint64_t)episode);
+        for (int i = 0; i < 2; i++) mw_planner_begin(planner[i], 0, (uint64_t)episode, NULL);
     }
     for (int i = 0; i < 2; i++) {
         mw_planner_free(planner[i]);

@@ -45,7 +45,8 @@ static void play(const mw_bundle *bundle, mw_planner_options options, int alone,
     float obs[ENVS * N * O], real[ENVS * N * D];
     uint8_t legal[ENVS * N * D], active[ENVS];
     int32_t index[ENVS * N];
-    for (int e = 0; e < options.envs; e++) mw_planner_begin(planner, e, (uint64_t)(alone < 0 ? e : alone));
+    for (int e = 0; e < options.envs; e++)
+        mw_planner_begin(planner, e, (uint64_t)(alone < 0 ? e : alone), NULL);
     for (int t = 0; t < STEPS; t++) {
         for (int e = 0; e < options.envs; e++) {
             const int which = alone < 0 ? e : alone;
@@ -61,7 +62,7 @@ static void play(const mw_bundle *bundle, mw_planner_options options, int alone,
                 to[i] = bundle->info.discrete ? (float)(index[e * N + i / D] == i % D) : real[e * N * D + i];
             for (int a = 0; bundle->info.discrete && a < N; a++)
                 assert_true(legal[(e * N + a) * D + index[e * N + a]]);
-            mw_planner_reward(planner, e, 0.5f);
+            mw_planner_reward(planner, e, 0.5f, NULL);
         }
     }
     mw_planner_free(planner);
@@ -196,8 +197,8 @@ static void warm_start(void **state) {
     float obs[N * O], real[STEP], plan[8 * STEP];
     uint8_t legal[STEP];
     for (int t = 0; t < 3; t++) { /* 0: nothing to go on with; 1: warm; 2: a new episode */
-        if (t == 2) mw_planner_begin(planner, 0, 0);
-        if (t == 2) mw_planner_begin(fresh, 0, 0);
+        if (t == 2) mw_planner_begin(planner, 0, 0, NULL);
+        if (t == 2) mw_planner_begin(fresh, 0, 0, NULL);
         observe(obs, legal, 0, t);
         CHECK_OK(mw_planner_act(fresh, obs, NULL, NULL, real, NULL, &error), error);
         CHECK_OK(mw_planner_act(planner, obs, NULL, NULL, real, NULL, &error), error);
@@ -430,10 +431,17 @@ static void nothing_stale(void **state) {
     CHECK_OK(mw_planner_propose(planner, obs, NULL, NULL, &error), error);
     assert_int_equal(mw_planner_candidates(planner, 0).count, bundle->plan.candidates);
     assert_null(mw_planner_candidates(planner, 0).imagined);
-    mw_planner_begin(planner, 0, 1);
+    mw_planner_begin(planner, 0, 1, NULL);
     assert_int_equal(mw_planner_candidates(planner, 0).count, 0);
     CHECK_FAILS(mw_planner_take(planner, 0, 0, real, NULL, &error), MW_ERR_ARGUMENT, error, "no decision");
-    mw_planner_reward(planner, 0, NAN);
+    CHECK_FAILS(mw_planner_reward(planner, 0, NAN, &error), MW_ERR_NUMERIC, error, "reward is not finite");
+    static const int strangers[] = {-1, 1};
+    for (int i = 0; i < 2; i++) {
+        CHECK_FAILS(mw_planner_begin(planner, strangers[i], 1, &error), MW_ERR_ARGUMENT, error,
+                    "has environments 0 to 0");
+        CHECK_FAILS(mw_planner_reward(planner, strangers[i], 1, &error), MW_ERR_ARGUMENT, error,
+                    "has environments 0 to 0");
+    }
     CHECK_OK(mw_planner_act(planner, obs, NULL, NULL, real, NULL, &error), error);
     mw_planner_free(planner);
     mw_bundle_free(bundle);
@@ -461,7 +469,7 @@ static void target_shrinks(void **state) {
         bundle->plan.return_to_go = ways[k].follows;
         bundle->plan.target = ways[k].target;
         CHECK_OK(mw_planner_create(&planner, bundle, NULL, &error), error);
-        if (ways[k].earns) mw_planner_reward(planner, 0, 0.25f * unit);
+        if (ways[k].earns) mw_planner_reward(planner, 0, 0.25f * unit, NULL);
         CHECK_OK(mw_planner_act(planner, obs, NULL, NULL, real, NULL, &error), error);
         actions[k] = malloc(count * sizeof *actions[k]);
         assert_non_null(actions[k]);
@@ -875,7 +883,7 @@ static void rewards_beyond_reason(void **state) {
         uint8_t legal[N * D];
         const mw_planner_options options = options_of(bundle);
         CHECK_OK(mw_planner_create(&planner, bundle, &options, &error), error);
-        mw_planner_begin(planner, 0, 1);
+        mw_planner_begin(planner, 0, 1, NULL);
         for (int t = 0; t < STEPS; t++) {
             observe(obs, legal, 0, t);
             CHECK_OK(mw_planner_act(planner, obs, NULL, NULL, real, NULL, &error), error);
@@ -884,7 +892,7 @@ static void rewards_beyond_reason(void **state) {
             for (int k = 0; k < seen.count * (seen.horizon + 1) * N * O; k++)
                 assert_true(isfinite(seen.proposed[k]));
             for (int k = 0; k < N * D; k++) assert_true(fabsf(real[k]) <= 1);
-            mw_planner_reward(planner, 0, (float)sign * 3e38f);
+            mw_planner_reward(planner, 0, (float)sign * 3e38f, NULL);
         }
         unsigned char *memory = malloc(mw_planner_snapshot_size(planner));
         mw_planner_snapshot(planner, 0, memory);

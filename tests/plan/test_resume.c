@@ -25,7 +25,7 @@ static mw_planner *planner_of(const mw_bundle *bundle, int candidates, int horiz
     options.plan.candidates = candidates;
     options.plan.horizon = horizon;
     CHECK_OK(mw_planner_create(&planner, bundle, &options, &error), error);
-    mw_planner_begin(planner, 0, 77);
+    mw_planner_begin(planner, 0, 77, NULL);
     return planner;
 }
 
@@ -40,7 +40,7 @@ static void play(mw_planner *planner, bool discrete, int from, int to, float *ou
         CHECK_OK(mw_planner_act(planner, obs, NULL, NULL, real, index, &error), error);
         for (int a = 0; discrete && a < N; a++) real[a * D + index[a]] = 1;
         memcpy(out + t * N * D, real, sizeof real);
-        mw_planner_reward(planner, 0, 0.5f);
+        mw_planner_reward(planner, 0, 0.5f, NULL);
     }
 }
 
@@ -65,7 +65,7 @@ static void same_bits_from_there_on(void **state) {
         CHECK_OK(mw_planner_restore(wider, 0, bytes, size, &error), error);
         play(wider, discrete, CUT, CUT + 1, again);
         float fresh[STEPS * N * D];
-        mw_planner_begin(wider, 0, 77);
+        mw_planner_begin(wider, 0, 77, NULL);
         play(wider, discrete, CUT, CUT + 1, fresh);
         if (!discrete)
             assert_memory_not_equal(again + CUT * N * D, fresh + CUT * N * D, N * D * sizeof *fresh);

@@ -36,13 +36,12 @@ static void test_versions(void **state) {
         {MW_BUNDLE_VERSION, "", "forecast_return", "'forecast_return' must be on or off, found nothing"},
         {MW_BUNDLE_VERSION, "distinct", "", "'distinct' must be on or off, found nothing"},
         {9, "distinct", "", NULL},
-        {7, "", "forecast_return", NULL},
-        {7, "recombine", "forecast_return", "'recombine' must be"},
-        {6, "recombine", "forecast_return", NULL},
-        {6, "caution", "", "'caution' must be"},
-        {6, "", "scale", "'scale' must be"},
-        {5, "", "", "bundle version 5; this build reads 6 to"},
-        {MW_BUNDLE_VERSION + 1, "", "", "this build reads 6 to"},
+        {9, "", "shards", "'shards' must be"},
+        {8, "distinct", "shards", NULL},
+        {8, "caution", "", "'caution' must be"},
+        {8, "", "scale", "'scale' must be"},
+        {7, "", "", "bundle version 7; this build reads 8 to"},
+        {MW_BUNDLE_VERSION + 1, "", "", "this build reads 8 to"},
     };
     mw_error error;
     mw_bundle_info info = {

@@ -78,6 +78,24 @@ static void wrong_requests(void **state) {
     CHECK_FAILS(mw_behavior_learn("tag", "nowhere", &learn, &error), MW_ERR_MISMATCH, error, "'spread'");
 }
 
+/* A bundle that comes with mawam is loaded by its short name, as the program and Python do. */
+static void shipped_by_name(void **state) {
+    (void)state;
+    static const char *const names[] = {"spread-medium", "spread-medium.safetensors",
+                                        SOURCE_DIR "/bundles/spread-medium.safetensors"};
+    mw_error error;
+    mw_bundle *bundle;
+    setenv("MAWAM_DATA", SOURCE_DIR, 1);
+    for (int i = 0; i < 3; i++) {
+        CHECK_OK(mw_bundle_load(&bundle, names[i], &error), error);
+        assert_string_equal(mw_bundle_describe(bundle).task, "spread");
+        mw_bundle_free(bundle);
+    }
+    CHECK_FAILS(mw_bundle_load(&bundle, "spread-none", &error), MW_ERR_IO, error,
+                "there is no bundles/spread-none");
+    unsetenv("MAWAM_DATA");
+}
+
 /* What a failing function was to create is NULL, whatever was wrong, and freeing that does nothing. */
 static void nothing_made(void **state) {
     (void)state;
@@ -165,8 +183,10 @@ static void dataset(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(other_sizes),  cmocka_unit_test(defaults),          cmocka_unit_test(wrong_requests),
-        cmocka_unit_test(nothing_made), cmocka_unit_test(training_settings), cmocka_unit_test(dataset),
+        cmocka_unit_test(other_sizes),    cmocka_unit_test(defaults),
+        cmocka_unit_test(wrong_requests), cmocka_unit_test(shipped_by_name),
+        cmocka_unit_test(nothing_made),   cmocka_unit_test(training_settings),
+        cmocka_unit_test(dataset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -96,7 +96,9 @@ static mw_study_options options(void) {
     o.transitions = 600;
     o.training_seeds = 2;
     o.seeds = 2;
-    o.family_episodes[0] = 2;
+    static const int two[] = {2};
+    o.family_episodes = two;
+    o.family_count = 1;
     o.episodes = 1;
     o.timed = 1;
     o.anchors = 2;
@@ -188,7 +190,7 @@ static void test_protocol(void **state) {
     json_decref(paper);
     json_decref(baselines);
     mw_study_options o = options();
-    o.episodes = o.family_episodes[0] = 0;
+    o.episodes = o.family_count = 0;
     assert_int_equal(mw_study_episodes(&o, "mpe"), 40);
     assert_int_equal(mw_study_episodes(&o, "battle"), 160);
     assert_int_equal(mw_study_episodes(&o, "ant"), 16);
@@ -322,7 +324,7 @@ static void test_played_once(void **state) {
     o.resume = true;
     o.count = 1;
     o.parts = 1u << MW_STUDY_PART_MAIN;
-    o.family_episodes[0] = 3;
+    o.family_episodes = (const int[]){3};
     assert_int_equal(expect(&o, "kkdk"), 0);
     /* a play that the record has lost is recorded again where its result is kept */
     assert_int_equal(truncate(scratch("whole/stages.jsonl"), 0), 0);

@@ -79,7 +79,7 @@ static mw_status run(mw_learner *l, const mw_learn_options *options, const paths
         if (snapshot_due(report.iteration, iterations, mw_learner_preset(l)->snapshots))
             MW_TRY(save_snapshot(l, p, seed, &report, error));
         if (options->report) options->report(options->context, &report, seconds, iterations);
-        if (options->stop && *options->stop) {
+        if (mw_stopped(options->stop)) {
             MW_TRY(checkpoint(l, p, error));
             return mw_fail(error, MW_ERR_INTERRUPTED, "stopped after %.0f steps; 'resume' continues",
                            report.steps);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 64 }; /* settings, with room for more than there are */
+enum { MOST = 64, MOST_FAMILIES = 8 }; /* settings, families: with room for more than there are */
 
 static const char run_help[] =
     "usage: mawam study run [SETTING ...] [--dir DIR] [--resume] [--method mawam|paper]\n"
@@ -177,6 +177,7 @@ static int run_study(mw_study_options *o) {
 
 /* "40", or "mpe=40,battle=160,ant=16" with some of them; false: neither. */
 static bool take_episodes(mw_study_options *o, const char *text) {
+    static int each[MOST_FAMILIES];
     const mw_family *family;
     char *end;
     for (const char *at = text; *at;) {
@@ -186,8 +187,10 @@ static bool take_episodes(mw_study_options *o, const char *text) {
             while ((family = mw_family_at(f)) &&
                    (strlen(family->name) != name || strncmp(family->name, at, name)))
                 f++;
-            if (!family) return false;
-            into = &o->family_episodes[f];
+            if (!family || f >= MOST_FAMILIES) return false;
+            o->family_episodes = each;
+            o->family_count = MOST_FAMILIES;
+            into = &each[f];
             at += name + 1;
         }
         const long value = strtol(at, &end, 10);

@@ -168,7 +168,9 @@ static int run(const mw_dataset *dataset, const char *output, mw_train_options *
     const mw_status logged = mw_events_close(&d.events, status == MW_OK ? &error : NULL);
     if (status == MW_OK) status = logged;
     if (made && !d.began) unlink(path); /* a training that was refused leaves nothing */
-    return status == MW_OK ? print_report(output, &report) : mw_cli_fail(&error);
+    const int code = status == MW_OK ? print_report(output, &report) : mw_cli_fail(&error);
+    mw_training_report_free(&report);
+    return code;
 }
 
 int mw_cli_train(int argc, char **argv) {

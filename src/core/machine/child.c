@@ -81,7 +81,7 @@ static void confine(const mw_child_limits *limits, pid_t parent) {
 static int wait_for(pid_t child, const mw_stop_flag *stop) {
     int how = 0;
     for (;;) {
-        const bool stopped = stop && *stop;
+        const bool stopped = mw_stopped(stop);
         if (stopped) kill(child, SIGKILL);
         const pid_t ended = waitpid(child, &how, stop && !stopped ? WNOHANG : 0);
         if (ended == child || (ended < 0 && errno != EINTR)) return how;
@@ -90,7 +90,7 @@ static int wait_for(pid_t child, const mw_stop_flag *stop) {
 }
 
 static mw_status died(const char *what, int how, const mw_child_limits *limits, mw_error *error) {
-    if (limits->stop && *limits->stop) return mw_fail(error, MW_ERR_INTERRUPTED, "%s: stopped", what);
+    if (mw_stopped(limits->stop)) return mw_fail(error, MW_ERR_INTERRUPTED, "%s: stopped", what);
     if (WIFSIGNALED(how) && WTERMSIG(how) == SIGPROF)
         return mw_fail(error, MW_ERR_FORMAT, "%s: not done after %.3g seconds of processor time: given up",
                        what, limits->seconds);

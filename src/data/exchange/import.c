@@ -104,7 +104,7 @@ mw_episode mw_import_room_episode(const mw_import_room *room, const mw_dataset_s
 mw_status mw_import_add(const mw_import_request *request, mw_dataset_writer *writer,
                         const mw_episode *episode, mw_error *error) {
     const mw_stop_flag *stop = request->options.stop;
-    if (stop && *stop)
+    if (mw_stopped(stop))
         return mw_fail(error, MW_ERR_INTERRUPTED, "stopped after %ld steps; nothing is kept",
                        mw_dataset_writer_steps(writer));
     return mw_dataset_writer_add(writer, episode, error);

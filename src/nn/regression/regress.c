@@ -92,7 +92,7 @@ mw_status mw_regress_fit(mw_regress *r, long rows, mw_regress_row *fill, void *c
     memset(r->m, 0, total * sizeof *r->m);
     memset(r->v, 0, total * sizeof *r->v);
     for (long step = 0; step < o->steps; step++) {
-        if (o->stop && *o->stop) return mw_fail(error, MW_ERR_INTERRUPTED, "stopped in a regression");
+        if (mw_stopped(o->stop)) return mw_fail(error, MW_ERR_INTERRUPTED, "stopped in a regression");
         draw(r, step, rows, fill, context);
         mw_mlp_pack(&r->mlp, r->values, r->packed, true);
         const float *out = mw_mlp_forward(&r->mlp, &r->acts, r->x, r->values, r->packed, o->batch);

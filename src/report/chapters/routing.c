@@ -1,5 +1,6 @@
 /* The chapter on routing: what mawam diagnose --routing found in every setting that it was run on. */
 #include "mawam/routing.h"
+#include "env/env.h"
 #include "report/figures.h"
 #include "report/page.h"
 #include "report/report.h"
