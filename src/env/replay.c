@@ -304,9 +304,9 @@ typedef mw_status put_function(void *out, const char *data, size_t size, mw_erro
 
 /* All pieces of the page in their order. */
 static mw_status write_page(const text *data, put_function *put, void *out, mw_error *error) {
-    const char *const parts[] = {mw_replay_page_head, data->data,        "\n</script>\n<script>\n",
-                                 mw_replay_scene,     mw_replay_drawing, mw_replay_panels,
-                                 mw_replay_page_tail};
+    const char *const parts[] = {
+        mw_replay_head,   data->data,     "\n</script>\n<script>\n",      mw_replay_scene, mw_replay_drawing,
+        mw_replay_panels, mw_replay_play, "</script>\n</body>\n</html>\n"};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         MW_TRY(put(out, parts[i], strlen(parts[i]), error));
     return MW_OK;

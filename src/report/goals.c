@@ -83,7 +83,7 @@ static void takes_part_goal(mw_report_line *line, const mw_study_table *t, bool 
 }
 
 int mw_report_goals(const mw_study_table *t, mw_report_line lines[MW_REPORT_LINES]) {
-    static const double aggregates[3] = {0.50, 0.08, 0.12}; /* of mw_report_families */
+    static const double aggregates[3] = {0.50, 0.08, 0.12}; /* in the order of mw_family_at */
     const mw_comparison gain = mw_table_compare_arms(t, NULL, MW_ARM_PLAN, MW_ARM_REACTIVE),
                         random = mw_table_compare_arms(t, NULL, MW_ARM_PLAN, MW_ARM_RANDOM);
     const bool all = gain.count == MW_TABLE_ROWS;
@@ -99,10 +99,9 @@ int mw_report_goals(const mw_study_table *t, mw_report_line lines[MW_REPORT_LINE
     settle(line, gain.clear_losses == 0, all && gain.intervals == gain.count);
     percent_goal(add(lines, &n, "Median of relative gains"), gain.median, 0.15, all);
     for (int f = 0; f < 3; f++) {
-        snprintf(what, sizeof what, "Gain in the aggregate: %s",
-                 mw_report_family_title(mw_report_families[f]));
+        snprintf(what, sizeof what, "Gain in the aggregate: %s", mw_family_at(f)->title);
         percent_goal(add(lines, &n, what),
-                     mw_table_compare_arms(t, mw_report_families[f], MW_ARM_PLAN, MW_ARM_REACTIVE).aggregate,
+                     mw_table_compare_arms(t, mw_family_at(f)->name, MW_ARM_PLAN, MW_ARM_REACTIVE).aggregate,
                      aggregates[f], all);
     }
     count_goal(add(lines, &n, "Planning above a random choice as drawn"), random.wins, random.count, 27,

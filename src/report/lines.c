@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const mw_report_families[3] = {"mpe", "battle", "ant"};
-
 const char *mw_report_family_title(const char *family) {
     return family ? mw_family_find(family)->title : "all";
 }
@@ -129,7 +127,7 @@ static void gain_lines(const mw_study_table *t, mw_report_line *lines, int *n) {
     const mw_paper_gains *paper = mw_paper_gains_of(NULL);
     char what[96], candidates[48];
     for (int f = -1; f < 3; f++) {
-        const mw_paper_gains *p = mw_paper_gains_of(f < 0 ? NULL : mw_report_families[f]);
+        const mw_paper_gains *p = mw_paper_gains_of(f < 0 ? NULL : mw_family_at(f)->name);
         snprintf(what, sizeof what, "Planning beats Reactive: %s", mw_report_family_title(p->family));
         comparison_line(add(lines, n, what),
                         mw_table_compare_arms(t, p->family, MW_ARM_PLAN, MW_ARM_REACTIVE), p->count,
@@ -163,8 +161,8 @@ static double family_share(const mw_study_table *t, const char *family) {
 static void share_numbers(mw_report_line *line, const mw_study_table *t) {
     for (int f = 0; f < 3; f++) {
         double x[MW_TABLE_ROWS];
-        const double value = family_share(t, mw_report_families[f]);
-        const int settings = mw_table_collect(t, mw_report_families[f], MW_COL_SHARE, x);
+        const double value = family_share(t, mw_family_at(f)->name);
+        const int settings = mw_table_collect(t, mw_family_at(f)->name, MW_COL_SHARE, x);
         append(line, "%s", f ? ", " : "; ");
         if (isnan(value))
             append(line, "-");
@@ -178,11 +176,11 @@ static void spearman_numbers(mw_report_line *line, const mw_study_table *t) {
     char paper[64] = "";
     line->ours[0] = 0;
     for (int f = 0; f < 3; f++) {
-        const double value = mw_table_median(t, mw_report_families[f], MW_COL_SNIPPET_SPEARMAN);
+        const double value = mw_table_median(t, mw_family_at(f)->name, MW_COL_SNIPPET_SPEARMAN);
         const size_t used = strlen(paper);
         append(line, isnan(value) ? "%s-" : "%s%.2f", f ? ", " : "", value);
         snprintf(paper + used, sizeof paper - used, "%s%.2f", f ? ", " : "",
-                 mw_paper_gains_of(mw_report_families[f])->spearman);
+                 mw_paper_gains_of(mw_family_at(f)->name)->spearman);
     }
     snprintf(line->goal, sizeof line->goal, "%s", paper);
 }

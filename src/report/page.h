@@ -69,7 +69,7 @@ const char *mw_comparison_text(char out[160], const mw_comparison *comparison);
 
 /* ---- whole pages ---- */
 
-extern const char mw_page_style[], mw_page_script[];
+extern const char mw_page_style[], mw_page_script[]; /* the files of page/ (cmake/texts.cmake) */
 
 /* The chapter's page; *shown[item] receives how many of ours every item of it shows. */
 mw_status mw_page_chapter(const mw_sources *sources, const mw_chapter *chapter, int *shown, FILE *out);

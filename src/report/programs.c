@@ -155,7 +155,7 @@ json_t *mw_report_summary(const mw_sources *sources) {
             json_object_set(origin, row->name, json_object_get(row->summary, "provenance"));
     }
     for (int f = 0; f < 3; f++)
-        json_object_set_new(families, mw_report_families[f], family_json(t, mw_report_families[f]));
+        json_object_set_new(families, mw_family_at(f)->name, family_json(t, mw_family_at(f)->name));
     set_number(seconds, "data", mw_table_sum(t, NULL, MW_COL_SECONDS_DATA));
     set_number(seconds, "train", mw_table_sum(t, NULL, MW_COL_SECONDS_TRAIN));
     set_number(seconds, "eval", mw_table_sum(t, NULL, MW_COL_SECONDS_EVAL));

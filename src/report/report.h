@@ -15,7 +15,6 @@ json_t *mw_report_summary(const mw_sources *sources);
 void mw_report_markdown(const mw_sources *sources, FILE *out); /* markdown.c */
 
 /* What pages and those files have in common: lines.c. */
-extern const char *const mw_report_families[3];         /* names of all mw_family */
 const char *mw_report_family_title(const char *family); /* "MPE", "SMAC", "Ant"; NULL: "all" */
 
 /* What the intervals of relative gains are, which depends on what the files hold; "" where there are none. */

@@ -146,7 +146,7 @@ void mw_item_main_results(mw_page *page) {
                     compared, mw_plural(compared));
     say_baselines(page);
     say_makers(page);
-    for (int f = 0; f < 3; f++) family_results(page, mw_report_families[f]);
+    for (int f = 0; f < 3; f++) family_results(page, mw_family_at(f)->name);
 }
 
 /* ---- chance ---- */

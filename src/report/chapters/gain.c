@@ -74,7 +74,7 @@ static void count_bars(mw_page *page) {
     const char *names[4];
     double counts[12], ends[13] = {0};
     for (int f = 0; f < 4; f++) {
-        const char *family = f < 3 ? mw_report_families[f] : NULL;
+        const char *family = f < 3 ? mw_family_at(f)->name : NULL;
         const mw_comparison c = mw_table_compare_arms(page->table, family, MW_ARM_PLAN, MW_ARM_REACTIVE);
         const int numbers[] = {c.wins, c.clear_wins, c.clear_losses};
         names[f] = mw_report_family_title(family);
@@ -104,8 +104,8 @@ void mw_item_gain_bars(mw_page *page) {
     if (*mw_relative_words(words, page->table)) mw_page_say(page, "%s", words);
     mw_page_figure_begin(page, NULL);
     for (int f = 0; f < 3; f++)
-        mw_page_arm_bars(page, page->table, mw_report_families[f], NULL, arms, titles, 2);
-    for (int f = 0; f < 3; f++) family_bars(page, mw_report_families[f]);
+        mw_page_arm_bars(page, page->table, mw_family_at(f)->name, NULL, arms, titles, 2);
+    for (int f = 0; f < 3; f++) family_bars(page, mw_family_at(f)->name);
     count_bars(page);
     mw_page_figure_end(page, gain_sheet(page));
 }
@@ -170,7 +170,7 @@ void mw_item_family_table(mw_page *page) {
     mw_sheet_column(sheet, NULL, "whose", NULL);
     comparison_columns(sheet, NULL);
     for (int f = 0; f < 4; f++) {
-        const char *family = f < 3 ? mw_report_families[f] : NULL;
+        const char *family = f < 3 ? mw_family_at(f)->name : NULL;
         const mw_paper_gains *p = mw_paper_gains_of(family);
         mw_comparison published =
             mw_table_compare(page->table, family, MW_COL_PUBLISHED_PLAN, MW_COL_PUBLISHED_REACTIVE);

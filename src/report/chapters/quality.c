@@ -145,7 +145,7 @@ static mw_sheet *factor_sheet(mw_page *page) {
 void mw_item_two_factor_points(mw_page *page) {
     const mw_two_factor medians = factors(page->table);
     mw_page_figure_begin(page, NULL);
-    for (int f = 0; f < 3; f++) family_points(page, mw_report_families[f], &medians);
+    for (int f = 0; f < 3; f++) family_points(page, mw_family_at(f)->name, &medians);
     mw_page_figure_end(page, factor_sheet(page));
     mw_page_table(page, factor_sheet(page), NULL); /* names the points, on paper too */
 }

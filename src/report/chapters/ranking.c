@@ -39,7 +39,7 @@ static bands bands_of(const mw_study_table *t, mw_snippet_metric metric) {
         b.x[h] = h + 1;
         for (int f = 0; f < FAMILIES; f++) {
             double x[MW_TABLE_ROWS];
-            const int n = family_values(t, mw_report_families[f], metric, h, x);
+            const int n = family_values(t, mw_family_at(f)->name, metric, h, x);
             b.middle[f][h] = mw_median_of(x, n);
             b.low[f][h] = mw_quantile_of(x, n, 0.25);
             b.high[f][h] = mw_quantile_of(x, n, 0.75);
@@ -53,12 +53,8 @@ static void plot_bands(mw_page *page, const bands *b, const char *label, bool lo
     double ends[2 * FAMILIES * MW_TABLE_HORIZONS];
     int n = 0;
     for (int f = 0; f < FAMILIES; f++) {
-        curves[f] = (mw_curve){mw_report_family_title(mw_report_families[f]),
-                               b->x,
-                               b->middle[f],
-                               b->low[f],
-                               b->high[f],
-                               MW_TABLE_HORIZONS};
+        curves[f] =
+            (mw_curve){mw_family_at(f)->title, b->x, b->middle[f], b->low[f], b->high[f], MW_TABLE_HORIZONS};
         for (int h = 0; h < MW_TABLE_HORIZONS; h++) {
             ends[n++] = b->low[f][h];
             ends[n++] = b->high[f][h];
@@ -73,7 +69,7 @@ static void band_rows(mw_sheet *sheet, const bands *b, const char *name, const c
         for (int h = 0; h < MW_TABLE_HORIZONS; h++) {
             char row[96];
             if (isnan(b->middle[f][h])) continue;
-            snprintf(row, sizeof row, "%s, %s", name, mw_report_family_title(mw_report_families[f]));
+            snprintf(row, sizeof row, "%s, %s", name, mw_family_at(f)->title);
             mw_sheet_row(sheet, row, NULL);
             mw_sheet_number(sheet, "%.0f", h + 1);
             mw_sheet_number(sheet, format, b->middle[f][h]);
@@ -233,9 +229,9 @@ void mw_item_boxgrid(mw_page *page) {
             int n = 0;
             char title[64];
             for (int f = 0; f < FAMILIES; f++) {
-                const int count = family_values(page->table, mw_report_families[f], metrics[shown[k]].metric,
+                const int count = family_values(page->table, mw_family_at(f)->name, metrics[shown[k]].metric,
                                                 horizons[h] - 1, values[f]);
-                boxes[f] = (mw_box){mw_report_family_title(mw_report_families[f]), values[f], count, f};
+                boxes[f] = (mw_box){mw_family_at(f)->title, values[f], count, f};
                 for (int i = 0; i < count; i++) all[n++] = values[f][i];
             }
             snprintf(title, sizeof title, "%s at H = %d", metrics[shown[k]].name, horizons[h]);
@@ -356,8 +352,8 @@ void mw_item_rollout(mw_page *page) {
     int n = 0;
     mw_sheet *sheet = band_sheet(), *medians = mw_sheet_create();
     for (int f = 0; f < FAMILIES; f++) {
-        const int count = family_values(page->table, mw_report_families[f], MW_SNIPPET_ERROR, 7, values[f]);
-        boxes[f] = (mw_box){mw_report_family_title(mw_report_families[f]), values[f], count, f};
+        const int count = family_values(page->table, mw_family_at(f)->name, MW_SNIPPET_ERROR, 7, values[f]);
+        boxes[f] = (mw_box){mw_family_at(f)->title, values[f], count, f};
         for (int i = 0; i < count; i++) all[n++] = values[f][i];
     }
     mw_page_figure_begin(page, NULL);
@@ -384,12 +380,12 @@ void mw_item_rollout(mw_page *page) {
     say_far(page, "medians");
     for (int f = 0; f < FAMILIES; f++) {
         double x[MW_TABLE_ROWS];
-        const int far_ones = values_of_far(page->table, mw_report_families[f], MW_SNIPPET_ERROR, x);
-        mw_sheet_row(medians, mw_report_family_title(mw_report_families[f]), NULL);
+        const int far_ones = values_of_far(page->table, mw_family_at(f)->name, MW_SNIPPET_ERROR, x);
+        mw_sheet_row(medians, mw_family_at(f)->title, NULL);
         mw_sheet_number(medians, "%.3f", b.middle[f][7]);
-        mw_sheet_number(medians, "%.3f", mw_paper_horizon_find(mw_report_families[f], 8)->rollout_mse);
+        mw_sheet_number(medians, "%.3f", mw_paper_horizon_find(mw_family_at(f)->name, 8)->rollout_mse);
         mw_sheet_number(medians, "%.3f", b.middle[f][15]);
-        mw_sheet_number(medians, "%.3f", mw_paper_horizon_find(mw_report_families[f], 16)->rollout_mse);
+        mw_sheet_number(medians, "%.3f", mw_paper_horizon_find(mw_family_at(f)->name, 16)->rollout_mse);
         mw_sheet_number(medians, "%.0f", far_ones);
         mw_sheet_number(medians, "%.3f", mw_median_of(x, far_ones));
     }
@@ -483,7 +479,7 @@ static void correlations(mw_page *page) {
     mw_sheet_column(sheet, "paper", "least", NULL);
     mw_sheet_column(sheet, "paper", "most", NULL);
     for (int f = 0; f < 3; f++) {
-        const char *family = mw_report_families[f];
+        const char *family = mw_family_at(f)->name;
         const mw_paper_gains *p = mw_paper_gains_of(family);
         const mw_paper_horizon *range = mw_paper_horizon_find(family, 8);
         mw_sheet_row(sheet, mw_report_family_title(family), NULL);
@@ -525,12 +521,12 @@ static void family_clouds(mw_page *page) {
         c.count = c.series_count = 0;
         for (int f = 0; f < FAMILIES; f++) {
             if (panel && f != panel - 1) continue;
-            name_cloud(&c, panel ? 0 : f, mw_report_family_title(mw_report_families[f]));
+            name_cloud(&c, panel ? 0 : f, mw_family_at(f)->title);
             for (int i = 0; i < MW_TABLE_ROWS; i++)
-                if (!strcmp(page->table->rows[i].family, mw_report_families[f]))
+                if (!strcmp(page->table->rows[i].family, mw_family_at(f)->name))
                     add_points(&c, &page->table->rows[i], panel ? 0 : f, panel ? NULL : sheet);
         }
-        plot_cloud(page, &c, panel ? mw_report_family_title(mw_report_families[panel - 1]) : "all settings");
+        plot_cloud(page, &c, panel ? mw_family_at(panel - 1)->title : "all settings");
         if (!panel) beyond = points_beyond(&c);
     }
     mw_page_figure_end(page, sheet);

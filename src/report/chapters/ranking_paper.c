@@ -52,12 +52,11 @@ static pairs pairs_of(const mw_page *page, const char *family) {
 static void family_rows(const mw_page *page, mw_sheet *sheet) {
     mw_sheet_section(sheet, "Medians");
     for (int f = 0; f < 3; f++) {
-        const pairs p = pairs_of(page, mw_report_families[f]);
-        const mw_paper_horizon *published = mw_paper_horizon_find(mw_report_families[f], 8);
+        const pairs p = pairs_of(page, mw_family_at(f)->name);
+        const mw_paper_horizon *published = mw_paper_horizon_find(mw_family_at(f)->name, 8);
         char name[64];
         if (!p.count) continue;
-        snprintf(name, sizeof name, "%s, %d setting%s", mw_report_family_title(mw_report_families[f]),
-                 p.count, mw_plural(p.count));
+        snprintf(name, sizeof name, "%s, %d setting%s", mw_family_at(f)->title, p.count, mw_plural(p.count));
         mw_sheet_row(sheet, name, NULL);
         for (int k = 0; k < FIGURES; k++)
             mw_sheet_number(sheet, formats[k], mw_median_of(p.theirs[k], p.count));

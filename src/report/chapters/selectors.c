@@ -223,7 +223,7 @@ void mw_item_selectors(mw_page *page) {
     bool taking[MW_TABLE_ROWS];
     for (int k = 0; k < count; k++) titles[k] = title_of(arms[k]);
     for (int i = 0; i < MW_TABLE_ROWS; i++) taking[i] = takes_part(&t->rows[i], arms, count);
-    for (int f = 0; f < 3; f++) mw_page_arm_bars(page, t, mw_report_families[f], taking, arms, titles, count);
+    for (int f = 0; f < 3; f++) mw_page_arm_bars(page, t, mw_family_at(f)->name, taking, arms, titles, count);
     mw_page_figure_end(page, selector_sheet(t, arms, count));
     mw_page_table(page, selector_sheet(t, arms, count), NULL);
     mw_page_table(page, ranking_sheet(t, arms, count), "How well they rank one state, and what that takes");
