@@ -34,8 +34,10 @@ double mw_clone_real(float *out, const float *act, int d, float share) {
 }
 
 double mw_clone_index(float *out, float *prob, const uint8_t *legal, int32_t act, int d, float share) {
-    const float log = out[act] - mw_categorical_softmax(prob, out, legal, d);
-    for (int k = 0; k < d; k++) out[k] = legal[k] ? share * (prob[k] - (k == act)) : 0;
+    const float logit = out[act];
+    float *p = prob ? prob : out; /* each is read before it is written */
+    const float log = logit - mw_categorical_softmax(p, out, legal, d);
+    for (int k = 0; k < d; k++) out[k] = legal[k] ? share * (p[k] - (k == act)) : 0;
     return -(double)log;
 }
 

@@ -24,7 +24,7 @@ void mw_view_fill(const mw_view *view, const float *values, const float *obs, fl
 
 /* The squared distance of tanh(out) from a recorded action. */
 double mw_clone_real(float *out, const float *act, int d, float share);
-/* Minus the log probability of the recorded action among the legal ones; prob[d] is kept. */
+/* Minus the log probability of the recorded action among the legal ones; prob[d], their probabilities, is written unless NULL. */
 double mw_clone_index(float *out, float *prob, const uint8_t *legal, int32_t act, int d, float share);
 /* out becomes tanh(out), and back from a gradient of that: g[d] *= 1 - tanh^2. */
 void mw_tanh_forward(float *out, size_t count);

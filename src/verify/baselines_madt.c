@@ -1,7 +1,7 @@
 /* MADT at play against recorded numbers: its own history, which slides, and the return that is left; see
  * baselines.h. */
 #include "model/madt/madt.h"
-#include "study/verify/baselines.h"
+#include "verify/baselines.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -319,7 +319,7 @@ static void loss(const mw_fit *f, void *slot, void *own, int begin, int end, flo
             if (!b->valid[at]) continue;
             memcpy(kept, out, (size_t)d * sizeof *kept);
             if (!discrete) mw_tanh_forward(kept, (size_t)d);
-            sum += discrete ? mw_clone_index(out, b->legal + place, b->choice[at], d, share)
+            sum += discrete ? mw_clone_index(out, NULL, b->legal + place, b->choice[at], d, share)
                             : mw_clone_real(out, b->act + place, d, share);
             step++;
         }
