@@ -13,6 +13,8 @@ list(FILTER sources EXCLUDE REGEX
 set(hot ${sources})
 list(FILTER hot INCLUDE REGEX "/src/nn/(adam_update|attention|dense_run|gemm|ops)[.]c$")
 list(REMOVE_ITEM sources ${hot})
+include(cmake/page_texts.cmake)
+mawam_replay_texts(sources)
 set_source_files_properties(src/plan/provenance.c PROPERTIES COMPILE_DEFINITIONS "MAWAM_REVISION=\"${MAWAM_REVISION}\"")
 
 add_library(web_flags INTERFACE)

@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A row for every model; its file defines mw_NAME_class. The order is that of bundles and of help. */
-#define ROWS(ROW)                                                                                            \
+/* A row for every model; its file defines mw_NAME_class. The order is that of bundles and of help. First
+ * those that planning uses, */
+#define PLANNING(ROW)                                                                                        \
     ROW(flow)                                                                                                \
     ROW(inverse)                                                                                             \
     ROW(rwm)                                                                                                 \
@@ -15,20 +16,28 @@
     ROW(mono)                                                                                                \
     ROW(independent)                                                                                         \
     ROW(q)                                                                                                   \
-    ROW(state_value)                                                                                         \
+    ROW(state_value)
+
+/* then methods of others, which play by themselves; a program that only plans is linked without them. */
+#ifdef MAWAM_NO_TRAINING
+#define METHODS(ROW)
+#else
+#define METHODS(ROW)                                                                                         \
     ROW(bc)                                                                                                  \
     ROW(td3bc)                                                                                               \
     ROW(cql)                                                                                                 \
     ROW(omar)                                                                                                \
     ROW(icq)                                                                                                 \
     ROW(madt)
+#endif
 
 #define DECLARED(name) extern const mw_model_class mw_##name##_class;
 #define LISTED(name)   &mw_##name##_class,
 
-ROWS(DECLARED)
+PLANNING(DECLARED)
+METHODS(DECLARED)
 
-static const mw_model_class *const classes[] = {ROWS(LISTED)};
+static const mw_model_class *const classes[] = {PLANNING(LISTED) METHODS(LISTED)};
 
 enum { CLASSES = sizeof classes / sizeof *classes };
 _Static_assert((int)CLASSES <= (int)MW_KINDS, "a set of models is a few bits");

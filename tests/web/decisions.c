@@ -57,7 +57,7 @@ int main(int argc, char **argv) {
     int32_t *index = calloc(n, sizeof *index);
     if (!obs || !real || !rewards || !legal || !index) return 1;
     mw_env_reset(env, 11);
-    mw_planner_begin(planner, 0, 11);
+    mw_planner_begin(planner, 0, 11, NULL);
     for (int step = 0; step < steps; step++) {
         mw_outcome outcome;
         uint64_t sum = 0xcbf29ce484222325u;
