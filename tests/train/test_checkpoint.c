@@ -14,7 +14,7 @@ static void mark(mw_training_part *part) {
     part->summed = 7;
     part->first = 3.5;
     part->best_step = 11;
-    for (int g = 0; g < o->groups; g++) o->group[g].adam.step = 16 - 8 * g;
+    for (int g = 0; g < o->groups; g++) o->group[g].adam.step = 16 - g;
     for (int i = 0; i < MW_LOSSES; i++) {
         part->sums[i] = 1 + i;
         part->held[i] = 10 + i;
