@@ -2,19 +2,28 @@
 // Colours are Okabe and Ito's for things and cividis for amounts: readable with any kind of colour vision.
 
 const CIRCLE = 0, CAPSULE = 1, LINE = 2, RECT = 3;
-const hues = ['#0072b2', '#009e73', '#cc79a7', '#56b4e9', '#8a6fdf', '#b5a300', '#3b7f8c', '#a0527d'];
-const roles = { enemy: '#d55e00', prey: '#e69f00', landmark: '#8a94a3', obstacle: '#6b7686', food: '#009e73',
-  forest: '#009e7355', wall: '#8a94a3', attack: '#e69f00', torso: '#5b6b80', floor: '#8a94a3' };
-const cividis = [[0, 32, 76], [0, 66, 112], [87, 93, 109], [124, 123, 120], [165, 155, 115], [211, 191, 99], [255, 233, 69]];
+// They are those of replays (src/env/page/scene.js, src/env/replay_strip.c); a test compares them.
+const hues = ['#0072b2', '#cc79a7', '#009e73', '#56b4e9', '#7b4fb5', '#8c6d1f', '#4c78a8', '#b07aa1'];
+const fixed = { enemy: '#d55e00', prey: '#e69f00', landmark: '#8a94a3', obstacle: '#6b7686', food: '#2a9d5c',
+  forest: '#35a85333', wall: '#8a94a3', attack: '#e6a700', torso: '#475569', floor: '#8a94a3' };
+const cividis = [[0, 34, 78], [33, 56, 110], [76, 85, 108], [108, 110, 114], [142, 137, 120], [180, 167, 108],
+  [221, 199, 86], [254, 232, 56]];
+const dark = matchMedia('(prefers-color-scheme: dark)');
 const ink = {};
 
 export const agentHue = id => hues[(id < 0 ? 0 : id) % hues.length];
-const hueOf = s => s.role === 'agent' || s.role === 'leg' ? agentHue(s.id) : roles[s.role] || '#8a94a3';
+export const hueOf = s => s.role === 'agent' || s.role === 'leg' ? agentHue(s.id) : fixed[s.role] || '#8a94a3';
 
-// From little (0) to much (1).
+// From little (0) to much (1); the end that would drown in the background is left out.
 export function ramp(t) {
-  const x = Math.max(0, Math.min(1, t)) * (cividis.length - 1), i = Math.min(Math.floor(x), cividis.length - 2);
+  const much = Math.max(0, Math.min(1, t)), x = (cividis.length - 1) * (dark.matches ? 0.3 + 0.7 * much : 0.92 * much);
+  const i = Math.min(Math.floor(x), cividis.length - 2);
   return 'rgb(' + cividis[i].map((c, k) => Math.round(c + (cividis[i + 1][k] - c) * (x - i))).join(',') + ')';
+}
+// A candidate's place between the lowest and the highest score of its step.
+export function rank(d, k) {
+  const known = d.scores.filter(x => x !== null), low = Math.min(...known), high = Math.max(...known);
+  return high > low && d.scores[k] !== null ? (d.scores[k] - low) / (high - low) : 0.5;
 }
 
 export function readInk() {
@@ -100,24 +109,32 @@ function drawShape(c, s, cam) {
     g.globalAlpha = 1;
   } else if (s.kind === CIRCLE) {
     g.beginPath(); g.arc(x, y, Math.max(r, 1), 0, 2 * Math.PI);
-    if (s.role === 'landmark') { // hollow, so that it can lie over the agents that stand on it
-      g.lineWidth = 4 * px; g.strokeStyle = ink.card; g.stroke();
-      g.lineWidth = 2 * px; g.strokeStyle = ink.ink; g.stroke();
-      return;
-    }
     g.fill();
-    if (s.id >= 0 && r > 6 * px && (s.role === 'agent' || s.role === 'enemy')) {
-      g.fillStyle = '#ffffff'; g.font = '600 ' + Math.min(r, 13 * px) + 'px system-ui, sans-serif';
-      g.textAlign = 'center'; g.textBaseline = 'middle';
-      g.fillText((s.role === 'enemy' ? 'e' : '') + s.id, x, y - (s.health >= 0 ? 0.3 * r : 0));
-    }
   } else {
     g.lineWidth = s.kind === LINE ? 2 * px : Math.max(2 * r, px);
     g.beginPath(); g.moveTo(x, y); g.lineTo(cam.x(s.b), cam.y(s.b)); g.stroke();
   }
   const w = Math.max(1.4 * r, 14 * px), h = Math.max(0.16 * r, 2.5 * px);
-  if (s.health >= 0) bar(g, x - w / 2, y + 0.3 * r, w, h, s.health, '#f0e442');
-  if (s.shield >= 0) bar(g, x - w / 2, y + 0.3 * r + h + px, w, h, s.shield, '#56b4e9');
+  if (s.health >= 0) bar(g, x - w / 2, y + 0.3 * r, w, h, s.health, s.health > 0.35 ? '#4ade80' : '#fde047');
+  if (s.shield >= 0) bar(g, x - w / 2, y + 0.3 * r + h + px, w, h, s.shield, '#7dd3fc');
+}
+// Seen through the agents that stand on it.
+function drawTarget(c, s, cam) {
+  const { g, px } = c, x = cam.x(s.a), y = cam.y(s.a), r = s.radius * cam.scale;
+  g.strokeStyle = ink.ink; g.lineWidth = 1.5 * px;
+  g.beginPath(); g.arc(x, y, r, 0, 2 * Math.PI);
+  g.moveTo(x - 1.5 * r, y); g.lineTo(x + 1.5 * r, y); g.moveTo(x, y - 1.5 * r); g.lineTo(x, y + 1.5 * r);
+  g.stroke();
+}
+// Above everything, set off against the lines that begin there.
+function drawLabel(c, s, cam) {
+  const { g, px } = c, r = s.radius * cam.scale;
+  if (s.kind !== CIRCLE || s.id < 0 || r <= 6 * px || (s.role !== 'agent' && s.role !== 'enemy')) return;
+  const text = (s.role === 'enemy' ? 'e' : '') + s.id, x = cam.x(s.a), y = cam.y(s.a) - (s.health >= 0 ? 0.3 * r : 0);
+  g.font = '600 ' + Math.min(r, 13 * px) + 'px system-ui, sans-serif';
+  g.textAlign = 'center'; g.textBaseline = 'middle';
+  g.strokeStyle = hueOf(s); g.lineWidth = 4 * px; g.strokeText(text, x, y);
+  g.fillStyle = '#ffffff'; g.fillText(text, x, y);
 }
 function drawWay(g, points, cam, lane) {
   g.beginPath();
@@ -129,26 +146,48 @@ function drawWay(g, points, cam, lane) {
 }
 
 // A single place, as the Ant's, is drawn side by side for all candidates, to tell them apart.
-function drawPaths(c, d, cam) {
-  const { g, px } = c, known = d.scores.filter(x => x !== null), low = Math.min(...known), high = Math.max(...known);
-  const order = d.paths.map((p, k) => k).sort((p, q) => (p === d.chosen) - (q === d.chosen));
-  for (const k of order) {
-    const lane = d.paths[k].length === 1 ? 0.07 * (k - 0.5 * (d.paths.length - 1)) : 0;
+const laneOf = (d, k) => d.paths[k].length === 1 ? 0.07 * (k - 0.5 * (d.paths.length - 1)) : 0;
+
+// look: the candidates that are looked at; the others step back.
+function drawPaths(c, d, cam, look) {
+  const { g, px } = c, top = k => look.includes(k) ? 2 : k === d.chosen ? 1 : 0;
+  for (const k of d.paths.map((p, k) => k).sort((p, q) => top(p) - top(q))) {
+    g.globalAlpha = top(k) || !look.length ? 1 : 0.25;
     for (const way of d.paths[k]) {
-      if (k === d.chosen) { g.strokeStyle = ink.ink; g.lineWidth = 5 * px; drawWay(g, way, cam, lane); }
-      g.strokeStyle = ramp(high > low && d.scores[k] !== null ? (d.scores[k] - low) / (high - low) : 0.5);
-      g.lineWidth = (k === d.chosen ? 3 : 1.3) * px;
-      drawWay(g, way, cam, lane);
+      if (top(k)) { g.strokeStyle = top(k) === 2 ? ink.accent : ink.ink; g.lineWidth = 5.5 * px; drawWay(g, way, cam, laneOf(d, k)); }
+      g.strokeStyle = ramp(rank(d, k));
+      g.lineWidth = (top(k) ? 3 : 1.5) * px;
+      drawWay(g, way, cam, laneOf(d, k));
     }
   }
+  g.globalAlpha = 1;
+  if (!look.length && d.weights.some(x => x > 0)) { // what is executed
+    g.strokeStyle = ink.ink; g.lineWidth = 2 * px; g.setLineDash([5 * px, 4 * px]);
+    d.paths[0].forEach((first, place) =>
+      drawWay(g, first.map((_, i) => d.paths.reduce((sum, ways, k) => sum + d.weights[k] * ways[place][i], 0)), cam, 0));
+    g.setLineDash([]);
+  }
+}
+// The candidate whose way is nearest to a place in the world, if it is near enough; else -1.
+export function nearest(d, [x, y], limit) {
+  let best = -1, least = limit;
+  d.paths.forEach((ways, k) => ways.forEach(way => {
+    for (let i = 2; i + 1 < way.length; i += 2) {
+      const [ax, ay, bx, by] = way.slice(i - 2, i + 2).map((v, c) => v + (c % 2 ? laneOf(d, k) : 0));
+      const along = ((x - ax) * (bx - ax) + (y - ay) * (by - ay)) / ((bx - ax) ** 2 + (by - ay) ** 2 || 1);
+      const t = Math.max(0, Math.min(1, along)), away = Math.hypot(ax + (bx - ax) * t - x, ay + (by - ay) * t - y);
+      if (away < least) { least = away; best = k; }
+    }
+  }));
+  return best;
 }
 
-// view: {box} or {centre, span}; extra: {decision, forecast, held, ring}. Returns the camera, in CSS pixels.
+// view: {box} or {centre, span}; extra: {decision, look, forecast, ring}. Returns the camera, in CSS pixels.
 export function drawWorld(canvas, shapes, family, view, extra = {}) {
   const ratio = view.ratio, c = fit(canvas, ratio), cam = camera(c.w, c.h, view), { g, px } = c;
   drawGrid(c, cam, family);
-  for (const over of [false, true])
-    for (const s of shapes) if (s.role !== 'floor' && (s.role === 'landmark') === over) drawShape(c, s, cam);
+  for (const s of shapes) if (s.role !== 'floor') drawShape(c, s, cam);
+  for (const s of shapes) if (s.role === 'landmark') drawTarget(c, s, cam);
   if (extra.forecast && extra.forecast.expected) { // what was expected, dotted, and what came of it
     g.strokeStyle = ink.soft;
     g.lineWidth = 2 * px;
@@ -157,7 +196,8 @@ export function drawWorld(canvas, shapes, family, view, extra = {}) {
     g.setLineDash([]);
     for (const way of extra.forecast.taken) drawWay(g, way, cam, 0);
   }
-  if (extra.decision && extra.decision.paths.length) drawPaths(c, extra.decision, cam);
+  if (extra.decision && extra.decision.paths.length) drawPaths(c, extra.decision, cam, extra.look || []);
+  for (const s of shapes) drawLabel(c, s, cam);
   if (extra.ring) {
     const s = extra.ring;
     g.strokeStyle = ink.accent; g.lineWidth = 3 * px; g.setLineDash([4 * px, 4 * px]);
@@ -168,6 +208,19 @@ export function drawWorld(canvas, shapes, family, view, extra = {}) {
 }
 
 /* ---- plots ---- */
+
+// The latest episodes: by how much planning was ahead, upwards, or behind.
+export function drawTally(canvas, latest) {
+  const { g, w, h, px } = fit(canvas, 0), most = Math.max(1e-9, ...latest.map(([planned, alone]) => Math.abs(planned - alone)));
+  const each = Math.min(w / Math.max(latest.length, 1), 14 * px), left = w - each * latest.length, middle = h / 2;
+  g.fillStyle = ink.line;
+  g.fillRect(0, middle - 0.5 * px, w, px);
+  latest.forEach(([planned, alone], i) => {
+    const high = (planned - alone) / most * (middle - px);
+    g.fillStyle = high >= 0 ? ink.plan : ink.alone;
+    g.fillRect(left + (i + 0.15) * each, middle - Math.max(high, 0), 0.7 * each, Math.max(Math.abs(high), px));
+  });
+}
 
 const short = x => Number(x.toPrecision(3));
 

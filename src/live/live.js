@@ -11,7 +11,8 @@ let drawn = 0;             // when, for those who want less motion
 let asked = false, shown = 0;
 let box = null, episode = '';
 let totals = new Map(), routes = new Map();
-let cameras = {}, held = null, chosenThing = 0;
+let cameras = {}, dragged = null, chosenThing = 0;
+let hovered = -1, held = null; // candidates: under the pointer; {k, of}, of the step where it was clicked
 
 /* ---- talking with who plans ---- */
 
@@ -31,7 +32,7 @@ async function learn() {
   const told = await link.get('about').catch(e => { about.wanted = null; throw e; }); // asked again with the next step
   const other = !about.bundle || about.bundle !== told.bundle;
   about = Object.assign(told, { wanted });
-  if (other) { box = null; totals.clear(); routes.clear(); }
+  if (other) { box = null; totals.clear(); routes.clear(); roles.clear(); }
   showAbout();
   remember();
 }
@@ -100,31 +101,110 @@ function showAbout() {
 
 /* ---- showing a step ---- */
 
+// Candidates whose first joint actions are the same, in words, are one row; its bar is the best of them.
+function groupsOf(d) {
+  const groups = new Map();
+  d.scores.forEach((_, k) => {
+    const name = d.labels[k] || k;
+    groups.set(name, [...(groups.get(name) || []), k]);
+  });
+  return [...groups.values()];
+}
+const stepName = () => [frame.seed, frame.episode, frame.step].join('/');
+const heldNow = () => held && held.of === stepName() ? held.k : -1;
+const looked = () => hovered >= 0 ? hovered : heldNow();
+const groupWith = k => groupsOf(frame.decision).find(group => group.includes(k)) || [];
+const round = x => x === null ? '-' : String(Number(x.toPrecision(4)));
+
 function showCandidates() {
-  const d = frame.decision, list = $('candidates'), known = d.scores.filter(x => x !== null);
-  const low = Math.min(...known), high = Math.max(...known);
-  list.style.minHeight = Math.min(list.scrollHeight, 340) + 'px'; // the page stays still at the end of an episode
-  if (d.scores.length && d.scores.length < list.children.length) list.style.minHeight = '';
-  while (list.children.length > d.scores.length) list.lastChild.remove();
-  while (list.children.length < d.scores.length) {
+  const d = frame.decision, list = $('candidates'), groups = groupsOf(d), look = groupWith(looked());
+  while (list.children.length > groups.length) list.lastChild.remove();
+  while (list.children.length < groups.length) {
     const button = document.createElement('button'), cell = document.createElement('div');
     button.type = 'button';
     cell.append(document.createElement('i'));
     button.append(document.createElement('span'), cell, document.createElement('span'));
     list.append(button);
   }
-  d.scores.forEach((score, k) => {
-    const [name, cell, value] = list.children[k].children, t = high > low && score !== null ? (score - low) / (high - low) : 0.5;
-    name.textContent = k + (d.labels[k] ? ' ' + d.labels[k] : '');
-    cell.firstChild.style.width = 4 + 96 * t + '%';
-    cell.firstChild.style.background = draw.ramp(t);
-    value.textContent = score === null ? '-' : Number(score.toPrecision(4));
-    list.children[k].setAttribute('aria-pressed', k === d.chosen);
-    list.children[k].onclick = () => force(k);
+  list.classList.toggle('named', d.labels.length > 0);
+  groups.forEach((group, i) => {
+    const row = list.children[i], [name, cell, value] = row.children;
+    const best = group.includes(d.chosen) ? d.chosen : group.reduce((p, q) => (d.scores[q] ?? -Infinity) > (d.scores[p] ?? -Infinity) ? q : p);
+    name.textContent = best + (d.labels[best] ? ' ' + d.labels[best] : '') + (group.length > 1 ? ' \u00d7' + group.length : '');
+    cell.firstChild.style.width = 4 + 96 * draw.rank(d, best) + '%';
+    cell.firstChild.style.background = draw.ramp(draw.rank(d, best));
+    value.textContent = round(d.scores[best]);
+    row.classList.toggle('chosen', group.includes(d.chosen));
+    row.classList.toggle('looked', look === group || look.includes(best));
+    row.setAttribute('aria-pressed', group.includes(heldNow()));
+    row.onpointerenter = row.onfocus = () => lookAt(best);
+    row.onpointerleave = row.onblur = () => lookAt(-1);
+    row.onclick = () => hold(best);
   });
-  $('candidates-label').textContent = !d.scores.length ? 'the episode is over' : d.forced ? 'chosen by hand: ' + d.chosen :
-    d.weights.some(x => x > 0) ? 'the best: ' + d.chosen + '; executed: a mean of all by their scores; click one to force it' :
-    'chosen: ' + d.chosen + '; click one to force it';
+  $('candidates-label').textContent = describeChoice(d, looked());
+  $('force').textContent = heldNow() >= 0 ? 'Force candidate ' + heldNow() : 'Force it';
+  $('force').disabled = heldNow() < 0 || d.forced && heldNow() === d.chosen;
+}
+function describeChoice(d, k) {
+  if (!d.scores.length) return 'the episode is over';
+  if (k >= 0 && k < d.scores.length) {
+    const best = Math.max(...d.scores.filter(x => x !== null)), score = d.scores[k];
+    return 'candidate ' + k + ': score ' + round(score) + (score === best ? ', the best' : score === null ? '' : ', ' + round(best - score) + ' below the best');
+  }
+  if (d.forced) return 'chosen by hand: ' + d.chosen;
+  return d.weights.some(x => x > 0) ? 'the best: ' + d.chosen + '; executed: the mean of all, weighted by their scores' : 'chosen: ' + d.chosen;
+}
+
+/* ---- who is ahead ---- */
+
+const signed = x => (x < 0 ? '\u2212' : '+') + Math.abs(x);
+// As evaluations say it, over the size of the policy's own return; where that is next to nothing, both returns.
+function gainOf(planned, alone) {
+  const share = 100 * (planned - alone) / Math.abs(alone);
+  if (Math.abs(share) < 0.05) return '\u00b10%';
+  if (Math.abs(share) <= 300) return signed(Number(share.toFixed(Math.abs(share) < 10 ? 1 : 0))) + '%';
+  return 'return ' + round(planned) + ' against ' + round(alone);
+}
+function showScore() {
+  const t = frame.tally, [planned, alone] = frame.worlds, lead = planned.total - alone.total;
+  $('headline').textContent = 'Same policy, same world: ' + (!t.episodes ? 'the first episode is being played' :
+    'planning ahead in ' + t.ahead + ' of ' + t.episodes + (t.episodes === 1 ? ' episode' : ' episodes') +
+    (t.level ? ', level in ' + t.level : '') + ', ' + gainOf(t.planned, t.alone));
+  $('now').textContent = (frame.over ? 'This episode: ' : 'This episode so far: ') + (lead === 0 ? 'level' :
+    'planning ' + (lead > 0 ? 'leads' : 'is behind') + ' by ' + Math.abs(lead).toFixed(1)) +
+    ' (' + planned.total.toFixed(1) + ' against ' + alone.total.toFixed(1) + ')' +
+    (frame.handled ? '; not counted: by hand' : '');
+  const value = name => (about.settings.find(s => s.name === name) || {}).value;
+  $('idea').textContent = 'Left: before every step ' + value('candidates') + ' futures of ' + value('horizon') +
+    ' steps are imagined and scored, and the scores decide what is done. Right: the first that comes is done, unscored.';
+  draw.drawTally($('tally'), t.latest);
+}
+
+/* ---- what is drawn ---- */
+
+let legend = '';
+const roles = new Map(); // what has been there so far, with its colour
+function showLegend() {
+  const d = frame.decision, entries = [];
+  for (const s of frame.worlds[0].shapes.map(draw.shapeOf)) if (!/^(leg|floor)$/.test(s.role) && !roles.has(s.role)) roles.set(s.role, draw.hueOf(s));
+  if (!d.scores.length) return; // as it was
+  if (d.paths.length) {
+    entries.push(['ramp', 'imagined, from low score to high'], ['chosen', 'chosen']);
+    if (d.weights.some(x => x > 0)) entries.push(['mean', 'executed']);
+    entries.push(['expected', 'expected ' + d.horizon + ' steps ago'], ['came', 'what came of it']);
+  }
+  for (const [role, hue] of roles) entries.push([role === 'landmark' ? 'target' : 'disc', role, hue]);
+  if (JSON.stringify(entries) + dark.matches === legend) return;
+  legend = JSON.stringify(entries) + dark.matches;
+  $('legend').replaceChildren(...entries.map(([kind, words, hue]) => {
+    const item = document.createElement('li'), mark = document.createElement('i');
+    mark.className = kind;
+    if (kind === 'ramp') mark.style.background = 'linear-gradient(90deg, ' + [0, 0.25, 0.5, 0.75, 1].map(draw.ramp).join(',') + ')';
+    if (kind === 'chosen') mark.style.background = draw.ramp(1);
+    if (hue) mark.style.background = hue;
+    item.append(mark, words);
+    return item;
+  }));
 }
 const short = x => x === null ? '-' : x.toPrecision(2); // null: not a finite number
 function showNumbers() {
@@ -136,8 +216,8 @@ function showNumbers() {
   $('alone-ms').textContent = alone.ms.toFixed(1);
   $('play').textContent = frame.playing ? 'Pause' : 'Play';
   $('time').min = frame.first;
-  $('time').max = Math.max(frame.last, frame.step);
-  if (document.activeElement !== $('time') || !held) $('time').value = frame.step;
+  $('time').max = about.limit;
+  if (document.activeElement !== $('time') || !dragged) $('time').value = frame.step;
   $('clock').textContent = 'step ' + frame.step + ' / ' + about.limit;
   if (document.activeElement !== $('seed')) $('seed').value = frame.seed;
   if (document.activeElement !== $('rate')) $('rate').value = frame.rate;
@@ -148,19 +228,20 @@ function showNumbers() {
 function showWorlds() {
   const family = about.family, follow = family === 'ant', shapes = frame.worlds.map(w => w.shapes.map(draw.shapeOf));
   if (!follow) shapes.forEach(s => { box = draw.growBox(box, s, family); });
+  const look = groupWith(looked());
   const ratio = follow ? 0.6 : Math.max(0.4, Math.min(1, (box[3] - box[1]) / (box[2] - box[0])));
   ['planned', 'alone'].forEach((id, i) => {
     const view = follow ? { centre: draw.centreOf(shapes[i]), span: 3.5, ratio } : { box, ratio };
-    const mine = shapes[i].map(s => held && held.role === s.role && held.id === s.id && held.a ? Object.assign({}, s, { a: held.a }) : s);
+    const mine = shapes[i].map(s => dragged && dragged.role === s.role && dragged.id === s.id && dragged.a ? Object.assign({}, s, { a: dragged.a }) : s);
     const ring = i === 0 && about.movable && document.activeElement === $(id) ? mine[chosenThing % mine.length] : null;
     cameras[id] = Object.assign(draw.drawWorld($(id), mine, family, view,
-      i === 0 ? { decision: frame.decision, forecast: frame.forecast, ring } : {}), { shapes: mine });
+      i === 0 ? { decision: frame.decision, look, forecast: frame.forecast, ring } : {}), { shapes: mine });
   });
   [...$('agents').children].forEach((item, i) => {
     const own = shapes[0].find(s => (s.role === 'agent' || s.role === 'leg') && s.id === i), span = family === 'mpe' ? 1.6 : follow ? 2.5 : 18;
     item.hidden = !own;
     if (!own) return;
-    draw.drawWorld(item.children[0], shapes[0], family, { centre: own.a, span }, { decision: frame.decision });
+    draw.drawWorld(item.children[0], shapes[0], family, { centre: own.a, span }, { decision: frame.decision, look });
     draw.drawSeen(item.children[1], frame.obs[i]);
   });
 }
@@ -168,8 +249,11 @@ function show() {
   asked = false;
   if (!frame || !about || !about.settings) return;
   drawn = performance.now();
+  if (!frame.playing && heldNow() < 0) held = null; // steps may still come before play stops
   showNumbers();
+  showScore();
   showCandidates();
+  showLegend();
   showWorlds();
   draw.drawReturns($('returns'), totals, frame.step, about.limit);
   draw.drawForecast($('forecast'), frame.forecast);
@@ -201,9 +285,28 @@ function take(text) {
 
 /* ---- taking a hand ---- */
 
-const force = k => frame && k < frame.decision.scores.length && send({ do: 'force', step: frame.step, candidate: k });
+function lookAt(k) {
+  if (hovered === k) return;
+  hovered = k;
+  plan();
+}
+// It stays in sight until it is let go or another step comes; so play stops, at the step that was looked at.
+function hold(k) {
+  if (!frame || k >= frame.decision.scores.length) return;
+  held = k < 0 || heldNow() === k ? null : { k, of: stepName() };
+  if (held && frame.playing) send({ do: 'seek', step: frame.step });
+  plan();
+}
+async function force() {
+  if (!frame || heldNow() < 0) return;
+  const k = heldNow();
+  held = null;
+  await send({ do: 'force', step: frame.step, candidate: k });
+  plan();
+}
 const setPlaying = on => send({ do: on ? 'play' : 'pause' });
 const seek = step => frame && step >= frame.first && step <= frame.last && send({ do: 'seek', step });
+const seekNear = step => frame && seek(Math.max(frame.first, Math.min(frame.last, step)));
 const begin = seed => send({ do: 'begin', seed });
 const randomSeed = () => begin(Math.floor(Math.random() * 1000000));
 async function save() {
@@ -222,23 +325,30 @@ function place(thing, a) {
   const at = a.map(x => Math.max(-2, Math.min(2, x)));
   return send({ do: 'place', step: thing.step, role: thing.role, id: thing.id, x: at[0], y: at[1] });
 }
+const onPath = (id, e) => id !== 'planned' || !frame || !cameras[id] ? -1 :
+  draw.nearest(frame.decision, cameras[id].world(e.offsetX, e.offsetY), 8 / cameras[id].scale);
 function drag(id) {
   const canvas = $(id), where = e => cameras[id].world(e.offsetX, e.offsetY);
   canvas.onpointerdown = e => {
-    if (!about || !about.movable || !cameras[id]) return;
+    if (!about || !cameras[id]) return;
     const p = where(e), near = s => Math.hypot(s.a[0] - p[0], s.a[1] - p[1]) - s.radius - 6 / cameras[id].scale;
-    const thing = cameras[id].shapes.filter(s => near(s) < 0).sort((s, t) => s.radius - t.radius)[0];
-    if (!thing) return;
-    held = { role: thing.role, id: thing.id, step: frame.step, playing: frame.playing };
+    const thing = about.movable && cameras[id].shapes.filter(s => near(s) < 0).sort((s, t) => s.radius - t.radius)[0];
+    if (!thing) return onPath(id, e) >= 0 ? hold(onPath(id, e)) : undefined;
+    dragged = { role: thing.role, id: thing.id, step: frame.step, playing: frame.playing };
     canvas.setPointerCapture(e.pointerId);
-    if (held.playing) setPlaying(false);
+    if (dragged.playing) setPlaying(false);
   };
-  canvas.onpointermove = e => { if (held) { held.a = where(e); plan(); } };
+  canvas.onpointermove = e => {
+    if (!dragged) return lookAt(onPath(id, e));
+    dragged.a = where(e);
+    plan();
+  };
+  canvas.onpointerleave = () => dragged || lookAt(-1);
   canvas.onpointerup = canvas.onpointercancel = async e => {
-    const thing = held;
+    const thing = dragged;
     if (!thing) return;
     if (e.type === 'pointerup' && thing.a) await place(thing, thing.a);
-    held = null;
+    dragged = null;
     if (thing.playing) setPlaying(true);
     plan();
   };
@@ -260,16 +370,17 @@ addEventListener('keydown', e => {
   if (e.ctrlKey || e.metaKey || e.altKey || !frame || /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName)) return;
   if (e.key === ' ' && /^(BUTTON|SUMMARY)$/.test(e.target.tagName)) return;
   const keys = { ' ': () => setPlaying(!frame.playing), ArrowRight: () => send({ do: 'step' }), ArrowLeft: () => seek(frame.step - 1),
-    ArrowUp: () => changeRate(1), ArrowDown: () => changeRate(-1), n: randomSeed, r: save };
+    ArrowUp: () => changeRate(1), ArrowDown: () => changeRate(-1), n: randomSeed, r: save,
+    f: force, Escape: () => hold(-1) };
   if (e.target === $('planned') && moveByKey(e)) e.preventDefault();
-  else if (/^[0-9]$/.test(e.key)) force(Number(e.key));
+  else if (/^[0-9]$/.test(e.key)) hold(Number(e.key));
   else if (keys[e.key] && !e.shiftKey) { e.preventDefault(); keys[e.key](); }
 });
 
 $('play').onclick = () => frame && setPlaying(!frame.playing);
 $('step').onclick = () => send({ do: 'step' });
 $('back').onclick = () => frame && seek(frame.step - 1);
-$('time').oninput = e => seek(Number(e.target.value));
+$('time').oninput = e => seekNear(Number(e.target.value));
 $('rate').onchange = e => send({ do: 'rate', value: Number(e.target.value) });
 // A seed that was typed begins when its field is left, which pressing the button does: the press is not another wish.
 let typed = false;
@@ -279,6 +390,7 @@ $('begin').onclick = () => {
   typed = false;
 };
 $('seed').onchange = e => begin(Number(e.target.value));
+$('force').onclick = force;
 $('record').onclick = () => frame && about && save();
 $('arm').onchange = async e => { if (!await send({ do: 'arm', name: e.target.value })) e.target.value = about.arm; };
 $('bundle').onchange = async e => {

@@ -138,19 +138,89 @@ async function isBegun(page) {
   await page.until(`document.body.dataset.seed != 8`);
 }
 
-async function isForced(page) {
+const middle = selector => `(() => { const e = document.querySelector('${selector}'); e.scrollIntoView({ block: 'nearest' });
+  const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()`;
+const row = k => `#candidates button:nth-child(${k + 1})`;
+const painted = `document.getElementById('planned').toDataURL()`;
+
+// Pointing shows one future, a click keeps it in sight and stops play there, and only the button decides.
+async function isLookedAtHeldAndForced(page) {
   const before = await state(), other = (before.decision.chosen + 1) % before.decision.scores.length;
-  await page.see(click(`#candidates button:nth-child(${other + 1})`));
+  const label = await page.see(text('candidates-label')), picture = await page.see(painted);
+  await page.point(await page.see(middle(row(other))));
+  await page.until(`${text('candidates-label')}.startsWith('candidate ${other}: score ')`);
+  assert.notEqual(await page.see(painted), picture, 'its way does not stand out');
+  assert.ok(await page.see(`document.getElementById('force').disabled`));
+  await page.point([2, 2]);
+  await page.until(`${text('candidates-label')} === ${JSON.stringify(label)}`);
+  assert.equal((await state()).decision.forced, false);
+
+  await page.see(click('#play'));
+  await page.until(`${text('play')} === 'Pause' && ${count} === 8`);
+  for (let i = 0; (await page.see(text('play'))) === 'Pause'; i++) { // between two episodes there is nothing to hold
+    assert.ok(i < 20, 'it plays on');
+    await page.press(await page.see(middle(row(other))));
+    await sleep(200);
+  }
+  await page.point([2, 2]);
+  await page.until(`document.querySelector('${row(other)}').getAttribute('aria-pressed') === 'true'`);
+  await page.until(`${text('candidates-label')}.startsWith('candidate ${other}: score ')`);
+  const held = await state();
+  assert.equal(held.decision.forced, false);
+  assert.equal(held.playing, false);
+
+  await page.press(await page.see(middle('#force')));
   await page.until(`${text('candidates-label')} === 'chosen by hand: ${other}'`);
-  assert.equal(await page.see(`document.querySelectorAll('#candidates [aria-pressed=true]').length`), 1);
+  assert.equal(await page.see(`document.querySelectorAll('#candidates .chosen').length`), 1);
+  assert.match(await page.see(text('now')), /not counted: by hand/);
   const forced = await state();
   assert.equal(forced.decision.chosen, other);
-  assert.equal(forced.step, before.step);
+  assert.equal(forced.step, held.step);
   await page.see(`document.activeElement.blur()`);
-  await page.key(String(before.decision.chosen)); // by the number that it has in the list
-  await page.until(`${text('candidates-label')} === 'chosen by hand: ${before.decision.chosen}'`);
+  await page.key(String(held.decision.chosen)); // by the number that it has in the list
+  await page.until(`${text('force')} === 'Force candidate ${held.decision.chosen}'`);
+  await page.key('Escape');
+  await page.until(`document.getElementById('force').disabled`);
+  await page.key(String(held.decision.chosen));
+  await page.key('f');
+  await page.until(`${text('candidates-label')} === 'chosen by hand: ${held.decision.chosen}'`);
   await page.see(click('#step'));
-  await page.until(`document.body.dataset.step == ${before.step + 1}`);
+  await page.until(`document.body.dataset.step == ${held.step + 1}`);
+}
+
+// Who is ahead and by how much is read on the first screen, and is what the episodes of the stream add up to.
+async function saysWhoIsAhead(page) {
+  const ends = new Map();
+  await page.size(1400, 900);
+  await page.see(choose('rate', 60));
+  await page.see(choose('arm', 'plan')); // the present episode was begun by another plan
+  await page.until(`${text('headline')}.includes('the first episode')`);
+  const request = visit(f => { if (f.over && !f.handled) ends.set(f.seed + '/' + f.episode, f.worlds.map(w => w.total)); });
+  await page.see(choose('seed', 3));
+  await page.see(`${text('play')} === 'Pause' || document.getElementById('play').click()`);
+  await page.until(`/ in [0-9]+ of 3 episodes/.test(${text('headline')})`, 60);
+  await page.see(click('#play'));
+  await page.until(text('play') + ` === 'Play'`);
+  request.destroy();
+  const said = (await page.see(text('headline'))).match(/^Same policy, same world: planning ahead in (\d+) of (\d+) episodes, (.)([\d.]+)%$/);
+  const played = [...ends.values()], [planned, alone] = [0, 1].map(side => played.reduce((sum, totals) => sum + totals[side], 0));
+  assert.ok(said, 'it does not say who is ahead');
+  assert.equal(played.length, 3);
+  assert.deepEqual([Number(said[1]), Number(said[2])], [played.filter(([p, a]) => p > a).length, 3]);
+  assert.ok(Math.abs((said[3] === '+' ? 1 : -1) * said[4] - 100 * (planned - alone) / Math.abs(alone)) < 0.51);
+  const { worlds } = await state(), lead = worlds[0].total - worlds[1].total;
+  const now = (await page.see(text('now'))).match(/planning (leads|is behind) by ([\d.]+)/);
+  assert.equal(now[1], lead > 0 ? 'leads' : 'is behind');
+  assert.ok(Math.abs(now[2] - Math.abs(lead)) < 0.06);
+  await page.see(choose('time', 5)); // at its end an episode has nothing to decide
+  await page.until(`document.body.dataset.step == 5 && ${count} === 8`);
+  await page.see(`scrollTo(0, 0)`);
+  for (const selector of ['#headline', '#now', '#idea', '#tally', '#planned', '#alone', '#legend', '#force', '#play', row(7)])
+    assert.ok(await page.see(`(() => { const r = document.querySelector('${selector}').getBoundingClientRect();
+      return r.height > 0 && r.top >= 0 && r.bottom <= 900 && r.left >= 0 && r.right <= 1400; })()`), selector + ' is not on the first screen');
+  for (const words of ['imagined, from low score to high', 'chosen', 'executed', 'what came of it', 'agent', 'landmark'])
+    assert.ok((await page.see(text('legend'))).includes(words), words + ' has no legend');
+  await picture(page, 'first-screen');
 }
 
 async function isNamed(page) {
@@ -195,14 +265,28 @@ async function isRecorded(page, browser) {
   rmSync(folder, { recursive: true });
 }
 
+// Of the faintest bar against its card, as WCAG defines it.
+const contrast = `(() => {
+  const light = text => text.match(/[\\d.]+/g).slice(0, 3).map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0.05);
+  const card = light(getComputedStyle(document.querySelector('.futures')).backgroundColor);
+  return Math.min(...[...document.querySelectorAll('#candidates i')].map(e => light(getComputedStyle(e).backgroundColor) / card));
+})()`;
+
 async function fitsEverywhere(page) {
-  await page.size(360, 740);
-  assert.ok(await page.until(`document.documentElement.scrollWidth <= 360`, 3));
+  for (const width of [390, 360]) {
+    await page.size(width, 740);
+    assert.ok(await page.until(`document.documentElement.scrollWidth <= ${width}`, 3));
+    const cut = await page.see(`[...document.querySelectorAll('body *')].filter(e => e.clientWidth && getComputedStyle(e).display !== 'inline' &&
+      (e.getBoundingClientRect().right > ${width} + 0.5 || e.scrollWidth > e.clientWidth + 1 && !/^(I|INPUT|SELECT)$/.test(e.tagName))).map(e => e.tagName + '#' + e.id)`);
+    assert.deepEqual(cut, [], 'cut off at ' + width);
+  }
   await picture(page, 'phone');
   await page.size(1200, 900);
   const back = `getComputedStyle(document.body).backgroundColor`, light = await page.see(back);
   await page.media({ 'prefers-color-scheme': 'dark' });
   assert.notEqual(await page.see(back), light);
+  await page.until(`${contrast} > 2`, 3); // the lowest score's bar
   await sleep(200);
   await picture(page, 'dark');
   await page.media({ 'prefers-color-scheme': 'light', 'prefers-reduced-motion': 'reduce' });
@@ -230,9 +314,23 @@ async function hasTenVisitors(page) {
 
 async function playsAnother(page) {
   await page.see(choose('bundle', '3m-medium'));
-  await page.until(`${text('task')} === '3m' && ${count} > 1`);
+  await page.until(`${text('task')} === '3m' && ${count} > 0`);
   await page.see(`${text('play')} === 'Pause' || document.getElementById('play').click()`);
   await page.until(`/stop|attack|east|west|north|south|move/.test(${text('candidates')})`);
+  await page.see(click('#play'));
+  await page.until(text('play') + ` === 'Play'`);
+  let grouped = false;
+  for (let step = 1; step < 8; step++) { // as many rows as there are different first actions, with their numbers
+    await page.see(choose('time', step));
+    await page.until(`document.body.dataset.step == ${step}`);
+    const { decision } = await state(), kinds = new Set(decision.labels);
+    assert.equal(await page.see(count), kinds.size);
+    const numbers = await page.see(`[...document.querySelectorAll('#candidates span:first-child')].map(e => Number((e.textContent.match(/\u00d7(\\d+)$/) || [0, 1])[1]))`);
+    assert.equal(numbers.reduce((x, y) => x + y), decision.labels.length);
+    grouped ||= kinds.size < decision.labels.length;
+  }
+  assert.ok(grouped, 'no two candidates had the same first actions');
+  await page.see(click('#play'));
 }
 
 async function restsAlone() {
@@ -260,10 +358,11 @@ try {
   page.complaints.length = 0;
   await isBegun(page);
   await isPausedAndScrubbed(page);
-  await isForced(page);
+  await isLookedAtHeldAndForced(page);
   await isNamed(page);
   await isDragged(page);
   await isRecorded(page, browser);
+  await saysWhoIsAhead(page);
   await fitsEverywhere(page);
   await isReloaded(page);
   await hasTenVisitors(page);

@@ -98,6 +98,13 @@ class Page {
       await this.call('Input.dispatchKeyEvent', { type, key, code: key, text: type === 'keyDown' && key.length === 1 ? key : undefined });
   }
 
+  async point([x, y]) { await this.call('Input.dispatchMouseEvent', { type: 'mouseMoved', x, y }); }
+
+  async press([x, y]) {
+    for (const type of ['mousePressed', 'mouseReleased'])
+      await this.call('Input.dispatchMouseEvent', { type, x, y, button: 'left', buttons: type === 'mousePressed' ? 1 : 0, clickCount: 1 });
+  }
+
   async drag(from, to) {
     const mouse = (type, [x, y]) => this.call('Input.dispatchMouseEvent', { type, x, y, button: 'left', buttons: type === 'mouseReleased' ? 0 : 1, clickCount: 1 });
     await mouse('mousePressed', from);
