@@ -113,7 +113,9 @@ static void draw_line(const strip *s, const json_t *points, const char *hue, dou
 /* Seen through the agents on it. */
 static void draw_target(const strip *s, const json_t *shape) {
     const double x = s->x + s->scale * number(shape, 6), y = s->y - s->scale * number(shape, 7),
-                 r = 1.5 * s->scale * number(shape, 3);
+                 radius = s->scale * number(shape, 3), r = 1.5 * radius;
+    fprintf(s->out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" fill=\"none\" stroke=\"#1b2330\"/>\n", x, y,
+            radius);
     fprintf(s->out, "<path d=\"M%.1f,%.1fh%.1fM%.1f,%.1fv%.1f\" stroke=\"#1b2330\"/>\n", x - r, y, 2 * r, x,
             y - r, 2 * r);
 }
