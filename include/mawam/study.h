@@ -30,7 +30,8 @@ typedef enum mw_study_stage {
     MW_STUDY_SELECTORS, /* trained for as many steps as the world model, and evaluated */
     MW_STUDY_BASELINES, /* models that play by themselves, each trained and evaluated for itself */
     MW_STUDY_SWEEPS,
-    MW_STUDY_COST, /* once, after all settings */
+    MW_STUDY_COST,    /* once, after all settings */
+    MW_STUDY_SUMMARY, /* of data, training, evaluation and diagnosis: a file; a task of its own in a plan */
     MW_STUDY_STAGES
 } mw_study_stage;
 
@@ -110,6 +111,8 @@ typedef struct mw_study_options {
     bool play_again;    /* evaluation seeds that another bundle of the same setting has
                            played in this folder; refused otherwise */
     unsigned baselines; /* of the part baselines: 1 << index of a model that plays by itself; 0: all */
+    const char *task; /* this one alone of those that mw_study_plan prints, "spread-medium/train"; it resumes
+                         whatever is there, and others may run in the folder meanwhile. NULL: all */
 } mw_study_options;
 MW_API void mw_study_options_init(mw_study_options *options, size_t size);
 
@@ -119,6 +122,24 @@ MW_API void mw_study_options_init(mw_study_options *options, size_t size);
  * whole: MW_ERR_INTERRUPTED, a folder that is refused or cannot be written. An evaluation is played
  * once: with other weights or another plan on the same seeds it fails, unless told to play again. */
 MW_API mw_status mw_study_run(const mw_study_options *options, int *failed, mw_error *error);
+
+/* ---- plan ---------------------------------------------------------------------------------------------- */
+
+/* What these options ask for as a graph of commands, each of which makes one task with `task` set; *text is
+ * to be freed. Formats: "lines" (tab-separated, a line per task), "make", "ninja", "slurm" (a script that
+ * submits arrays). program: how a command names mawam, NULL: "mawam". costs: a folder of a study or a report
+ * whose recorded seconds and memory tell what is expected; NULL: the study's own. threads 0: one for each
+ * task, and one per core for the cost, which runs when all else is done. Fails where the options have no
+ * words on a command line: drop_data, several lines in a text; and but for lines where the folder's name has
+ * other characters than letters, digits and _@+=,./- */
+MW_API mw_status mw_study_plan(char **text, const mw_study_options *options, const char *format,
+                               const char *program, const char *costs, mw_error *error);
+
+/* What is done, running, failed and still to do of these options' tasks, from the files alone, and how long
+ * the rest will take with `jobs` of them at a time (0: as many as are running, at least one); *text is to be
+ * freed. json: the same as JSON, docs/study.md says what is in it. costs: as of the plan. */
+MW_API mw_status mw_study_status(char **text, const mw_study_options *options, int jobs, bool json,
+                                 const char *costs, mw_error *error);
 
 /* ---- report -------------------------------------------------------------------------------------------- */
 

@@ -24,7 +24,8 @@ static const mw_stage *const stages[MW_STUDY_STAGES] = {[MW_STUDY_DATA] = &mw_st
                                                         [MW_STUDY_SELECTORS] = &mw_stage_selectors,
                                                         [MW_STUDY_BASELINES] = &mw_stage_baselines,
                                                         [MW_STUDY_SWEEPS] = &mw_stage_sweeps,
-                                                        [MW_STUDY_COST] = &cost};
+                                                        [MW_STUDY_COST] = &cost,
+                                                        [MW_STUDY_SUMMARY] = &mw_stage_summary};
 
 const mw_stage *mw_stage_of(mw_study_stage stage) {
     return stages[stage];

@@ -45,7 +45,6 @@ void mw_run_find_checksum(mw_run *run);
 
 /* The summary belongs to its stages' inputs and to the bundle that is there: nothing is left to do. */
 bool mw_run_summarized(mw_run *run);
-mw_status mw_run_summarize(mw_run *run, mw_error *error);
 
 /* Before anything of a step is asked for: its file and its inputs are those of its baseline. */
 void mw_run_take(mw_run *run, mw_step step);
@@ -87,6 +86,7 @@ const mw_stage *mw_stage_of(mw_study_stage stage);
 extern const mw_stage mw_stage_data, mw_stage_train, mw_stage_eval, mw_stage_diagnose; /* main_stages.c */
 extern const mw_stage mw_stage_routing, mw_stage_sweeps;                               /* analyses.c */
 extern const mw_stage mw_stage_selectors, mw_stage_baselines;                          /* comparisons.c */
+extern const mw_stage mw_stage_summary;                                                /* summary.c */
 
 /* ---- inside ---- */
 

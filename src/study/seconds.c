@@ -33,12 +33,11 @@ static double mean_of(const mw_seconds *s, const mw_study_job *jobs, int count, 
     return known ? sum / known : NAN;
 }
 
-/* By what is most like it among the steps that are known. */
-static double expected(const mw_seconds *s, const mw_study_job *jobs, int count, int index, int step) {
+double mw_seconds_expected(const mw_seconds *s, const mw_study_job *jobs, int count, int index, int step) {
     const mw_study_job *job = &jobs[index];
     const char *task = mw_setting_at(job->place)->task, *family = mw_study_family(task);
     const kind kinds[] = {{job, task, NULL}, {job, NULL, family}, {NULL, NULL, family}, {NULL, NULL, NULL}};
-    double seconds = NAN;
+    double seconds = s->of[index][step];
     for (size_t k = 0; isnan(seconds) && k < sizeof kinds / sizeof *kinds; k++)
         seconds = mean_of(s, jobs, count, step, kinds[k]);
     return seconds;
@@ -58,7 +57,8 @@ double mw_seconds_left(const mw_seconds *s, const mw_study_job *jobs, int count,
             const int step = mw_study_step_index(steps[k]);
             if ((!now && !isnan(s->of[i][step])) || (steps[k].stage == MW_STUDY_DATA && *jobs[i].folder))
                 continue;
-            const double whole = now && done > 0.02 ? spent / done : expected(s, jobs, count, i, step);
+            const double whole =
+                now && done > 0.02 ? spent / done : mw_seconds_expected(s, jobs, count, i, step);
             unknown += isnan(whole);
             judged += !isnan(whole);
             if (!isnan(whole)) left += now ? fmax(0, whole - spent) : whole;

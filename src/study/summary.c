@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 bool mw_run_summarized(mw_run *c) {
     json_t *root;
@@ -94,7 +95,7 @@ static mw_status take(json_t *summary, json_t *revisions, const mw_run *c, mw_st
     return MW_OK;
 }
 
-mw_status mw_run_summarize(mw_run *c, mw_error *error) {
+static mw_status summarize(mw_run *c, mw_error *error) {
     static const char *const eval_keys[] = {"eval", NULL};
     static const char *const diagnose_keys[] = {"same_state", "same_state_planned", "snippets", NULL};
     json_t *data = NULL, *seconds = json_object(), *revisions = json_object();
@@ -117,3 +118,20 @@ mw_status mw_run_summarize(mw_run *c, mw_error *error) {
     json_decref(summary);
     return status;
 }
+
+/* What it was made of has been made again since, if only to the same end. */
+static bool is_older(const char *path, const char *than) {
+    struct stat own, other;
+    if (stat(path, &own) != 0 || stat(than, &other) != 0) return true;
+    return own.st_mtim.tv_sec != other.st_mtim.tv_sec ? own.st_mtim.tv_sec < other.st_mtim.tv_sec
+                                                      : own.st_mtim.tv_nsec < other.st_mtim.tv_nsec;
+}
+
+static bool is_current(mw_run *c) {
+    if (!mw_run_summarized(c)) return false;
+    return !is_older(c->result, c->files[MW_STUDY_EVAL]) &&
+           (!(c->job->stages & 1u << MW_STUDY_DIAGNOSE) || !is_older(c->result, c->files[MW_STUDY_DIAGNOSE]));
+}
+
+const mw_stage mw_stage_summary = {
+    .name = "summary", .folder = "results", .current = is_current, .run = summarize};

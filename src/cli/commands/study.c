@@ -13,7 +13,7 @@ static const char run_help[] =
     "usage: mawam study run [SETTING ...] [--dir DIR] [--resume] [--method mawam|paper]\n"
     "                       [--budget quick|full] [--set NAME=VALUE]...\n"
     "                       [--parts LIST] [--baselines LIST] [--seed S] [--threads N] [--arms LIST]\n"
-    "                       [--seeds N] [--episodes N] [...]\n"
+    "                       [--seeds N] [--episodes N] [--task TASK] [...]\n"
     "\n"
     "For every setting (task-quality; all 30 without names): make data, train, evaluate the arms,\n"
     "diagnose, look at routing, train and play baselines; all but the baselines by the paper's method in\n"
@@ -50,12 +50,49 @@ static const char run_help[] =
     "                     each is used once\n"
     "  --anchors N        states of the same-state test; 0: none (64)\n"
     "  --snippets N       recorded snippets of the diagnosis; 0: none (2000)\n"
+    "  --timed N          decisions timed for each arm; 0: as many as mawam eval and bench time (0)\n"
     "  --drop-data        remove a setting's dataset after its last stage\n"
+    "  --task TASK        this one alone of those that mawam study plan prints, with the same options; it\n"
+    "                     resumes what there is, and others may run in DIR meanwhile\n"
     "\n"
     "examples: mawam study run --dir study\n"
     "          mawam study run spread-medium tag-random --budget quick --parts main --dir try\n"
     "          mawam study run --dir study --resume\n"
     "          mawam study run --dir study --resume --parts baselines --baselines bc\n";
+
+static const char plan_help[] =
+    "usage: mawam study plan [SETTING ...] [--format make|ninja|slurm|lines] [--program PATH]\n"
+    "                        [--costs DIR] [any option of mawam study run but --resume, --drop-data]\n"
+    "\n"
+    "Prints what mawam study run would do with these options as a graph of commands, one per task (data,\n"
+    "train, eval, diagnose, summary, routing, selectors, each baseline, sweeps of a setting; the cost).\n"
+    "Whatever runs commands runs them: make, ninja, Slurm, GNU parallel. Each can be killed and run again,\n"
+    "and the results are, to the bit, those of mawam study run. docs/cluster.md shows how.\n"
+    "\n"
+    "  --format NAME   make, ninja: by FOLDER/tasks/TASK.done; slurm: a script that submits arrays;\n"
+    "                  lines: tab-separated, task, level, threads, seconds, MiB, tasks that it needs, their\n"
+    "                  files, its files, command; tasks of a level need only earlier levels (lines)\n"
+    "  --program PATH  how the commands name mawam (mawam)\n"
+    "  --costs DIR     a study or a report whose recorded seconds and memory tell what to expect (--dir)\n"
+    "  --threads N     of each task (1; the cost, which runs when all else is done: one per core)\n"
+    "\n"
+    "examples: mawam study plan --dir study --format make > study.mk && make -k -j 16 -f study.mk\n"
+    "          mawam study plan --dir study --format slurm --costs results > study.sh && sh study.sh\n";
+
+static const char status_help[] =
+    "usage: mawam study status [SETTING ...] [--dir DIR] [--jobs N] [--costs DIR] [--json]\n"
+    "                          [any option of mawam study plan that chooses tasks]\n"
+    "\n"
+    "Shows of the tasks that mawam study plan prints with the same options what is done, running (where,\n"
+    "and for how long), failed (and why) and still to do, and how long it will take: from the files in\n"
+    "DIR alone, on any machine that sees them.\n"
+    "\n"
+    "  --dir DIR    the study's folder (study)\n"
+    "  --jobs N     tasks at a time, for the time left; 0: as many as are running (0)\n"
+    "  --costs DIR  as for mawam study plan\n"
+    "  --json       everything about every task\n"
+    "\n"
+    "example: mawam study status --dir study --jobs 16\n";
 
 static const char report_help[] =
     "usage: mawam study report [--dir DIR]... [-o FOLDER] [--overwrite]\n"
@@ -169,7 +206,7 @@ static int run_study(mw_study_options *o) {
             fprintf(stderr, "mawam: what is finished is in %s; continue with --resume\n", o->folder);
         return code;
     }
-    if (failed)
+    if (failed && !o->task)
         fprintf(stderr, "mawam: %d failure%s in settings or baselines; see %s/stages.jsonl\n", failed,
                 failed == 1 ? "" : "s", o->folder);
     return failed ? 1 : 0;
@@ -230,67 +267,131 @@ static bool training_known(const mw_study_options *o, mw_error *error) {
     return true;
 }
 
-static int study_run(int argc, char **argv) {
+/* What run, plan and status are told alike; the texts live as long as this. */
+typedef struct {
+    mw_study_options options;
+    const mw_setting *settings[MOST];
+    mw_strings assignments;
+} request;
+
+enum { COMMON = 19, OWN = 6 }; /* options; those of one command, with the end of the table */
+
+/* Parts by their names, with a message that knows them. */
+static int refuse_parts(const char *parts) {
+    char known[256] = "";
+    for (int part = 0; mw_study_part_name(part); part++)
+        snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", part ? "," : "",
+                 mw_study_part_name(part));
+    return mw_cli_usage("--parts are %s, not '%s'", known, parts);
+}
+
+/* Returns -1 to go on. `own` are the command's options, ended by one without a name. */
+static int take_request(request *r, int argc, char **argv, const mw_option *own, const char *help) {
     const char *names[MOST], *budget = "full", *arms = NULL, *episodes = NULL, *parts = NULL,
                              *baselines = NULL;
-    const mw_setting *settings[MOST];
-    mw_study_options o;
-    mw_study_options_init(&o, sizeof o);
-    mw_strings assignments = {0};
-    int transitions = 0, count;
-    const mw_option options[] = {{"dir", MW_OPT_STRING, &o.folder, 0, 0},
-                                 {"resume", MW_OPT_FLAG, &o.resume, 0, 0},
-                                 {"method", MW_OPT_STRING, &o.method, 0, 0},
-                                 {"budget", MW_OPT_STRING, &budget, 0, 0},
-                                 {"set", MW_OPT_SETTINGS, &assignments, 0, 0},
-                                 {"seed", MW_OPT_U64, &o.seed, 0, 0},
-                                 {"threads", MW_OPT_INT, &o.threads, 0, MW_MAX_THREADS},
-                                 {"behaviors", MW_OPT_STRING, &o.behaviors, 0, 0},
-                                 {"transitions", MW_OPT_INT, &transitions, 1, 1e9},
-                                 {"arms", MW_OPT_STRING, &arms, 0, 0},
-                                 {"seeds", MW_OPT_INT, &o.seeds, 1, 10000},
-                                 {"first-seed", MW_OPT_U64, &o.first_seed, 0, 0},
-                                 {"episodes", MW_OPT_STRING, &episodes, 0, 0},
-                                 {"parts", MW_OPT_STRING, &parts, 0, 0},
-                                 {"baselines", MW_OPT_STRING, &baselines, 0, 0},
-                                 {"training-seeds", MW_OPT_INT, &o.training_seeds, 1, MW_STUDY_SEEDS},
-                                 {"play-again", MW_OPT_FLAG, &o.play_again, 0, 0},
-                                 {"anchors", MW_OPT_INT, &o.anchors, 0, 100000},
-                                 {"snippets", MW_OPT_INT, &o.snippets, 0, 1000000},
-                                 {"drop-data", MW_OPT_FLAG, &o.drop_data, 0, 0},
-                                 {NULL, MW_OPT_FLAG, NULL, 0, 0}};
-    int code = mw_cli_parse(argc, argv, options, run_help, names, settings_known(), &count);
+    mw_study_options *o = &r->options;
+    int transitions = 0, count, used = COMMON;
+    mw_option options[COMMON + OWN] = {{"dir", MW_OPT_STRING, &o->folder, 0, 0},
+                                       {"method", MW_OPT_STRING, &o->method, 0, 0},
+                                       {"budget", MW_OPT_STRING, &budget, 0, 0},
+                                       {"set", MW_OPT_SETTINGS, &r->assignments, 0, 0},
+                                       {"seed", MW_OPT_U64, &o->seed, 0, 0},
+                                       {"threads", MW_OPT_INT, &o->threads, 0, MW_MAX_THREADS},
+                                       {"behaviors", MW_OPT_STRING, &o->behaviors, 0, 0},
+                                       {"transitions", MW_OPT_INT, &transitions, 1, 1e9},
+                                       {"arms", MW_OPT_STRING, &arms, 0, 0},
+                                       {"seeds", MW_OPT_INT, &o->seeds, 1, 10000},
+                                       {"first-seed", MW_OPT_U64, &o->first_seed, 0, 0},
+                                       {"episodes", MW_OPT_STRING, &episodes, 0, 0},
+                                       {"parts", MW_OPT_STRING, &parts, 0, 0},
+                                       {"baselines", MW_OPT_STRING, &baselines, 0, 0},
+                                       {"training-seeds", MW_OPT_INT, &o->training_seeds, 1, MW_STUDY_SEEDS},
+                                       {"play-again", MW_OPT_FLAG, &o->play_again, 0, 0},
+                                       {"anchors", MW_OPT_INT, &o->anchors, 0, 100000},
+                                       {"snippets", MW_OPT_INT, &o->snippets, 0, 1000000},
+                                       {"timed", MW_OPT_INT, &o->timed, 0, 100000}};
+    while (own->name && used + 1 < COMMON + OWN) options[used++] = *own++;
+    const int code = mw_cli_parse(argc, argv, options, help, names, settings_known(), &count);
     if (code >= 0) return code;
     mw_error error = {0};
     for (int i = 0; i < count; i++)
-        if (mw_cli_setting(&settings[i], names[i], &error) != MW_OK) return mw_cli_refuse(&error);
+        if (mw_cli_setting(&r->settings[i], names[i], &error) != MW_OK) return mw_cli_refuse(&error);
     if (strcmp(budget, "quick") && strcmp(budget, "full"))
         return mw_cli_usage("--budget must be 'quick' or 'full', not '%s'", budget);
-    if (arms && mw_arms_parse(arms, &o.arms, &error) != MW_OK) return mw_cli_refuse(&error);
-    if (episodes && !take_episodes(&o, episodes))
+    if (arms && mw_arms_parse(arms, &o->arms, &error) != MW_OK) return mw_cli_refuse(&error);
+    if (episodes && !take_episodes(o, episodes))
         return mw_cli_usage("--episodes is a number or mpe=N,battle=N,ant=N, not '%s'", episodes);
-    if (parts && !take_parts(&o, parts)) {
-        char known[256] = "";
-        for (int part = 0; mw_study_part_name(part); part++)
-            snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", part ? "," : "",
-                     mw_study_part_name(part));
-        return mw_cli_usage("--parts are %s, not '%s'", known, parts);
-    }
-    if (baselines && mw_model_classes_parse(baselines, &o.baselines, &error) != MW_OK)
+    if (parts && !take_parts(o, parts)) return refuse_parts(parts);
+    if (baselines && mw_model_classes_parse(baselines, &o->baselines, &error) != MW_OK)
         return mw_cli_refuse(&error);
-    o.settings = settings;
-    o.count = count;
-    o.budget = strcmp(budget, "quick") ? MW_BUDGET_FULL : MW_BUDGET_QUICK;
-    o.assignments = assignments.items;
-    o.assignment_count = assignments.count;
-    o.transitions = transitions;
-    if (!training_known(&o, &error)) return mw_cli_refuse(&error);
+    o->settings = r->settings;
+    o->count = count;
+    o->budget = strcmp(budget, "quick") ? MW_BUDGET_FULL : MW_BUDGET_QUICK;
+    o->assignments = r->assignments.items;
+    o->assignment_count = r->assignments.count;
+    o->transitions = transitions;
+    return training_known(o, &error) ? -1 : mw_cli_refuse(&error);
+}
+
+static int study_run(int argc, char **argv) {
+    request r = {0};
+    mw_study_options *o = &r.options;
+    mw_study_options_init(o, sizeof *o);
+    const mw_option own[] = {{"resume", MW_OPT_FLAG, &o->resume, 0, 0},
+                             {"drop-data", MW_OPT_FLAG, &o->drop_data, 0, 0},
+                             {"task", MW_OPT_STRING, &o->task, 0, 0},
+                             {NULL, MW_OPT_FLAG, NULL, 0, 0}};
+    int code = take_request(&r, argc, argv, own, run_help);
+    if (code >= 0) return code;
     char *command = mw_cli_command("study", argc, argv);
     if (!command) return mw_cli_fail(&(mw_error){MW_ERR_MEMORY, "out of memory for the command"});
-    o.command = command;
-    code = run_study(&o);
+    o->command = command;
+    code = run_study(o);
     free(command);
     return code;
+}
+
+/* ---- plan and status ---- */
+
+static int put_text(char *text) {
+    fputs(text, stdout);
+    free(text);
+    return mw_cli_flush() ? 0 : 1; /* mw_cli_finish says what failed */
+}
+
+static int study_plan(int argc, char **argv) {
+    request r = {0};
+    const char *format = "lines", *program = NULL, *costs = NULL;
+    char *text;
+    mw_error error = {0};
+    mw_study_options_init(&r.options, sizeof r.options);
+    const mw_option own[] = {{"format", MW_OPT_STRING, &format, 0, 0},
+                             {"program", MW_OPT_STRING, &program, 0, 0},
+                             {"costs", MW_OPT_STRING, &costs, 0, 0},
+                             {NULL, MW_OPT_FLAG, NULL, 0, 0}};
+    const int code = take_request(&r, argc, argv, own, plan_help);
+    if (code >= 0) return code;
+    if (mw_study_plan(&text, &r.options, format, program, costs, &error) != MW_OK)
+        return mw_cli_refuse(&error);
+    return put_text(text);
+}
+
+static int study_status(int argc, char **argv) {
+    request r = {0};
+    const char *costs = NULL;
+    bool json = false;
+    int jobs = 0;
+    char *text;
+    mw_error error = {0};
+    mw_study_options_init(&r.options, sizeof r.options);
+    const mw_option own[] = {{"jobs", MW_OPT_INT, &jobs, 0, 1000000},
+                             {"json", MW_OPT_FLAG, &json, 0, 0},
+                             {"costs", MW_OPT_STRING, &costs, 0, 0},
+                             {NULL, MW_OPT_FLAG, NULL, 0, 0}};
+    const int code = take_request(&r, argc, argv, own, status_help);
+    if (code >= 0) return code;
+    if (mw_study_status(&text, &r.options, jobs, json, costs, &error) != MW_OK) return mw_cli_refuse(&error);
+    return put_text(text);
 }
 
 /* ---- report ---- */
@@ -319,6 +420,8 @@ static int study_report(int argc, char **argv) {
 int mw_cli_study(int argc, char **argv) {
     static const mw_command commands[] = {
         {"run", "make data, train, evaluate and diagnose, for all 30 settings or some", study_run},
+        {"plan", "the same as a graph of commands, for make, ninja, Slurm or a list", study_plan},
+        {"status", "what of it is done, running, failed, and how long the rest will take", study_status},
         {"report", "tables, figures and a page from what has been run", study_report},
         {NULL, NULL, NULL}};
     return mw_cli_dispatch(commands,
