@@ -33,7 +33,7 @@ from mawam.plan import Bundle, Candidates, Effort, Part, Planner, Routes, Settin
 from mawam.plan import scorers
 from mawam.progress import show_progress
 from mawam.replay import Page, Replay
-from mawam.study import StudyEvent, report_study, run_study, study_parts
+from mawam.study import StudyEvent, plan_study, report_study, run_study, study_parts, study_status
 from mawam.sweep import CostProgress, Sweep, SweepProgress, planning_cost, sweep
 from mawam.train import (Estimate, Progress, TrainedPart, Training, check_settings, methods, train, training_log,
                          training_settings)

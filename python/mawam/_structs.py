@@ -356,6 +356,7 @@ mw_study_options:
     int family_count training_seeds
     bool play_again
     unsigned baselines
+    text task
 mw_sweep_options:
     size size
     pointer sweeps

@@ -168,3 +168,21 @@ def test_a_study_of_nothing_reports_nothing(tmp_path):
         mawam.run_study(tmp_path / "study", "spread-medium")
     with pytest.raises(mawam.ArgumentError, match="flow.width"):
         mawam.run_study(tmp_path / "study", ["spread-random"], training={"flow.width": 1})
+
+
+def test_a_plan_and_the_state_of_a_study(tmp_path):
+    plan = mawam.plan_study("st", ["tag-medium"], parts=1, program="m", seeds=2, training={"flow.dim": 16})
+    rows = [line.split("\t") for line in plan.splitlines()[1:]]
+    assert [row[0] for row in rows] == ["tag-medium/" + stage for stage in
+                                        ("data", "train", "eval", "diagnose", "summary")]
+    assert rows[1][-1] == "m study run --dir st --set flow.dim=16 --parts main --seeds 2 --threads 1 " \
+                          "--task tag-medium/train"
+    assert "st/tasks/tag-medium/train.done: st/tasks/tag-medium/data.done" in mawam.plan_study(
+        "st", ["tag-medium"], format="make", parts=1)
+    with pytest.raises(mawam.ArgumentError, match="known: lines, make, ninja, slurm"):
+        mawam.plan_study("st", format="yaml")
+    assert mawam.run_study(tmp_path, ["spread-random"], task="spread-random/data", transitions=200) == 0
+    status = mawam.study_status(tmp_path, ["spread-random"], parts=1, transitions=200)
+    assert (status["done"], status["waiting"]) == (1, 4)
+    assert status["tasks"][0] == {"task": "spread-random/data", "state": "done",
+                                  "expected": status["tasks"][0]["expected"]}
