@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -88,7 +89,9 @@ void mw_mark_look(mw_marked *m, const char *folder, const char *task) {
     long long since = 0;
     *m = (mw_marked){.seconds = NAN};
     name_of(path, folder, task, ".done");
-    m->done = mw_file_exists(path);
+    struct stat info;
+    m->done = stat(path, &info) == 0;
+    if (m->done) m->finished = info.st_mtim.tv_sec;
     name_of(path, folder, task, ".lock");
     m->running = is_held(path, text, sizeof text);
     if (!m->running || sscanf(text, "%71s %ld %lld", m->host, &m->process, &since) != 3) return;

@@ -24,7 +24,8 @@ typedef struct mw_marked {
     bool done, running;
     char host[72], since[24]; /* of who runs it: 2026-01-31T12:00:00Z */
     long process;
-    double seconds; /* that it has been running */
+    double seconds;     /* that it has been running */
+    long long finished; /* when it was last found done, in seconds of the clock */
 } mw_marked;
 void mw_mark_look(mw_marked *marked, const char *folder, const char *task);
 

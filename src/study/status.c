@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 typedef enum { WAITING, RUNNING, DONE, FAILED, BLOCKED, STATES } state;
 static const char *const state_names[STATES] = {"waiting", "running", "done", "failed", "blocked"};
@@ -19,6 +20,7 @@ typedef struct {
     double expected, left; /* seconds; NaN: unknown */
     double end;            /* of the projection: seconds from now */
     char *failure;         /* of its last record, if that was one */
+    long long failed;      /* when; 0: unknown */
 } task_state;
 
 typedef struct {
@@ -38,6 +40,10 @@ static mw_status hear(void *context, const json_t *line, mw_error *error) {
     const int found = mw_task_of_line(name, line) ? mw_graph_find(v->graph, name) : -1;
     if (found < 0 || json_object_get(line, "played")) return MW_OK;
     const char *message = json_string_value(json_object_get(line, "error"));
+    struct tm when = {0};
+    const char *finished = json_string_value(json_object_get(line, "finished"));
+    const bool told = message && finished && strptime(finished, "%Y-%m-%dT%H:%M:%SZ", &when);
+    v->tasks[found].failed = told ? (long long)timegm(&when) : 0;
     free(v->tasks[found].failure);
     v->tasks[found].failure = message ? strdup(message) : NULL;
     return message && !v->tasks[found].failure ? mw_fail(error, MW_ERR_MEMORY, "cannot tell of a failure")
@@ -60,11 +66,12 @@ static void look(overview *v, const mw_expected *expected) {
         const mw_task *t = &v->graph->tasks[i];
         task_state *s = &v->tasks[i];
         mw_mark_look(&s->mark, v->options->folder, t->name);
-        s->state = s->mark.running    ? RUNNING
-                   : s->mark.done     ? DONE
-                   : s->failure       ? FAILED
-                   : is_blocked(v, t) ? BLOCKED
-                                      : WAITING;
+        const bool newer = s->failure && s->failed > s->mark.finished; /* than what is there */
+        s->state = s->mark.running          ? RUNNING
+                   : s->mark.done && !newer ? DONE
+                   : s->failure             ? FAILED
+                   : is_blocked(v, t)       ? BLOCKED
+                                            : WAITING;
         s->expected = mw_expected_seconds(expected, t);
         const double spent = s->mark.running && isfinite(s->mark.seconds) ? s->mark.seconds : 0;
         s->left = s->state == DONE ? 0 : fmax(0, s->expected - spent);

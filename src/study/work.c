@@ -40,11 +40,14 @@ mw_status mw_work_remember(void *context, const json_t *root, mw_error *error) {
     const char *revision = json_string_value(json_object_get(root, "revision"));
     if (revision && strcmp(revision, mw_revision())) snprintf(s->other, sizeof s->other, "%s", revision);
     const json_t *seconds = json_object_get(root, "seconds");
+    const bool failed = json_object_get(root, "error") != NULL;
     const int job = label ? job_of(s, label) : -1;
     mw_step step;
-    if (job >= 0 && find_step(&step, stage, json_string_value(json_object_get(root, "baseline"))) &&
-        json_is_number(seconds) && !json_object_get(root, "error"))
-        s->known.of[job][mw_study_step_index(step)] = json_number_value(seconds);
+    if (job >= 0 && find_step(&step, stage, json_string_value(json_object_get(root, "baseline")))) {
+        if (json_is_number(seconds)) s->broken[job][mw_study_step_index(step)] = failed;
+        if (json_is_number(seconds) && !failed)
+            s->known.of[job][mw_study_step_index(step)] = json_number_value(seconds);
+    }
     return mw_played_recall(&s->played, root, error);
 }
 
@@ -185,7 +188,9 @@ static mw_status foresee_seeds(const mw_work *s, mw_error *error) {
 }
 
 mw_status mw_work_done(mw_work *s, bool kept, mw_error *error) {
-    const bool enough = kept && !s->options->task && mw_file_exists(s->mark.done);
+    const int step = mw_study_step_index(s->step);
+    const bool enough = kept && !s->options->task && s->index < s->count && !s->broken[s->index][step] &&
+                        mw_file_exists(s->mark.done);
     return enough ? MW_OK : mw_mark_done(&s->mark, error);
 }
 
@@ -201,6 +206,7 @@ static mw_status do_step(mw_work *s, mw_error *error) {
     if (stopped(s)) return mw_fail(error, MW_ERR_INTERRUPTED, "stopped");
     const mw_trained trained = mw_run_trained(&s->run, s->step.stage);
     if (s->step.stage == MW_STUDY_TRAIN || trained == MW_TRAINED_NOT) MW_TRY(foresee_seeds(s, error));
+    MW_TRY(mw_mark_begin(&s->mark, error));
     mw_work_tell(s, MW_STUDY_STARTS, 0, 0, "");
     if (trained != MW_TRAINED) MW_TRY(mw_run_train_own(&s->run, s->step.stage, error));
     MW_TRY(take_seeds(s, false, error));
@@ -220,7 +226,6 @@ mw_status mw_work_mark(mw_work *s, const mw_study_job *job, mw_step step, mw_err
 }
 
 static mw_status make_step(mw_work *s, double *known, mw_error *error) {
-    MW_TRY(mw_mark_begin(&s->mark, error));
     MW_TRY(do_step(s, error));
     *known = mw_clock_seconds() - s->started + s->run.earlier;
     MW_TRY(mw_work_record(s, NULL, *known, error));

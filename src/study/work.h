@@ -14,7 +14,8 @@ typedef struct mw_work {
     const mw_study_options *options;
     mw_study_job jobs[MW_STUDY_JOBS];
     int count, index;
-    mw_seconds known; /* by job and step */
+    mw_seconds known;                           /* by job and step */
+    bool broken[MW_STUDY_JOBS][MW_STUDY_STEPS]; /* it failed when it was last tried */
     mw_played played;
     char other[64]; /* a revision that worked here before and is not this one; "": none */
     mw_journal journal;
