@@ -59,7 +59,7 @@ static void put_episodes(FILE *out, const mw_study_options *o) {
         fprintf(out, "%s%d", before, o->episodes);
         before = ",";
     }
-    for (int f = 0; f < MW_FAMILIES && (family = mw_family_at(f)); f++) {
+    for (int f = 0; f < o->family_count && o->family_episodes && (family = mw_family_at(f)); f++) {
         if (!o->family_episodes[f]) continue;
         fprintf(out, "%s%s=%d", before, family->name, o->family_episodes[f]);
         before = ",";

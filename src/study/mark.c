@@ -60,7 +60,7 @@ mw_status mw_mark_take(mw_mark *m, const char *folder, const char *task, const m
     for (int tries = 0;;) {
         const mw_status status = mw_lock_take(&m->lock, path, error);
         if (status == MW_OK) break;
-        if (stop && *stop) return mw_fail(error, MW_ERR_INTERRUPTED, "stopped");
+        if (mw_stopped(stop)) return mw_fail(error, MW_ERR_INTERRUPTED, "stopped");
         if (status != MW_ERR_IO) return status;
         const bool held = is_held(lock, NULL, 0);
         tries = held ? 0 : tries + 1;

@@ -5,7 +5,7 @@
 
 #include "core/file.h"
 
-#include "mawam/error.h"
+#include "core/error.h"
 
 typedef struct mw_mark {
     mw_lock lock;

@@ -126,7 +126,7 @@ void mw_work_within(void *context, double done, const char *note) {
 }
 
 static bool stopped(const mw_work *s) {
-    return s->options->stop && *s->options->stop;
+    return mw_stopped(s->options->stop);
 }
 
 /* A stage that was asked to stop has not failed, whatever it says. */
