@@ -57,6 +57,7 @@ typedef struct mw_model_class {
     mw_role role;
     mw_fields fields;              /* of its configuration: structure and training */
     const mw_constants *constants; /* NULL: the same everywhere */
+    const char *needs;             /* "inverse": models that have to be beside it; NULL: it is enough alone */
     bool normalised;               /* works in the units of the bundle's normalisers */
     bool real_only, discrete_only; /* for such actions alone */
     /* Builds net and params from configuration and shape; no weights yet. */
@@ -90,6 +91,7 @@ const mw_model_class *mw_model_class_at(int index); /* NULL past the end */
 int mw_model_class_index(const char *name);         /* -1: there is none */
 const char *mw_model_class_name(int index);         /* NULL past the end */
 int mw_model_class_for(mw_role role);               /* its index */
+unsigned mw_model_class_parts(int index);           /* 1 << it, and each that it needs beside it */
 
 /* ---- one ---- */
 /* The structure alone: how large the weights are is known before they take memory. */

@@ -28,7 +28,9 @@
     ROW(cql)                                                                                                 \
     ROW(omar)                                                                                                \
     ROW(icq)                                                                                                 \
-    ROW(madt)
+    ROW(madt)                                                                                                \
+    ROW(madiff)                                                                                              \
+    ROW(dof)
 #endif
 
 #define DECLARED(name) extern const mw_model_class mw_##name##_class;
@@ -58,6 +60,14 @@ int mw_model_class_for(mw_role role) {
 
 int mw_model_class_index(const char *name) {
     return mw_names_find(mw_model_class_name, name);
+}
+
+/* Rows of classes are read by a test. */
+unsigned mw_model_class_parts(int index) {
+    unsigned needed = 0;
+    if (classes[index]->needs)
+        mw_names_parse(&needed, mw_model_class_name, "model", classes[index]->needs, NULL);
+    return needed | 1u << index;
 }
 
 mw_status mw_model_make(mw_model **out, const mw_model_class *kind, const mw_model_config *config,

@@ -55,10 +55,11 @@ static const char *baseline_name(const mw_run *c) {
     return mw_model_class_name(c->baseline);
 }
 
-/* The baseline's own settings alone: no part and no plan of the study touches it, and nothing plans. */
+/* The baseline's own settings, and those of what it needs: no part and no plan of the study touches it, and
+ * nothing plans. */
 static mw_status baseline_preset(const mw_run *c, mw_preset *preset, mw_error *error) {
     *preset = c->preset;
-    preset->parts = 1u << c->baseline;
+    preset->parts = mw_model_class_parts(c->baseline);
     mw_fields_defaults(mw_plan_fields, &preset->plan);
     return mw_preset_check(preset, error);
 }

@@ -143,14 +143,14 @@ mw_preset mw_preset_of(const char *task, mw_budget budget) {
     return p;
 }
 
-/* The method that is one model. */
+/* The method that is one model, with those that it needs. */
 static bool fill_by_model(mw_preset *p, const char *name, const char *task, const char *quality,
                           mw_budget budget) {
     const int model = mw_model_class_index(name);
     if (model < 0 || !mw_model_class_at(model)->policy) return false;
     fill(p, mw_method_at(0), task, quality, budget);
     snprintf(p->method, sizeof p->method, "%s", name);
-    p->parts = 1u << model;
+    p->parts = mw_model_class_parts(model);
     mw_fields_defaults(mw_plan_fields, &p->plan); /* nothing plans */
     return true;
 }
@@ -175,6 +175,14 @@ static mw_status check_length(const mw_preset *p, mw_error *error) {
                    class->name, steps, p->plan.horizon);
 }
 
+static mw_status check_needs(const mw_preset *p, mw_error *error) {
+    const mw_model_class *class;
+    for (int i = 0; (class = mw_model_class_at(i)); i++)
+        if (p->parts & 1u << i && mw_model_class_parts(i) & ~p->parts)
+            return mw_fail(error, MW_ERR_ARGUMENT, "parts: %s needs %s beside it", class->name, class->needs);
+    return MW_OK;
+}
+
 mw_status mw_preset_check(const mw_preset *p, mw_error *error) {
     const int flow = mw_model_class_for(MW_ROLE_PROPOSER);
     const mw_flow_settings *f = (const mw_flow_settings *)(const void *)&p->config[flow];
@@ -185,6 +193,7 @@ mw_status mw_preset_check(const mw_preset *p, mw_error *error) {
     if (p->parts & 1u << flow && !(p->parts & 1u << mw_model_class_for(MW_ROLE_INVERSE)))
         return mw_fail(error, MW_ERR_ARGUMENT,
                        "the flow is among the parts, and the inverse dynamics that find its actions are not");
+    MW_TRY(check_needs(p, error));
     MW_TRY(mw_scorer_check(p->plan.scorer, judges, error));
     MW_TRY(check_length(p, error));
     if (p->plan.value_after > p->plan.horizon)

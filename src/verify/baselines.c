@@ -67,6 +67,8 @@ static const mw_recorded_method methods[] = {
                  "times=@episode_steps return_scale=@return_scale decay=@weight_decay clip=@clip",
      .losses = {{"loss", 0, 0, 0}},
      .more = mw_baseline_madt},
+    {.kind = "madiff_", .model = "madiff", .apart = mw_baseline_diffusion},
+    {.kind = "dof_", .model = "dof", .apart = mw_baseline_diffusion},
 };
 
 /* ---- the model and a training that no data is behind ---- */
@@ -133,8 +135,7 @@ static mw_status make_training(mw_baseline_check *k, mw_error *error) {
     k->legal = malloc(cells);
     k->moments = calloc((size_t)s->obs, sizeof *k->moments);
     k->grads = calloc(k->model->params->total, sizeof *k->grads);
-    k->compared = calloc(k->record->file.tensor_count + 1, sizeof *k->compared);
-    if (!k->zeros || !k->choices || !k->legal || !k->moments || !k->grads || !k->compared)
+    if (!k->zeros || !k->choices || !k->legal || !k->moments || !k->grads)
         return mw_fail(error, MW_ERR_MEMORY, "cannot allocate an episode");
     memset(k->legal, 1, cells);
     for (int i = 0; i < s->obs; i++) k->moments[i] = (mw_moments){.std = 1, .scale = 1};
@@ -418,15 +419,17 @@ static mw_status check_method(mw_baseline_check *k, mw_error *error) {
     MW_TRY(mw_record_setting(k->record, "lr", 3e-4f, &k->record->rate, error));
     MW_TRY(load_weights(k, error));
     MW_TRY(check_phases(k, k->fit->slots[0], error));
-    MW_TRY(check_copies(k, error));
-    check_whole(k);
-    return MW_OK;
+    return check_copies(k, error);
 }
 
 static mw_status verify_record(mw_record *r, const mw_recorded_method *method, mw_verify *report,
                                mw_error *error) {
     mw_baseline_check k = {.record = r, .report = report, .method = method};
-    const mw_status status = check_method(&k, error);
+    k.compared = calloc(r->file.tensor_count + 1, sizeof *k.compared);
+    const mw_status status = !k.compared     ? mw_fail(error, MW_ERR_MEMORY, "cannot keep what was compared")
+                             : method->apart ? method->apart(&k, error)
+                                             : check_method(&k, error);
+    if (status == MW_OK) check_whole(&k);
     mw_training_part_free(k.part);
     mw_model_free(k.model);
     mw_pool_free(k.pool);

@@ -51,6 +51,8 @@ typedef struct mw_recorded_method {
                              "@key?" may be missing */
     mw_recorded_loss losses[6];
     mw_recorded_left left[4];
+    /* Instead of all that, for records of a network that is not ours; NULL: the tables tell. */
+    mw_status (*apart)(mw_baseline_check *check, mw_error *error);
     /* What the tables do not tell: samplers, acting; NULL: nothing. */
     mw_status (*more)(mw_baseline_check *check, mw_error *error);
     double outputs, weights; /* tolerances; 0: those above */
@@ -65,5 +67,8 @@ mw_status mw_baseline_compare(const mw_baseline_check *check, const char *name, 
 
 /* How MADT plays, step by step. */
 mw_status mw_baseline_madt(mw_baseline_check *check, mw_error *error);
+
+/* Methods whose records are checked apart. */
+mw_status mw_baseline_diffusion(mw_baseline_check *check, mw_error *error);
 
 #endif

@@ -767,18 +767,19 @@ static void refusals(void **state) {
         mw_flow_config config;
         const char *text;
     } cases[] = {
-        {{0, 5, 16, {1, 2, 2}, 8, 3, 5, true, false, 0, 0, false}, "flow.agents is 0"},
-        {{33, 5, 16, {1, 2, 2}, 8, 3, 5, true, false, 0, 0, false}, "flow.agents is 33"},
-        {{3, 0, 16, {1, 2, 2}, 8, 3, 5, true, false, 0, 0, false}, "flow.obs is 0"},
-        {{3, 5, 24, {1, 2, 2}, 8, 3, 5, true, false, 0, 0, false}, "flow.dim is 24"},
-        {{3, 5, 16, {1, 0, 2}, 8, 3, 5, true, false, 0, 0, false}, "flow.mults[1] is 0"},
-        {{3, 5, 16, {1, 2, 268435457}, 8, 3, 5, true, false, 0, 0, false}, "flow.mults[2] is 268435457"},
-        {{3, 5, 16, {1, 2, 2}, 10, 3, 5, true, false, 0, 0, false}, "flow.time is 10"},
-        {{3, 5, 16, {1, 2, 2}, 8, 8, 5, true, false, 0, 0, false}, "flow.context is 8"},
-        {{3, 5, 16, {1, 2, 2}, 8, 3, 0, true, false, 0, 0, false}, "flow.bins is 0"},
-        {{3, 5, 16, {1, 2, 2}, 8, 3, 5, true, true, -1, 0, false}, "flow.forecast is -1"},
-        {{3, 5, 16, {1, 2, 2}, 8, 3, 5, true, false, 8, 0, false}, "without residual"},
-        {{3, 5, 16, {1, 2, 2}, 8, 3, 5, true, true, 8, NAN, false}, "flow.scale is nan"},
+        {{0, 5, 16, {1, 2, 2}, 8, 3, 5, true, false, 0, 0, false, false}, "flow.agents is 0"},
+        {{33, 5, 16, {1, 2, 2}, 8, 3, 5, true, false, 0, 0, false, false}, "flow.agents is 33"},
+        {{3, 0, 16, {1, 2, 2}, 8, 3, 5, true, false, 0, 0, false, false}, "flow.obs is 0"},
+        {{3, 5, 24, {1, 2, 2}, 8, 3, 5, true, false, 0, 0, false, false}, "flow.dim is 24"},
+        {{3, 5, 16, {1, 0, 2}, 8, 3, 5, true, false, 0, 0, false, false}, "flow.mults[1] is 0"},
+        {{3, 5, 16, {1, 2, 268435457}, 8, 3, 5, true, false, 0, 0, false, false},
+         "flow.mults[2] is 268435457"},
+        {{3, 5, 16, {1, 2, 2}, 10, 3, 5, true, false, 0, 0, false, false}, "flow.time is 10"},
+        {{3, 5, 16, {1, 2, 2}, 8, 8, 5, true, false, 0, 0, false, false}, "flow.context is 8"},
+        {{3, 5, 16, {1, 2, 2}, 8, 3, 0, true, false, 0, 0, false, false}, "flow.bins is 0"},
+        {{3, 5, 16, {1, 2, 2}, 8, 3, 5, true, true, -1, 0, false, false}, "flow.forecast is -1"},
+        {{3, 5, 16, {1, 2, 2}, 8, 3, 5, true, false, 8, 0, false, false}, "without residual"},
+        {{3, 5, 16, {1, 2, 2}, 8, 3, 5, true, true, 8, NAN, false, false}, "flow.scale is nan"},
     };
     mw_error error = {0};
     mw_flow_net net;

@@ -6,8 +6,9 @@
 /* ---- structure ---- */
 
 mw_status mw_flow_config_check(const mw_flow_config *c, mw_error *error) {
-    if (c->agents < 1 || c->agents > 32)
-        return mw_fail(error, MW_ERR_ARGUMENT, "flow.agents is %d; it must be 1 to 32", c->agents);
+    if (c->agents < 1 || c->agents > MW_FLOW_AGENTS)
+        return mw_fail(error, MW_ERR_ARGUMENT, "flow.agents is %d; it must be 1 to %d", c->agents,
+                       MW_FLOW_AGENTS);
     if (c->obs < 1 || c->obs > 4096)
         return mw_fail(error, MW_ERR_ARGUMENT, "flow.obs is %d; it must be 1 to 4096", c->obs);
     if (c->dim < 16 || c->dim % 16 || c->dim > 1024)
@@ -88,10 +89,13 @@ mw_status mw_flow_net_make(mw_flow_net *net, const mw_flow_config *config, mw_er
     }
     net->middle[0] = make_res(p, "mid1", channels[MW_LEVELS], channels[MW_LEVELS], emb);
     net->middle[1] = make_res(p, "mid2", channels[MW_LEVELS], channels[MW_LEVELS], emb);
-    net->middle_attention = make_attention(p, "mid_attn", channels[MW_LEVELS], emb, config->project);
+    if (!config->apart)
+        net->middle_attention = make_attention(p, "mid_attn", channels[MW_LEVELS], emb, config->project);
     for (int i = 0; i < MW_LEVELS - 1; i++) { /* from the coarsest level up */
         const int wide = channels[MW_LEVELS - i], narrow = channels[MW_LEVELS - 1 - i];
-        net->skip_attention[i] = make_attention(p, mw_name_of("attn.%d", i).text, wide, emb, config->project);
+        if (!config->apart)
+            net->skip_attention[i] =
+                make_attention(p, mw_name_of("attn.%d", i).text, wide, emb, config->project);
         net->up[i][0] = make_res(p, mw_name_of("ups.%d.0", i).text, 2 * wide, narrow, emb);
         net->up[i][1] = make_res(p, mw_name_of("ups.%d.1", i).text, narrow, narrow, emb);
         net->grow[i] = mw_dense_conv(p, mw_name_of("ups.%d.2", i).text, MW_CONV_UP, narrow, narrow, 4);
@@ -145,9 +149,11 @@ static void visit_all(const mw_flow_net *net, visit_fn *visit, void *context) {
         t /= 2;
     }
     for (int k = 0; k < 2; k++) visit_res(&net->middle[k], t, visit, context);
-    visit_attention(&net->middle_attention, t, net->config.project, visit, context);
+    if (!net->config.apart)
+        visit_attention(&net->middle_attention, t, net->config.project, visit, context);
     for (int i = 0; i < MW_LEVELS - 1; i++, t *= 2) {
-        visit_attention(&net->skip_attention[i], t, net->config.project, visit, context);
+        if (!net->config.apart)
+            visit_attention(&net->skip_attention[i], t, net->config.project, visit, context);
         for (int k = 0; k < 2; k++) visit_res(&net->up[i][k], t, visit, context);
         visit(context, &net->grow[i], t);
     }
@@ -262,9 +268,9 @@ mw_flow_acts *mw_flow_acts_take(const mw_flow_net *net, mw_arena *arena, int b, 
         a->shrunk[i] = mw_arena_floats(arena, (size_t)t * (size_t)s * (size_t)net->shrink[i].out);
     }
     for (int k = 0; k < 2; k++) take_res(&a->middle[k], arena, &net->middle[k], t, s, b);
-    take_attention(&a->middle_attention, arena, &net->middle_attention, t, s, b);
+    if (!c->apart) take_attention(&a->middle_attention, arena, &net->middle_attention, t, s, b);
     for (int i = 0; i < MW_LEVELS - 1; i++) {
-        take_attention(&a->skip_attention[i], arena, &net->skip_attention[i], t, s, b);
+        if (!c->apart) take_attention(&a->skip_attention[i], arena, &net->skip_attention[i], t, s, b);
         a->joined[i] = mw_arena_floats(arena, (size_t)t * (size_t)s * (size_t)net->up[i][0].in);
         for (int k = 0; k < 2; k++) take_res(&a->up[i][k], arena, &net->up[i][k], t, s, b);
         t *= 2;

@@ -10,6 +10,8 @@
 #define MW_GROUPS 8
 #define MW_HEADS  4
 
+enum { MW_FLOW_AGENTS = 32 }; /* at most */
+
 typedef struct mw_flow_config {
     int agents, obs;
     int dim, mults[MW_LEVELS];
@@ -21,6 +23,7 @@ typedef struct mw_flow_config {
     int forecast;         /* with residual: width of the MLP that expects them, see mw_flow_expect; 0: none */
     float scale;          /* with residual: what the flow works on is multiplied by this; 0 is 1 */
     bool forecast_return; /* the forecast sees the return condition too */
+    bool apart;           /* agents never meet: there is no attention */
 } mw_flow_config;
 
 mw_status mw_flow_config_check(const mw_flow_config *config, mw_error *error);

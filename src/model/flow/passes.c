@@ -91,6 +91,12 @@ static const float *attention_forward(const mw_agent_attention *a, mw_attention_
     return k->y;
 }
 
+/* The same where agents meet; elsewhere x stays as it is. */
+static const float *meet(const mw_flow_net *net, const mw_agent_attention *a, mw_attention_acts *k,
+                         const pass *p, const float *x, int t) {
+    return net->config.apart ? x : attention_forward(a, k, p, x, t, net->config.project);
+}
+
 /* Levels below this are rare in training and do not occur in sampling; their gain is bounded by it. */
 #define LOWEST_LEVEL 0.1f
 
@@ -169,11 +175,11 @@ const float *mw_flow_forward(const mw_flow_net *net, mw_flow_acts *acts, const f
         t /= 2;
     }
     for (int k = 0; k < 2; k++) x = res_forward(&net->middle[k], &acts->middle[k], &p, x, t);
-    x = attention_forward(&net->middle_attention, &acts->middle_attention, &p, x, t, net->config.project);
+    x = meet(net, &net->middle_attention, &acts->middle_attention, &p, x, t);
     for (int i = 0; i < MW_LEVELS - 1; i++) {
-        const int half = net->skip_attention[i].channels;
-        const float *skip = attention_forward(&net->skip_attention[i], &acts->skip_attention[i], &p,
-                                              skips[MW_LEVELS - 1 - i], t, net->config.project);
+        const int half = net->up[i][0].in / 2;
+        const float *skip = meet(net, &net->skip_attention[i], &acts->skip_attention[i], &p,
+                                 skips[MW_LEVELS - 1 - i], t);
         for (long r = 0; r < (long)t * p.s; r++) { /* channels of x, then of the skip */
             memcpy(acts->joined[i] + 2 * r * half, x + r * half, (size_t)half * sizeof *x);
             memcpy(acts->joined[i] + (2 * r + 1) * half, skip + r * half, (size_t)half * sizeof *x);
@@ -260,6 +266,15 @@ static void attention_backward(const mw_agent_attention *a, const mw_attention_a
     }
 }
 
+/* The same where agents meet. */
+static void meet_backward(const mw_flow_net *net, const mw_agent_attention *a, const mw_attention_acts *k,
+                          const pass *p, float *dx, const float *dy, int t, int channels) {
+    if (net->config.apart)
+        memcpy(dx, dy, (size_t)t * (size_t)p->s * (size_t)channels * sizeof *dx);
+    else
+        attention_backward(a, k, p, dx, dy, t, net->config.project);
+}
+
 static void embed_backward(const mw_flow_net *net, const pass *p, const float *target, const float *keep) {
     mw_flow_acts *a = p->acts;
     const int dim = net->config.dim, b = p->b;
@@ -283,7 +298,6 @@ void mw_flow_backward(const mw_flow_net *net, mw_flow_acts *acts, float *grads, 
                       int batch) {
     const int n = net->config.agents;
     const pass p = {values, packed, acts, grads, batch, n, batch * n};
-    const bool project = net->config.project;
     int t = net->config.time;
     float *d = acts->grad[0], *e = acts->grad[1]; /* take turns */
     memset(acts->demb, 0, (size_t)(2 * batch * net->config.dim) * sizeof *acts->demb);
@@ -298,16 +312,16 @@ void mw_flow_backward(const mw_flow_net *net, mw_flow_acts *acts, float *grads, 
         mw_dense_backward(&net->grow[i], d, grads, e, acts->up[i][1].y, packed, acts->pack, t, p.s);
         res_backward(&net->up[i][1], &acts->up[i][1], &p, e, d, t);
         res_backward(&net->up[i][0], &acts->up[i][0], &p, d, e, t);
-        const int half = net->skip_attention[i].channels;
+        const int half = net->up[i][0].in / 2;
         float *dskip = acts->grad[6];
         for (long r = 0; r < (long)t * p.s; r++) {
             memcpy(e + r * half, d + 2 * r * half, (size_t)half * sizeof *d);
             memcpy(dskip + r * half, d + (2 * r + 1) * half, (size_t)half * sizeof *d);
         }
-        attention_backward(&net->skip_attention[i], &acts->skip_attention[i], &p,
-                           acts->skip_grad[MW_LEVELS - 1 - i], dskip, t, project);
+        meet_backward(net, &net->skip_attention[i], &acts->skip_attention[i], &p,
+                      acts->skip_grad[MW_LEVELS - 1 - i], dskip, t, half);
     }
-    attention_backward(&net->middle_attention, &acts->middle_attention, &p, d, e, t, project);
+    meet_backward(net, &net->middle_attention, &acts->middle_attention, &p, d, e, t, net->middle[0].out);
     res_backward(&net->middle[1], &acts->middle[1], &p, e, d, t);
     res_backward(&net->middle[0], &acts->middle[0], &p, d, e, t);
     for (int i = MW_LEVELS - 1; i >= 0; i--) { /* d: gradient of the level's output, without its skip */
