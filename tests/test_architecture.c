@@ -56,7 +56,8 @@ static bool known(const char *path) {
 /* Is a public header libmawam-study's? */
 static bool of_study(const char *to) {
     for (size_t i = 0; i < sizeof owners / sizeof *owners; i++)
-        if (!strcmp(to, owners[i].header)) return strstr("routing/report/verify/", owners[i].folder);
+        if (!strcmp(to, owners[i].header))
+            return strstr("routing/report/study/verify/", owners[i].folder) != NULL;
     return false;
 }
 

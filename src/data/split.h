@@ -57,7 +57,8 @@ typedef enum mw_batch_use {
     MW_BATCH_VALUE,
     MW_BATCH_CLONE,
     MW_BATCH_TRANSITION,
-    MW_BATCH_HISTORY
+    MW_BATCH_HISTORY,
+    MW_BATCH_PROMISE
 } mw_batch_use;
 mw_rng mw_batch_rng(uint64_t seed, uint64_t step, int row, mw_batch_use use);
 

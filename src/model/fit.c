@@ -9,12 +9,21 @@
 
 /* ---- steps ---- */
 
+static int phases_of(const mw_fit_class *kind) {
+    return kind->phase_count > 0 ? kind->phase_count : 1;
+}
+
 static const mw_phase *phase_of(const mw_fit *f) {
     return &f->kind->phases[f->phase];
 }
 
 static int int_at(const mw_fit *f, size_t at) {
     return *(const int *)(const void *)(f->model->config.bytes + at);
+}
+
+static int batch_of(const mw_fit *f, int phase) {
+    const size_t at = f->kind->phases ? f->kind->phases[phase].batch : 0;
+    return at ? int_at(f, at) : f->settings->batch;
 }
 
 static void *area_at(const mw_fit *f, int area) {
@@ -70,7 +79,7 @@ void mw_fit_turn(mw_fit *f, int turn, void *slot, mw_step what, double *losses) 
     f->batch = slot;
     memset(f->losses, 0, (size_t)shards * sizeof *f->losses);
     memset(f->settled, 0, sizeof f->settled);
-    mw_shards_step(&f->shards, f->settings->batch, what,
+    mw_shards_step(&f->shards, batch_of(f, f->phase), what,
                    &(mw_shards_turn){.group = t->group,
                                      .pack = pack_turn,
                                      .look = t->look ? look_shard : NULL,
@@ -98,16 +107,18 @@ void mw_fit_run(mw_fit *f, void *slot, mw_step what, double *losses) {
         return;
     }
     const mw_phase *phase = phase_of(f);
+    unsigned learning = 0;
     for (int i = 0; i < phase->turn_count; i++) {
         double own[MW_LOSSES] = {0};
         const size_t period = what == MW_STEP_UPDATE ? phase->turns[i].period : 0;
+        learning |= 1u << phase->turns[i].group;
         if (!is_due(f, period)) continue;
         mw_fit_turn(f, i, slot, what, own);
         for (int k = 0; k < f->part.losses; k++) /* means over steps are those over its turns */
             losses[k] += own[k] * (period ? int_at(f, period) : 1);
     }
     if (what != MW_STEP_UPDATE || !f->shards.optimizer.group[0].waits || !is_due(f, phase->follow)) return;
-    mw_shards_follow(&f->shards);
+    mw_shards_follow(&f->shards, learning);
     f->target_stale = true;
 }
 
@@ -117,10 +128,6 @@ void mw_fit_refresh(mw_fit *f) {
 }
 
 /* ---- phases ---- */
-
-static int phases_of(const mw_fit_class *kind) {
-    return kind->phase_count > 0 ? kind->phase_count : 1;
-}
 
 static long steps_of(const mw_fit *f, int phase) {
     const size_t at = f->kind->phases ? f->kind->phases[phase].steps : 0;
@@ -303,11 +310,13 @@ static int find_groups(mw_fit *f) {
 static mw_status open_shards(mw_fit *f, int groups, mw_error *error) {
     const mw_params *params = f->model->params;
     const int shards = f->settings->shards, threads = mw_pool_threads(f->data->pool);
+    int rows = 0;
+    for (int i = 0; i < phases_of(f->kind); i++) rows = batch_of(f, i) > rows ? batch_of(f, i) : rows;
     const mw_shards_shape shape = {.total = params->total,
                                    .packed = params->packed,
                                    .groups = f->groups,
                                    .group_count = groups,
-                                   .max_rows = f->settings->batch,
+                                   .max_rows = rows,
                                    .count = shards,
                                    .apart = f->kind->apart};
     f->areas = calloc((size_t)(f->kind->apart || shards > threads ? shards : threads), f->kind->area);

@@ -68,9 +68,10 @@ struct mw_turn {
 
 struct mw_phase {
     size_t steps; /* where their number stands in the configuration; 0: the mw_fit_settings' */
+    size_t batch; /* the same of its rows of a batch */
     const mw_turn *turns;
     int turn_count;
-    size_t follow; /* the same of averages that wait, which move after the turns */
+    size_t follow; /* the same of its groups' averages that wait, which move after the turns */
     /* Before its first step, and again when a training goes on within it: prepares what follows from the
      * weights of earlier phases. Looks at data->stop; optional. */
     mw_status (*enter)(mw_fit *fit, mw_error *error);

@@ -30,7 +30,12 @@
     ROW(icq)                                                                                                 \
     ROW(madt)                                                                                                \
     ROW(madiff)                                                                                              \
-    ROW(dof)
+    ROW(dof)                                                                                                 \
+    ROW(flowbc)                                                                                              \
+    ROW(macflow)                                                                                             \
+    ROW(vgm2p)                                                                                               \
+    ROW(sfbc)                                                                                                \
+    ROW(dom2)
 #endif
 
 #define DECLARED(name) extern const mw_model_class mw_##name##_class;

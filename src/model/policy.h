@@ -11,6 +11,8 @@
 #include <stdint.h>
 
 typedef struct mw_policy mw_policy;
+struct mw_draw_head;
+struct mw_model;
 
 /* What a policy may be made of. */
 typedef struct mw_policy_context {
@@ -38,6 +40,8 @@ typedef struct mw_policy_class {
     const char *sees;    /* what an agent's decision depends on: "own" or "all" observations */
     const char *source;  /* who published it, and when */
     const char *certain; /* how sure it is that this is the published method */
+    /* What it draws actions from (draw.h); NULL: it does not. */
+    void (*draws)(const struct mw_model *model, struct mw_draw_head *head);
     mw_status (*create)(mw_policy **policy, const mw_policy_context *context, mw_error *error);
     void (*begin)(mw_policy *policy, int env); /* an episode; NULL: it remembers nothing */
     /* What the last action earned, as the mean over agents; NULL: of no use to it. */

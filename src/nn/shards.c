@@ -96,12 +96,18 @@ double mw_shards_step(mw_shards *s, int rows, mw_step what, const mw_shards_turn
     return loss;
 }
 
+typedef struct {
+    mw_shards *shards;
+    unsigned groups;
+} follow_context;
+
 static void follow_body(void *context, int worker) {
-    mw_shards *s = context;
-    for (int group = 0; group < s->optimizer.groups; group++)
-        mw_optimizer_follow(&s->optimizer, group, s->pool, worker);
+    const follow_context *c = context;
+    mw_optimizer *o = &c->shards->optimizer;
+    for (int group = 0; group < o->groups; group++)
+        if (c->groups & 1u << group) mw_optimizer_follow(o, group, c->shards->pool, worker);
 }
 
-void mw_shards_follow(mw_shards *s) {
-    mw_pool_run(s->pool, follow_body, s);
+void mw_shards_follow(mw_shards *s, unsigned groups) {
+    mw_pool_run(s->pool, follow_body, &(follow_context){s, groups});
 }

@@ -56,7 +56,7 @@ typedef enum mw_step {
 
 /* Over `rows` rows. Returns the loss. */
 double mw_shards_step(mw_shards *shards, int rows, mw_step what, const mw_shards_turn *turn, void *context);
-/* The averages of all groups move. */
-void mw_shards_follow(mw_shards *shards);
+/* The averages of these groups move, 1 << group. */
+void mw_shards_follow(mw_shards *shards, unsigned groups);
 
 #endif

@@ -72,11 +72,19 @@ mw_status mw_preset_set(mw_preset *p, const char *assignment, mw_error *error) {
                : set_one(p, assignment, error);
 }
 
+/* "steps", or of one phase "teacher_steps". */
+static bool is_steps(const char *name) {
+    const char *end = strstr(name, "steps");
+    return end && !end[strlen("steps")] && (end == name || end[-1] == '_');
+}
+
 static void shorten(mw_preset *p, int model) {
-    const mw_field *steps = mw_fields_find(mw_model_class_at(model)->fields, "steps", strlen("steps"));
-    if (!steps) return;
-    int *value = (int *)(void *)(p->config[model].bytes + steps->offset);
-    *value = (*value + 9) / 10;
+    const mw_fields *fields = &mw_model_class_at(model)->fields;
+    for (int k = 0; k < fields->count; k++) {
+        if (!is_steps(fields->list[k].name)) continue;
+        int *value = (int *)(void *)(p->config[model].bytes + fields->list[k].offset);
+        *value = (*value + 9) / 10;
+    }
 }
 
 /* Models that are no parts of the method learn for a tenth of their steps where little is wanted; the table

@@ -7,8 +7,9 @@
 #include "model/fit.h"
 #include "verify/record.h"
 
-#define MW_BASELINE_OUTPUT_TOLERANCE 2e-5
-#define MW_BASELINE_ADAM_TOLERANCE   1e-4
+#define MW_BASELINE_OUTPUT_TOLERANCE     2e-5
+#define MW_BASELINE_DIFFERENCE_TOLERANCE 1e-3
+#define MW_BASELINE_ADAM_TOLERANCE       1e-4
 
 /* One record under comparison. */
 typedef struct mw_baseline_check {
@@ -48,15 +49,21 @@ typedef struct mw_recorded_method {
     const char *kind;     /* how the record's own name for itself begins */
     const char *model;    /* ours */
     const char *settings; /* "field=value ...", or "field=@key": the record's metadata, "field=1-@key";
-                             "@key?" may be missing */
+                             "@key?" may be missing;
+                             "field=@in.NAME": the first extent of that tensor */
     mw_recorded_loss losses[6];
     mw_recorded_left left[4];
     /* Instead of all that, for records of a network that is not ours; NULL: the tables tell. */
     mw_status (*apart)(mw_baseline_check *check, mw_error *error);
     /* What the tables do not tell: samplers, acting; NULL: nothing. */
     mw_status (*more)(mw_baseline_check *check, mw_error *error);
+    /* What a batch holds that follows from more than its rows; NULL: nothing. */
+    mw_status (*prepare)(mw_baseline_check *check, void *slot, mw_error *error);
     double outputs, weights; /* tolerances; 0: those above */
 } mw_recorded_method;
+
+/* The array of a field of a batch. */
+void *mw_baseline_array(const mw_baseline_check *check, void *slot, const char *name);
 
 /* Tensor NAME counts as compared. What of out., grad. and weights after some rounds never is, fails. */
 void mw_baseline_compared(const mw_baseline_check *check, const char *name);
@@ -70,5 +77,15 @@ mw_status mw_baseline_madt(mw_baseline_check *check, mw_error *error);
 
 /* Methods whose records are checked apart. */
 mw_status mw_baseline_diffusion(mw_baseline_check *check, mw_error *error);
+/* What policies that draw do with the recorded noise; baselines_draw.c. */
+mw_status mw_baseline_flowbc(mw_baseline_check *check, mw_error *error);
+mw_status mw_baseline_macflow(mw_baseline_check *check, mw_error *error);
+mw_status mw_baseline_vgm2p(mw_baseline_check *check, mw_error *error);
+mw_status mw_baseline_dom2(mw_baseline_check *check, mw_error *error);
+mw_status mw_baseline_sfbc_select(mw_baseline_check *check, mw_error *error);
+
+/* Planning backwards; baselines_sfbc.c. */
+mw_status mw_baseline_sfbc_prepare(mw_baseline_check *check, void *slot, mw_error *error);
+mw_status mw_baseline_sfbc(mw_baseline_check *check, mw_error *error);
 
 #endif

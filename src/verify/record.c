@@ -39,7 +39,7 @@ mw_status mw_record_has(const mw_record *r, const char *name, size_t count, mw_e
 
 float *mw_record_floats(mw_record *r, const char *name, size_t count, mw_error *error) {
     if (mw_record_has(r, name, count, error) != MW_OK) return NULL;
-    if (r->owned_count == 32) {
+    if (r->owned_count == MW_RECORD_FLOATS) {
         mw_fail(error, MW_ERR_FORMAT, "%s: more tensors than can be compared", r->file.path);
         return NULL;
     }

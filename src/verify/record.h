@@ -15,10 +15,12 @@
 /* Steps of the optimiser before weights are compared. */
 #define MW_RECORDED_STEPS 3
 
+enum { MW_RECORD_FLOATS = 256 }; /* tensors of a file that are read, at most */
+
 /* A recorded file with its tensors as floats; everything read is freed together. */
 typedef struct mw_record {
     mw_safetensors file;
-    float *owned[32];
+    float *owned[MW_RECORD_FLOATS];
     int owned_count;
     float rate; /* of these steps */
     const char *what;
