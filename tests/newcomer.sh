@@ -19,7 +19,7 @@ mawam() {
     [ "$FULL" ] || case "$1 $2" in
         "data make") less="--transitions 4000" ;;
         train*) less="--set flow.steps=20 --set inverse.steps=40 --set rwm.steps=40 --set flow.dim=16" ;;
-        eval*) less="--episodes 2 --timed 0" ;;
+        eval*) less="--episodes 8 --timed 0" ;;
     esac
     "${PROGRAM:-$PREFIX/bin/mawam}" "$@" $less
 }

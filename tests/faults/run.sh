@@ -66,7 +66,7 @@ command_of() {
     behavior-train) echo "behavior train spread -o try/out --steps 6400 --threads 1" ;;
     study) echo "study run spread-medium --dir try/out --parts main,paper,longer,seeds,routing,selectors,baselines,sweeps
  --transitions 300 --arms reactive,plan --seeds 1 --episodes 1 --anchors 2 --snippets 16 --threads 1 $small
- --set bc.steps=12 --set bc.batch=4" ;;
+ --baselines bc --set bc.steps=12 --set bc.batch=4" ;;
     report) echo "study report --dir study -o try/out" ;;
     demo) echo "demo bundle.safetensors -o try/out --seeds 1 --M 2 --threads 1" ;;
     esac

@@ -103,6 +103,7 @@ static mw_study_options options(void) {
     o.timed = 1;
     o.anchors = 2;
     o.snippets = 8;
+    CHECK_OK(mw_model_classes_parse("bc,td3bc", &o.baselines, &error), error);
     o.command = "test";
     o.progress = listen;
     o.stop = &halt;
