@@ -103,7 +103,7 @@ static mw_study_options options(void) {
     o.timed = 1;
     o.anchors = 2;
     o.snippets = 8;
-    CHECK_OK(mw_model_classes_parse("bc,td3bc", &o.baselines, &error), error);
+    CHECK_OK(mw_model_classes_parse("bc,td3bc", &o.baselines, &error), error); /* the others would take long */
     o.command = "test";
     o.progress = listen;
     o.stop = &halt;
@@ -225,11 +225,13 @@ static void test_scope(void **state) {
     assert_int_equal(counts[MW_STUDY_BASELINES], 30);
     assert_int_equal(counts[MW_STUDY_SWEEPS], 3);
     o.parts = 1u << MW_STUDY_PART_SEEDS; /* the main job need not be there again */
+    o.baselines = 0;
     assert_int_equal(mw_study_jobs(jobs, &o), 2 * 9);
     assert_string_equal(jobs[0].folder, "seeds/1");
     o.parts |= 1u << MW_STUDY_PART_ROUTING;
     assert_int_equal(mw_study_jobs(jobs, &o), 30 + 2 * 9);
     o.parts = 0;
+    o.baselines = 0;
     o.method = "paper";
     o.training_seeds = 1;
     assert_int_equal(mw_study_jobs(jobs, &o), 30 + 5);
@@ -261,6 +263,7 @@ static void test_mixture(void **state) {
     o.resume = true;
     o.count = 1;
     o.parts = 1u << MW_STUDY_PART_MAIN | 1u << MW_STUDY_PART_SELECTORS;
+    o.baselines = 0;
     assert_int_equal(expect(&o, "kkkkd"), 0);
     json_t *summary = result("results/tag-medium"), *selectors = result("selectors/tag-medium");
     assert_string_equal(revision_in(summary, "revisions.eval"), "v0");
@@ -303,6 +306,7 @@ static void test_cost(void **state) {
     o.resume = true;
     o.count = 1;
     o.parts = 1u << MW_STUDY_PART_MAIN | 1u << MW_STUDY_PART_COST;
+    o.baselines = 0;
     assert_int_equal(expect(&o, "kkkk k"), 0);
     o.threads = 2; /* other times */
     halts_at = MW_STUDY_COST;
@@ -325,6 +329,7 @@ static void test_played_once(void **state) {
     o.resume = true;
     o.count = 1;
     o.parts = 1u << MW_STUDY_PART_MAIN;
+    o.baselines = 0;
     o.family_episodes = (const int[]){3};
     assert_int_equal(expect(&o, "kkdk"), 0);
     /* a play that the record has lost is recorded again where its result is kept */
@@ -345,9 +350,11 @@ static void test_played_once(void **state) {
         json_decref(summary);
         json_decref(routing);
         o.parts = 1u << MW_STUDY_PART_MAIN | 1u << MW_STUDY_PART_ROUTING;
+    o.baselines = 0;
         assert_int_equal(expect(&o, again ? "kkkkk" : "kkkkd"), 0);
     }
     o.parts = 1u << MW_STUDY_PART_MAIN | 1u << MW_STUDY_PART_SELECTORS; /* selectors take seeds of their own
+    o.baselines = 0;
                                                                          */
     assert_int_equal(expect(&o, "kkkkd"), 0);
     const char *wider[TINY + 1] = {0};
@@ -360,6 +367,7 @@ static void test_played_once(void **state) {
     o.assignments = tiny;
     o.assignment_count = TINY;
     o.parts = 1u << MW_STUDY_PART_MAIN;
+    o.baselines = 0;
     o.first_seed = 21000;
     o.play_again = true;
     assert_int_equal(expect(&o, "kkdk"), 0);
