@@ -20,7 +20,7 @@ typedef struct mw_family {
     int study_episodes;                 /* that the study plays */
 } mw_family;
 
-/* Of all that mawam knows, also of those that this build cannot play. */
+/* All that mawam knows, those that this build cannot play included. */
 MW_API const mw_family *mw_family_at(int index);          /* NULL past the end */
 MW_API const mw_family *mw_family_find(const char *name); /* NULL: there is none */
 MW_API const mw_family *mw_family_of(const char *task);   /* NULL: there is no such task */

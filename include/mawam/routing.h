@@ -25,7 +25,7 @@ typedef struct mw_routing_nmi {
 
 enum { MW_CHANGE, MW_ACTION, MW_REWARD, MW_MAGNITUDES }; /* |o' - o|, |a|, |r| of an agent transition */
 
-/* Of consecutive recorded transitions. */
+/* Consecutive recorded transitions. */
 typedef struct mw_routing_statistics {
     int transitions, agents, experts;
     double affinity[MW_ROUTING_AGENTS][MW_ROUTING_EXPERTS];  /* mean mass: rows are agents and sum to 1 */

@@ -42,7 +42,7 @@ typedef struct mw_sources {
     const char *output;                             /* where the report goes: replays are looked for there */
 } mw_sources;
 
-/* Of several folders the last that has a file counts. What cannot be compared is refused: of a setting other
+/* Among several folders the last that has a file counts. What cannot be compared is refused: of a setting other
  * data or rules, of a baseline also other seeds or episodes than those of the setting's own arms. */
 mw_status mw_sources_read(mw_sources *sources, const char *const *folders, int count, const char *output,
                           mw_error *error);

@@ -17,7 +17,7 @@ mw_status mw_expected_read(mw_expected **expected, const mw_study_options *optio
                            mw_error *error);
 void mw_expected_free(mw_expected *expected);
 
-/* Of a task of any graph of the same options; NaN: unknown. */
+/* A task's, of any graph of the same options; NaN: unknown. */
 double mw_expected_seconds(const mw_expected *expected, const mw_task *task);
 double mw_expected_bytes(const mw_expected *expected, const mw_task *task);
 

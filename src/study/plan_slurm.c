@@ -64,7 +64,7 @@ static void put_all_needs(const mw_graph_text *p) {
     }
 }
 
-/* Of the group's most demanding task; one of which nothing is known gets what the cluster gives. */
+/* The group's most demanding task counts; one of which nothing is known gets what the cluster gives. */
 static void put_room(const mw_graph_text *p, const char *group) {
     double seconds = 0, bytes = 0;
     for (int i = 0; i < p->graph->count; i++) {

@@ -75,7 +75,7 @@ typedef struct mw_stage {
     json_t *(*inputs)(const mw_run *run);        /* NULL: it cannot be told, and the run will say why */
     bool (*current)(mw_run *run); /* NULL: its file names the bundle and the inputs that it is of */
     mw_status (*run)(mw_run *run, mw_error *error);
-    /* Of a stage that trains a bundle of its own before it plays; else NULL. */
+    /* A stage that trains a bundle of its own before it plays has it; else NULL. */
     void (*bundle)(const mw_run *run, char path[720]);
     mw_trained (*trained)(mw_run *run);
     mw_status (*train)(mw_run *run, mw_error *error);

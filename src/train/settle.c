@@ -114,7 +114,7 @@ static double deviation_of(const double *wrong, double *scratch, char remark[MW_
     return deviation;
 }
 
-/* Of imagined minus recorded returns of recorded actions, in windows drawn from the set. */
+/* Imagined minus recorded returns of recorded actions, in windows drawn from the set. */
 static mw_status error_over(double *deviation, const judgement *j, const mw_dataset *dataset,
                             const mw_episode_set *set, uint64_t seed, char remark[MW_REMARK],
                             mw_error *error) {

@@ -1,5 +1,5 @@
-/* What models are shown. Of all alike: validation is of held-out episodes alone, training of the others
- * alone, and what is validated are the weights that will be kept. Of the flow: its times and its condition.
+/* What models are shown. All alike: validation is of held-out episodes alone, training of the others
+ * alone, and what is validated are the weights that will be kept. The flow: its times and its condition.
  */
 #include "model/flow/trainer.h"
 #include "model/random_training.h"

@@ -38,7 +38,7 @@ static uint64_t bytes_of(const char *path) {
     return hash;
 }
 
-/* Of what was done: a task that failed and is then kept is marked as done anew. */
+/* What was done: a task that failed and is then kept is marked as done anew. */
 static bool is_record(const char *path) {
     const char *end = strrchr(path, '/');
     return end && (!strcmp(end, "/stages.jsonl") || strstr(path, "/study/tasks/"));

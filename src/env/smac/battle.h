@@ -175,7 +175,7 @@ static inline mw_units mw_units_rest(mw_units units) { /* without the lowest id 
     return units & (units - 1);
 }
 
-/* Of one side. */
+/* One side. */
 static inline mw_units mw_battle_living_allies(const mw_battle_model *model, const mw_battle_state *state) {
     return state->alive & mw_units_below(model->allies);
 }

@@ -47,7 +47,7 @@ mw_status mw_diffusion_net_make(mw_diffusion_net *net, const mw_model *model, bo
  * generated of an agent whose present is known is the change from it; this is another name for the same
  * numbers, under which noise need not pass through the network. */
 
-/* Of every agent at every time of a segment. */
+/* Every agent at every time of a segment. */
 typedef struct mw_diffusion_cells {
     uint8_t *known; /* [T][n] */
     float *unit;    /* [T][n]: observation = x / unit + centre */

@@ -73,7 +73,7 @@ static mw_status settle(mw_model_config *config, const mw_training_data *data, m
 
 /* ---- batches ---- */
 
-/* Of every agent the steps that it lived. */
+/* The steps that every agent lived. */
 typedef struct {
     mw_episode_set *train, *held; /* [n] */
 } training;
