@@ -317,6 +317,7 @@ async function playsAnother(page) {
   await page.until(`${text('task')} === '3m' && ${count} > 0`);
   await page.see(`${text('play')} === 'Pause' || document.getElementById('play').click()`);
   await page.until(`/stop|attack|east|west|north|south|move/.test(${text('candidates')})`);
+  await page.until(`document.body.dataset.step > 7`); // there are as many steps to look at
   await page.see(click('#play'));
   await page.until(text('play') + ` === 'Play'`);
   let grouped = false;
