@@ -339,6 +339,7 @@ static void measured_or_unknown(void **state) {
         for (int k = 0; k < report.count; k++)
             for (int which = 0; which < report.part[k].losses; which++)
                 assert_true(isnan(report.part[k].held[which]) == (d->held_out == 0));
+        mw_training_report_free(&report);
         check_plans(d, bundle);
         mw_bundle_free(bundle);
         scratch_remove(scratch("data"));

@@ -171,11 +171,13 @@ static mw_trained baseline_trained(mw_run *c) {
 /* What is there is replaced; its checkpoint is continued. */
 static mw_status train(mw_run *c, const mw_preset *preset, const char *path, mw_train_options options,
                        mw_error *error) {
-    mw_training_report r;
+    mw_training_report r = {0};
     options.progress = train_progress;
     unlink(path);
-    return mw_run_train(c, (mw_training_request){.preset = preset, .output = path, .options = options}, &r,
-                        error);
+    const mw_status status = mw_run_train(
+        c, (mw_training_request){.preset = preset, .output = path, .options = options}, &r, error);
+    mw_training_report_free(&r);
+    return status;
 }
 
 static mw_status selectors_train(mw_run *c, mw_error *error) {

@@ -144,7 +144,6 @@ mw_status mw_run_train(mw_run *c, mw_training_request request, mw_training_repor
     request.options.context = c;
     const mw_status status = mw_training_run(&request, report, error);
     mw_dataset_close(&d);
-    mw_training_report_free(report); /* its parts; seconds stay */
     if (status == MW_OK) c->earlier = fmax(0, report->seconds - (mw_clock_seconds() - started));
     return status;
 }
@@ -152,7 +151,7 @@ mw_status mw_run_train(mw_run *c, mw_training_request request, mw_training_repor
 /* Keeps what would come out the same: from the bundle that does not belong here any more, or else from the
  * base's. */
 static mw_status train_run(mw_run *c, mw_error *error) {
-    mw_training_report r;
+    mw_training_report r = {0};
     mw_training_request request = {
         .preset = &c->preset, .output = c->bundle, .options.progress = train_progress};
     bool plan;
@@ -165,8 +164,11 @@ static mw_status train_run(mw_run *c, mw_error *error) {
         request.options.only = c->preset.parts & ~kept;
         request.nothing = !request.options.only;
     }
-    MW_TRY(mw_run_train(c, request, &r, error));
-    if (!r.complete)
+    const mw_status status = mw_run_train(c, request, &r, error);
+    const bool complete = r.complete;
+    if (status != MW_OK || !complete) mw_training_report_free(&r);
+    MW_TRY(status);
+    if (!complete)
         return mw_fail(error, MW_ERR_MISMATCH,
                        "'%s' is not complete: its checkpoint (.train.safetensors) holds parts that nobody "
                        "finishes now; remove it to start anew",
@@ -177,6 +179,7 @@ static mw_status train_run(mw_run *c, mw_error *error) {
     for (int i = 0; i < r.count && used < sizeof c->note; i++)
         used += (size_t)snprintf(c->note + used, sizeof c->note - used, "%sheld-out %s %.3g",
                                  used ? ", " : "", r.part[i].loss_names[0], r.part[i].held[0]);
+    mw_training_report_free(&r);
     for (int i = 0; mw_model_class_at(i) && used < sizeof c->note; i++)
         if (kept & 1u << i)
             used += (size_t)snprintf(c->note + used, sizeof c->note - used, "%s%s kept", used ? ", " : "",

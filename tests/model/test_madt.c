@@ -295,7 +295,7 @@ static void remembers_and_obeys(void **state) {
         /* the same on two threads, whatever the other agent sees */
         look_around(&other);
         for (int i = 0; i < LENGTH * ENVS * N * O; i++)
-            if (i / O % N == 1) other.obs[0][0][i] += 0.7f;
+            if (i / O % N == 1) other.obs[i / (ENVS * N * O)][i / (N * O) % ENVS][i % (N * O)] += 0.7f;
         play(&x, x.data.pool, "target=8", 1, &other);
         int differs = 0;
         for (int t = 0; t < LENGTH; t++)
